@@ -1,0 +1,1 @@
+"""What the model sees first: a tiered, cache-stable system prompt. Pure; knows no server."""

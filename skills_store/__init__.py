@@ -1,0 +1,1 @@
+"""The skill library: folders with a SKILL.md. Knows skills, not agents."""
