@@ -1,0 +1,58 @@
+"""The command: serves at once, before anything slow is imported, or hands over to the rest.
+
+`acp-server` and `acp-server serve [OPTION VALUE]...` take the short way; every other command line,
+a mistyped one included, goes to `acp_server.cli`.
+"""
+
+import sys
+
+SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file")
+
+
+def main() -> None:
+    """Run the command line; the process ends with its exit code."""
+    arguments = sys.argv[1:]
+    options = serve_options(arguments)
+    if options is not None:
+        sys.exit(serve(options))
+    from acp_server.cli.main import run_command
+
+    sys.exit(run_command(arguments))
+
+
+def serve_options(arguments: list[str]) -> dict[str, str] | None:
+    """Return the options of a plain serve; None when somebody else must look at the arguments."""
+    rest = arguments[1:] if arguments[:1] == ["serve"] else arguments
+    if len(rest) % 2 or (rest and arguments[0] != "serve"):
+        return None
+    names, values = rest[::2], rest[1::2]
+    if not set(names) <= set(SERVE_OPTIONS) or any(value.startswith("-") for value in values):
+        return None
+    return dict(zip(names, values, strict=True))
+
+
+def serve(options: dict[str, str]) -> int:
+    """Speak ACP on stdin and stdout until the client leaves; return the exit code."""
+    from acp_server.handshake import claim_wire, greet
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(HINT, file=sys.stderr)  # noqa: T201  for the person who typed the command
+    try:
+        wire = claim_wire()
+    except OSError as error:
+        print(f"acp-server: stdin and stdout must be open: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    greet(wire)
+    if wire.is_over:
+        return 0
+    from acp_server.app import run_stdio
+
+    return run_stdio(wire, options)
+
+
+HINT = """\
+acp-server speaks the Agent Client Protocol here: an editor starts it and writes to its stdin.
+To see it at work, press Ctrl-C and run `acp-server demo`; `acp-server --help` lists the rest."""
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The composition root: the only place that builds things and joins them."""
+
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from functools import partial
+from threading import Timer
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.diagnostics import configure_logging
+from acp_server.handlers.connection import Connection
+from acp_server.handshake import Wire
+from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
+from acp_server.jsonrpc.transport import Transport
+from acp_server.models.catalog import model_for
+from acp_server.session.registry import SessionRegistry
+from acp_server.settings import Configuration
+
+logger = logging.getLogger(__name__)
+
+TURNS_END_SECONDS = 0.8
+FLUSH_SECONDS = 0.5
+LAST_RESORT_SECONDS = 1.7
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
+)
+INTERRUPTED = 130
+
+
+def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
+    """Serve one client over claimed descriptors until it leaves; return the exit code."""
+    configuration = settings.load(options)
+    configure_logging(configuration.settings.log_level, configuration.settings.log_file)
+    for problem in configuration.problems:
+        logger.warning("configuration: %s", problem)
+    return anyio.run(_serve_stdio, wire, configuration)
+
+
+async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
+    transport = StdioTransport(Descriptors(wire.read, wire.write, wire.unread))
+    connection = build(transport, configuration, wire.initialize_params)
+    exit_code = 0
+
+    async def leave_on_signal() -> None:
+        nonlocal exit_code
+        with anyio.open_signal_receiver(*SIGNALS) as signals:
+            number = await anext(signals)
+        exit_code = INTERRUPTED if number == signal.SIGINT else 0
+        logger.info("leaving on %s", signal.Signals(number).name)
+        _leave_for_certain(exit_code)
+        with anyio.move_on_after(TURNS_END_SECONDS):
+            await connection.end_turns()
+        tasks.cancel_scope.cancel()
+
+    async with transport:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(leave_on_signal)
+            await connection.run()
+            tasks.cancel_scope.cancel()
+        _leave_for_certain(exit_code)
+        with anyio.move_on_after(FLUSH_SECONDS):
+            await transport.flush()
+    return exit_code
+
+
+def build(
+    transport: Transport, configuration: Configuration, initialize_params: JsonValue = None
+) -> Connection:
+    """Join the parts of a server for one client; its `run` serves until the client leaves.
+
+    `initialize_params` are those of an `initialize` that was answered before.
+    """
+    current = configuration.settings
+    sessions = SessionRegistry(partial(model_for, current.model), current.mode)
+    return Connection(transport, sessions, initialize_params)
+
+
+def _leave_for_certain(exit_code: int) -> None:
+    """End the process soon, even if something refuses to be cancelled or blocks the loop."""
+    timer = Timer(LAST_RESORT_SECONDS, os._exit, [exit_code])
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,22 @@
+"""Logging: to stderr, where editors collect it, and to a file when one is set. Never to stdout."""
+
+import logging
+import sys
+from pathlib import Path
+
+FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+
+def configure_logging(level: str, log_file: Path | None) -> None:
+    """Send log records of `level` and above to stderr and, if given, to the end of a file."""
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    unusable: OSError | None = None
+    if log_file is not None:
+        try:
+            log_file.parent.mkdir(parents=True, exist_ok=True)
+            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
+        except OSError as error:
+            unusable = error
+    logging.basicConfig(level=level.upper(), format=FORMAT, handlers=handlers, force=True)
+    if unusable is not None:
+        logging.getLogger(__name__).warning("no log file: %s", unusable)

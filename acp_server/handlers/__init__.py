@@ -1,0 +1,1 @@
+"""ACP in, engine out: the only place where both vocabularies meet."""

@@ -1,0 +1,89 @@
+"""One client's connection: the table of methods, and the peer that serves them."""
+
+from pydantic import JsonValue
+
+from acp_server.handlers.prompting import PromptHandlers
+from acp_server.handlers.reading import notification_handler, read, request_handler
+from acp_server.handlers.sessions import SessionHandlers
+from acp_server.handshake import initialize_result
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.errors import InvalidRequestError
+from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
+from acp_server.jsonrpc.transport import Transport
+from acp_server.protocol.client import Client
+from acp_server.protocol.lifecycle import ClientCapabilities, InitializeRequest
+from acp_server.protocol.prompting import CancelNotification, PromptRequest
+from acp_server.protocol.sessions import (
+    CloseSessionRequest,
+    NewSessionRequest,
+    SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
+)
+from acp_server.session.registry import SessionRegistry
+
+
+class Connection:
+    """Serves one client."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        sessions: SessionRegistry,
+        initialize_params: JsonValue = None,
+    ) -> None:
+        self.capabilities = ClientCapabilities()
+        """What the client can do: nothing, until it says so."""
+        self._is_initialized = False
+        self._sessions = sessions
+        self._peer = Peer(transport)
+        self._client = Client(self._peer)
+        if initialize_params is not None:
+            self._meet(read(InitializeRequest, initialize_params))
+
+    async def run(self) -> None:
+        """Serve until the client's stream ends."""
+        await self._peer.run(self._handlers())
+
+    async def end_turns(self) -> None:
+        """Cancel every turn and wait until each has been answered."""
+        await self._sessions.close_all()
+        await self._peer.wait_until_answered()
+
+    def _handlers(self) -> Handlers:
+        sessions = SessionHandlers(self._client, self._sessions)
+        prompts = PromptHandlers(self._client, self._sessions)
+        ready = self._require_initialize
+        requests: dict[str, RequestHandler] = {
+            "initialize": request_handler(InitializeRequest, self._initialize, _anytime),
+            "session/new": request_handler(NewSessionRequest, sessions.new, ready),
+            "session/close": request_handler(CloseSessionRequest, sessions.close, ready),
+            "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, ready),
+            "session/set_config_option": request_handler(
+                SetSessionConfigOptionRequest, sessions.set_config_option, ready
+            ),
+            "session/prompt": request_handler(PromptRequest, prompts.prompt, ready),
+        }
+        notifications = {"session/cancel": notification_handler(CancelNotification, prompts.cancel)}
+        return Handlers(requests, notifications)
+
+    def _initialize(self, request: InitializeRequest, call: Call) -> Job:
+        """Answer the same every time; the newest word on the client's capabilities counts."""
+        del call
+        self._meet(request)
+
+        async def run() -> Reply:
+            return Reply(initialize_result())
+
+        return run
+
+    def _meet(self, request: InitializeRequest) -> None:
+        self.capabilities = request.client_capabilities
+        self._is_initialized = True
+
+    def _require_initialize(self) -> None:
+        if not self._is_initialized:
+            reason = "send `initialize` first"
+            raise InvalidRequestError(reason)
+
+
+def _anytime() -> None: ...

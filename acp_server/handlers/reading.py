@@ -1,0 +1,64 @@
+"""Parameters become models, or one error that says which field is wrong and why."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from acp_server.handlers.errors import translated
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.errors import InvalidParamsError
+from acp_server.jsonrpc.peer import Call, NotificationHandler, RequestHandler
+from acp_server.protocol.model import WireModel
+
+P = TypeVar("P", bound=WireModel)
+
+
+def read(model: type[P], params: JsonValue) -> P:
+    """Return the parameters of a method; absent ones count as an empty object.
+
+    Raises:
+        InvalidParamsError: they are no object, or a field does not fit.
+    """
+    if params is not None and not isinstance(params, dict):
+        reason = "params must be an object"
+        raise InvalidParamsError(reason)
+    try:
+        return model.from_wire(params or {})
+    except ValidationError as error:
+        raise InvalidParamsError(_explain(error)) from None
+
+
+def request_handler(
+    model: type[P], handle: Callable[[P, Call], Job], check: Callable[[], None]
+) -> RequestHandler:
+    """Return a peer's handler from one that takes a model; `check` runs first and may refuse."""
+
+    def admit(params: JsonValue, call: Call) -> Job:
+        check()
+        with translated():
+            job = handle(read(model, params), call)
+
+        async def run() -> Reply:
+            with translated():
+                return await job()
+
+        return run
+
+    return admit
+
+
+def notification_handler(model: type[P], handle: Callable[[P], None]) -> NotificationHandler:
+    """Return a peer's notification handler from one that takes a model."""
+
+    def accept(params: JsonValue) -> None:
+        handle(read(model, params))
+
+    return accept
+
+
+def _explain(error: ValidationError) -> str:
+    first, *others = error.errors(include_url=False, include_input=False)
+    place = ".".join(str(part) for part in first["loc"]) or "params"
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{place}: {first['msg']}{more}"

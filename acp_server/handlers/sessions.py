@@ -1,0 +1,91 @@
+"""session/new, close, set_mode and set_config_option."""
+
+from acp_server.handlers.updates import (
+    commands_update,
+    config_options,
+    mode_state,
+    mode_update,
+    options_update,
+)
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.peer import Call
+from acp_server.protocol.client import Client
+from acp_server.protocol.sessions import (
+    CloseSessionRequest,
+    CloseSessionResponse,
+    NewSessionRequest,
+    NewSessionResponse,
+    SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
+)
+from acp_server.session.registry import SessionRegistry
+
+
+class SessionHandlers:
+    """What a client can do with sessions, beside prompting."""
+
+    def __init__(self, client: Client, sessions: SessionRegistry) -> None:
+        self._client = client
+        self._sessions = sessions
+
+    def new(self, request: NewSessionRequest, call: Call) -> Job:
+        """Open a session; its commands are advertised after the answer, never before."""
+        del call
+
+        async def run() -> Reply:
+            session = await self._sessions.open(request.cwd, request.additional_directories)
+            response = NewSessionResponse(
+                session_id=session.id,
+                modes=mode_state(session.mode),
+                config_options=config_options(session),
+            )
+
+            async def advertise() -> None:
+                await self._client.update(session.id, commands_update(session.commands.all()))
+
+            return Reply(response, advertise)
+
+        return run
+
+    def close(self, request: CloseSessionRequest, call: Call) -> Job:
+        """Cancel a session's work and forget it; what arrives later does not find it."""
+        del call
+        session = self._sessions.remove(request.session_id)
+        session.cancel()
+
+        async def run() -> Reply:
+            await session.wait_until_idle()
+            return Reply(CloseSessionResponse())
+
+        return run
+
+    def set_mode(self, request: SetSessionModeRequest, call: Call) -> Job:
+        """Switch the mode, also while a turn runs; the mode option follows."""
+        del call
+        session = self._sessions.find(request.session_id)
+        session.set_mode(request.mode_id)
+
+        async def tell() -> None:
+            await self._client.update(session.id, options_update(session))
+
+        async def run() -> Reply:
+            return Reply(SetSessionModeResponse(), tell)
+
+        return run
+
+    def set_config_option(self, request: SetSessionConfigOptionRequest, call: Call) -> Job:
+        """Choose a value and answer with all options; the mode follows."""
+        del call
+        session = self._sessions.find(request.session_id)
+        session.set_option(request.config_id, request.value)
+        response = SetSessionConfigOptionResponse(config_options=config_options(session))
+
+        async def tell() -> None:
+            await self._client.update(session.id, mode_update(session))
+
+        async def run() -> Reply:
+            return Reply(response, tell)
+
+        return run

@@ -1,0 +1,154 @@
+"""Answers the first `initialize`, before anything slow is imported.
+
+Owns the two descriptors of the wire until the peer takes over, and the table of what this agent
+can do, which the protocol models are tested against. Imports json, os and their like only: the
+whole answer costs less than importing the models it would be built from. Whatever it does not
+expect it hands over unanswered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from acp_server.version import __version__
+
+TYPE_CHECKING = False  # typing itself is not imported
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+PROTOCOL_VERSION = 1
+PROTOCOL_VERSIONS = range(2**16)
+READ_BYTES = 64 * 1024
+LONGEST_GREETING_BYTES = 1024 * 1024
+
+AGENT_INFO: JsonValue = {
+    "name": "hermes-acp-server",
+    "title": "Hermes Agent",
+    "version": __version__,
+}
+AGENT_CAPABILITIES: JsonValue = {
+    "loadSession": False,
+    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": False},
+    "mcpCapabilities": {"http": False, "sse": False},
+    "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
+    "auth": {},
+}
+
+
+class Wire:
+    """The claimed descriptors: nothing else in the process can reach them by accident."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self.read = read
+        self.write = write
+        self.unread = b""
+        """Bytes that were read and not answered: the peer's."""
+        self.initialize_params: dict[str, JsonValue] | None = None
+        """What the client said of itself, once `initialize` was answered here."""
+        self.is_over = False
+        """The client left right after the greeting."""
+
+
+def initialize_result() -> JsonValue:
+    """Return the answer to `initialize`: the same for every client and every version asked for.
+
+    An unsupported version is answered with ours, never an error and never an echo
+    (https://agentclientprotocol.com/protocol/v1/initialization#version-negotiation).
+    """
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "agentCapabilities": AGENT_CAPABILITIES,
+        "authMethods": [],
+        "agentInfo": AGENT_INFO,
+    }
+
+
+def claim_wire() -> Wire:
+    """Take stdin and stdout for the protocol alone.
+
+    Descriptor 1 becomes stderr, so that a stray print shows in the editor's log instead of
+    breaking a line, and descriptor 0 becomes /dev/null, so that no child eats a message.
+
+    Raises:
+        OSError: stdin or stdout is closed.
+    """
+    wire = Wire(os.dup(0), os.dup(1))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without a stderr
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+    os.close(nothing)
+    sys.stdout = sys.stderr
+    return wire
+
+
+def greet(wire: Wire) -> None:
+    """Answer an ordinary `initialize`, then wait for the next byte before anything is loaded.
+
+    A client that only asks who we are (a registry's probe, an editor's list of agents) never pays
+    for more. Until the peer takes over nothing can be lost, so a signal ends the process at once.
+    """
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        wire.unread = _read_line(wire.read)
+        line, newline, rest = wire.unread.partition(b"\n")
+        answer = _answer(line, wire) if newline else None
+        if answer is None:
+            return
+        wire.unread = rest
+        _write(wire.write, answer)
+        if not rest:
+            wire.unread = os.read(wire.read, READ_BYTES)
+            wire.is_over = not wire.unread
+    except BlockingIOError:  # a descriptor that was made non-blocking: the peer knows how to wait
+        return
+    except OSError:
+        wire.is_over = True
+
+
+def _leave(number: int, frame: object) -> None:
+    del number, frame
+    os._exit(0)
+
+
+def _read_line(descriptor: int) -> bytes:
+    read = b""
+    while b"\n" not in read and len(read) < LONGEST_GREETING_BYTES:
+        chunk = os.read(descriptor, READ_BYTES)
+        if not chunk:
+            break
+        read += chunk
+    return read
+
+
+def _answer(line: bytes, wire: Wire) -> bytes | None:
+    """Return the response line for a plain `initialize`; None for anything else."""
+    try:
+        message: JsonValue = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("method") != "initialize":
+        return None
+    identifier, params = message.get("id"), message.get("params")
+    if type(identifier) not in {int, str} or message.get("jsonrpc") != "2.0":
+        return None
+    if not isinstance(params, dict) or not _is_version(params.get("protocolVersion")):
+        return None
+    answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": initialize_result()}
+    wire.initialize_params = params
+    return json.dumps(answer, separators=(",", ":")).encode() + b"\n"
+
+
+def _is_version(value: JsonValue) -> bool:
+    return type(value) is int and value in PROTOCOL_VERSIONS
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,75 @@
+"""Bytes become lines: newline framing with a size cap. Pure; knows no JSON and no descriptor."""
+
+from dataclasses import dataclass
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """A line longer than the cap: its first bytes (the id may stand there) and the cap."""
+
+    head: bytes
+    limit_bytes: int
+
+
+Line = bytes | Oversized
+
+
+class LineSplitter:
+    """Collects chunks and gives out whole lines, without their newline and without blank ones.
+
+    Every byte is looked at once, however long the line is, and at most `limit_bytes` are held. An
+    oversized line is reported the moment it passes the cap; the rest of it is skipped.
+    """
+
+    def __init__(self, limit_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._limit = limit_bytes
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """Take the next bytes of the stream; return the lines that they complete."""
+        lines: list[Line] = []
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._hold(chunk[start:end], lines)
+            self._finish_line(lines)
+            start = end + 1
+        self._hold(chunk[start:] if start else chunk, lines)
+        return lines
+
+    def finish(self) -> list[Line]:
+        """Return the unterminated last line of a stream that has ended, if there is one."""
+        lines: list[Line] = []
+        self._finish_line(lines)
+        return lines
+
+    def _hold(self, part: bytes, lines: list[Line]) -> None:
+        if self._skipping or not part:
+            return
+        self._parts.append(part)
+        self._held += len(part)
+        if self._held > self._limit:
+            lines.append(Oversized(self._head(), self._limit))
+            self._drop()
+            self._skipping = True
+
+    def _finish_line(self, lines: list[Line]) -> None:
+        line = b"" if self._skipping else b"".join(self._parts).strip(b" \t\r")
+        self._drop()
+        self._skipping = False
+        if line:
+            lines.append(line)
+
+    def _head(self) -> bytes:
+        head = bytearray()
+        for part in self._parts:
+            head += part[: HEAD_BYTES - len(head)]
+        return bytes(head)
+
+    def _drop(self) -> None:
+        self._parts = []
+        self._held = 0

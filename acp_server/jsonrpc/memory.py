@@ -1,0 +1,107 @@
+"""Two crossed transports in one process: for tests, and for driving the server without pipes."""
+
+from collections.abc import Hashable, Sequence
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
+from acp_server.jsonrpc.transport import Room
+
+BATCH_BYTES = 256 * 1024
+UNBOUNDED_BYTES = 2**62
+
+
+class _Pipe:
+    """One direction: what was sent, who waits for room, and whether more can come."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        self.outbox = Outbox(capacity_bytes)
+        self.room = Room(self.outbox)
+        self.arrived = anyio.Event()
+        self.ended = False
+
+    def end(self) -> None:
+        self.ended = True
+        self.outbox.close()
+        self.arrived.set()
+
+
+class MemoryTransport:
+    """One end of a pair; what one end sends the other receives, framed as on a pipe."""
+
+    def __init__(
+        self, outgoing: _Pipe, incoming: _Pipe, limit_bytes: int, *, is_file: bool
+    ) -> None:
+        self.finishes_requests_at_end = is_file
+        self._outgoing = outgoing
+        self._incoming = incoming
+        self._splitter = LineSplitter(limit_bytes)
+
+    async def __aenter__(self) -> Self:
+        """Nothing to start."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the stream for the other side."""
+        self.end()
+
+    def send(self, line: bytes, replaces: Hashable = None) -> None:
+        """Queue a line for the other end."""
+        self._outgoing.outbox.put(line, replaces)
+        self._outgoing.arrived.set()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the queue is below its bound."""
+        return self._outgoing.outbox.has_room
+
+    async def wait_for_room(self) -> None:
+        """Wait until the other end has read enough."""
+        await self._outgoing.room.wait()
+
+    async def flush(self) -> None:
+        """Wait until the other end has read everything."""
+        await self._outgoing.room.wait_empty()
+
+    def end(self) -> None:
+        """Close the outgoing half: the other end reads what is queued, then the end."""
+        self._outgoing.end()
+
+    async def receive(self) -> Sequence[Line]:
+        """Return the lines that the other end has sent."""
+        while True:
+            self._incoming.arrived = anyio.Event()
+            chunks = self._incoming.outbox.take_now(BATCH_BYTES)
+            self._incoming.room.announce()
+            lines = [line for chunk in chunks for line in self._splitter.feed(chunk)]
+            if lines:
+                return lines
+            if chunks:
+                continue
+            if self._incoming.ended:
+                return self._splitter.finish()
+            await self._incoming.arrived.wait()
+
+
+def memory_pair(
+    *,
+    capacity_bytes: int = CAPACITY_BYTES,
+    limit_bytes: int = MAX_MESSAGE_BYTES,
+    is_file: bool = False,
+) -> tuple[MemoryTransport, MemoryTransport]:
+    """Return two ends, as two processes joined by pipes would have them.
+
+    `capacity_bytes` bounds the first end's outgoing queue (the second's is unbounded), and with
+    `is_file` the first end's input ends like a file: what was read is still answered.
+    """
+    there, back = _Pipe(capacity_bytes), _Pipe(UNBOUNDED_BYTES)
+    first = MemoryTransport(there, back, limit_bytes, is_file=is_file)
+    return first, MemoryTransport(back, there, limit_bytes, is_file=False)

@@ -1,0 +1,98 @@
+"""The JSON-RPC 2.0 envelope, in and out: typed messages, and the bytes of one line each.
+
+Source: https://www.jsonrpc.org/specification, narrowed as ACP narrows it (no batches, ids are
+null, 64-bit integers or strings).
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+RequestId = int | str | None
+
+
+@runtime_checkable
+class Encodable(Protocol):
+    """Anything that knows its own JSON, such as a pydantic message model."""
+
+    def to_json(self) -> bytes:
+        """Return compact UTF-8 JSON without a newline."""
+        ...
+
+
+Payload = Encodable | JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that must be answered once, under its `id`."""
+
+    id: RequestId
+    method: str
+    params: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A call that is never answered."""
+
+    method: str
+    params: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorObject:
+    """The error half of a response."""
+
+    code: int
+    message: str
+    data: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The other side's answer to a request of ours: a result, or an error."""
+
+    id: RequestId
+    result: JsonValue = None
+    error: ErrorObject | None = None
+
+
+Message = Request | Notification | Response
+
+
+def encode(payload: Payload) -> bytes:
+    """Return one line's worth of JSON: compact, valid UTF-8, no NaN, no newline."""
+    if isinstance(payload, Encodable):
+        return payload.to_json()
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def request_line(request_id: RequestId, method: str, params: Payload) -> bytes:
+    """Return the line of a request of ours."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
+        encode(request_id),
+        encode(method),
+        encode(params),
+    )
+
+
+def notification_line(method: str, params: Payload) -> bytes:
+    """Return the line of a notification."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}\n' % (encode(method), encode(params))
+
+
+def result_line(request_id: RequestId, result: Payload) -> bytes:
+    """Return the line of a successful answer."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode(request_id), encode(result))
+
+
+def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
+    """Return the line of an error answer; `message` stays on one line."""
+    body: dict[str, JsonValue] = {"code": error.code, "message": " ".join(error.message.split())}
+    if error.data is not None:
+        body["data"] = error.data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(request_id), encode(body))

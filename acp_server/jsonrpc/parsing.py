@@ -1,0 +1,133 @@
+"""One line of bytes becomes one message, or a `MalformedError` that knows its own answer.
+
+Never raises anything else, whatever the line holds.
+"""
+
+import json
+import re
+from typing import NoReturn, TypeGuard, cast
+
+from pydantic import JsonValue
+
+from acp_server.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, MalformedError
+from acp_server.jsonrpc.messages import ErrorObject, Message, Notification, Request, RequestId
+from acp_server.jsonrpc.messages import Response as ResponseMessage
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,512}")\s*[,}]')
+_INT64 = range(-(2**63), 2**63)
+_ABSENT = object()
+
+
+def parse_message(line: bytes) -> Message | None:
+    """Return the message on a line; None for one that rightly gets silence.
+
+    Silence is for response-shaped objects that fit nothing: answering them would make two peers
+    answer each other's errors for ever.
+
+    Raises:
+        MalformedError: the line deserves an error answer.
+    """
+    value = _decode(line)
+    if not isinstance(value, dict):
+        raise MalformedError(
+            INVALID_REQUEST, "Invalid Request", f"expected an object, not {_kind(value)}"
+        )
+    if "method" not in value:
+        return _response(value)
+    return _call(value)
+
+
+def leading_id(head: bytes) -> RequestId:
+    """Return the id that stands at the head of a line too long to be read, if it can be seen."""
+    found = _LEADING_ID.match(head)
+    if found is None:
+        return None
+    try:
+        value: JsonValue = json.loads(found.group(1))
+    except ValueError:
+        return None
+    return value if is_request_id(value) else None
+
+
+def is_request_id(value: object) -> TypeGuard[RequestId]:
+    """Whether a JSON value may be a request id; true and 1.0 may not."""
+    if isinstance(value, bool):
+        return False
+    return value is None or isinstance(value, str) or (isinstance(value, int) and value in _INT64)
+
+
+def _decode(line: bytes) -> JsonValue:
+    try:
+        text = line.decode("utf-8-sig")
+        value: JsonValue = json.loads(text, parse_constant=_refuse_constant)
+        return _without_lone_surrogates(value) if _SURROGATE_ESCAPE.search(line) else value
+    except RecursionError:
+        raise MalformedError(PARSE_ERROR, "Parse error", "nested too deeply") from None
+    except ValueError as error:
+        raise MalformedError(PARSE_ERROR, "Parse error", f"not JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _without_lone_surrogates(value: JsonValue) -> JsonValue:
+    """Replace halves of surrogate pairs, which UTF-8 cannot carry, by U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+
+
+def _call(value: dict[str, JsonValue]) -> Message:
+    identifier: object = value.get("id", _ABSENT)
+    known = identifier if is_request_id(identifier) else None
+    method, params = value["method"], value.get("params")
+    if identifier is not _ABSENT and not is_request_id(identifier):
+        reason = "id must be null, a 64-bit integer or a string"
+        raise MalformedError(INVALID_REQUEST, "Invalid Request", reason)
+    if value.get("jsonrpc") != "2.0":
+        raise MalformedError(INVALID_REQUEST, "Invalid Request", 'jsonrpc must be "2.0"', known)
+    if not isinstance(method, str):
+        raise MalformedError(INVALID_REQUEST, "Invalid Request", "method must be a string", known)
+    if identifier is _ABSENT:
+        return Notification(method, params)
+    if params is not None and not isinstance(params, dict | list):
+        reason = f"params must be an object, not {_kind(params)}"
+        raise MalformedError(INVALID_PARAMS, "Invalid params", reason, known)
+    return Request(known, method, params)
+
+
+def _response(value: dict[str, JsonValue]) -> Message | None:
+    if not value.keys() & {"id", "result", "error"}:
+        raise MalformedError(INVALID_REQUEST, "Invalid Request", "neither a call nor an answer")
+    identifier = value.get("id")
+    if "id" not in value or not is_request_id(identifier) or identifier is None:
+        return None
+    if "error" in value and value["error"] is not None:
+        return ResponseMessage(identifier, error=_error_object(value["error"]))
+    return ResponseMessage(identifier, value["result"]) if "result" in value else None
+
+
+def _error_object(value: JsonValue) -> ErrorObject:
+    if not isinstance(value, dict):
+        return ErrorObject(0, "the answer was a malformed error", value)
+    code, message = value.get("code"), value.get("message")
+    return ErrorObject(
+        code if isinstance(code, int) and not isinstance(code, bool) else 0,
+        message if isinstance(message, str) else "unknown error",
+        value.get("data"),
+    )
+
+
+def _kind(value: JsonValue) -> str:
+    kinds = cast(
+        "dict[type, str]",
+        {
+            type(None): "null",
+            bool: "a boolean",
+            str: "a string",
+            list: "an array",
+            dict: "an object",
+        },
+    )
+    return kinds.get(type(value), "a number")

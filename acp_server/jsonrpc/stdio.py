@@ -1,0 +1,167 @@
+"""The transport over two file descriptors: a thread that reads, a thread that writes.
+
+Plain os.read and os.write on private descriptors work for pipes, sockets, terminals and regular
+files alike, never switch a descriptor that others share to non-blocking, and cost the event loop
+one hop a batch. Neither thread keeps the process alive.
+"""
+
+import os
+import select
+import stat
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio import from_thread, lowlevel
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
+from acp_server.jsonrpc.transport import Room
+
+READ_BYTES = 256 * 1024
+WRITE_BYTES = 64 * 1024
+READ_AHEAD_BATCHES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptors:
+    """A connection's two private descriptors, and bytes already read from the first."""
+
+    read: int
+    write: int
+    unread: bytes = b""
+
+
+class StdioTransport:
+    """Lines over a pair of descriptors; closes neither (a thread may still block in them)."""
+
+    def __init__(
+        self,
+        descriptors: Descriptors,
+        *,
+        capacity_bytes: int = CAPACITY_BYTES,
+        limit_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        self._descriptors = descriptors
+        self.finishes_requests_at_end = stat.S_ISREG(os.fstat(descriptors.read).st_mode)
+        self._splitter = LineSplitter(limit_bytes)
+        self._outbox = Outbox(capacity_bytes)
+        self._room = Room(self._outbox)
+        self._batches: MemoryObjectReceiveStream[Sequence[Line]]
+        self._hop: _LoopHop
+
+    async def __aenter__(self) -> Self:
+        """Start both threads."""
+        sender, self._batches = anyio.create_memory_object_stream[Sequence[Line]](
+            READ_AHEAD_BATCHES
+        )
+        self._hop = _LoopHop()
+        Thread(target=self._read_all, args=[sender], name="acp-reader", daemon=True).start()
+        Thread(target=self._write_all, name="acp-writer", daemon=True).start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop reading and drop what is unsent; a blocked thread dies with the process."""
+        self._outbox.close(discard=True)
+        self._batches.close()
+
+    async def receive(self) -> Sequence[Line]:
+        """Return the next batch of lines."""
+        try:
+            return await self._batches.receive()
+        except anyio.EndOfStream:
+            return ()
+
+    def send(self, line: bytes, replaces: Hashable = None) -> None:
+        """Queue a line for the writer."""
+        self._outbox.put(line, replaces)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the queue is below its bound."""
+        return self._outbox.has_room
+
+    async def wait_for_room(self) -> None:
+        """Wait until the writer has taken enough."""
+        await self._room.wait()
+
+    async def flush(self) -> None:
+        """Wait until the writer has written everything."""
+        await self._room.wait_empty()
+
+    def _read_all(self, sender: MemoryObjectSendStream[Sequence[Line]]) -> None:
+        for chunk in _chunks(self._descriptors):
+            lines = self._splitter.feed(chunk)
+            if lines and not self._hop.run(lambda lines=lines: sender.send(lines)):
+                return
+        last = self._splitter.finish()
+        if last and not self._hop.run(lambda: sender.send(last)):
+            return
+        self._hop.run(sender.aclose)
+
+    def _write_all(self) -> None:
+        while lines := self._outbox.take(WRITE_BYTES):
+            if not _write_whole(self._descriptors.write, b"".join(lines)):
+                self._outbox.close(discard=True)
+            self._outbox.delivered()
+            if self._room.is_awaited:
+                self._hop.run(self._announce)
+
+    async def _announce(self) -> None:
+        self._room.announce()
+
+
+class _LoopHop:
+    """Runs a coroutine function on the event loop from a foreign thread."""
+
+    def __init__(self) -> None:
+        self._token = lowlevel.current_token()
+
+    def run(self, call: Callable[[], Coroutine[None, None, None]]) -> bool:
+        """Wait for the call; false when the loop or the receiving end is gone."""
+        try:
+            from_thread.run(call, token=self._token)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError):
+            return False
+        except anyio.get_cancelled_exc_class():
+            return False
+        return True
+
+
+def _chunks(descriptors: Descriptors) -> Iterator[bytes]:
+    """Yield what arrives until the end; a terminal that hangs up is an end too."""
+    if descriptors.unread:
+        yield descriptors.unread
+    while True:
+        try:
+            chunk = os.read(descriptors.read, READ_BYTES)
+        except BlockingIOError:  # inherited as non-blocking: wait here, leave the flag alone
+            select.select([descriptors.read], [], [])
+            continue
+        except OSError:
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+def _write_whole(descriptor: int, data: bytes) -> bool:
+    """Write all of it; false when nobody reads any more."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
+        except OSError:
+            return False
+    return True

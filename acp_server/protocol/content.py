@@ -1,0 +1,95 @@
+"""Content blocks: the text, media and resources that prompts, messages and results consist of.
+
+The shapes are those of MCP. Which kinds a prompt may hold is for `PromptCapabilities` to say.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from acp_server.protocol.model import ExtensibleModel, Int64, Lenient, SiftedArray
+
+Role: TypeAlias = Literal["assistant", "user"]
+
+
+class Annotations(ExtensibleModel):
+    """Hints on a block: for whom it is, how new it is (ISO 8601), how much it matters (0 to 1)."""
+
+    audience: Lenient[SiftedArray[Role]] = None
+    last_modified: Lenient[str] = None
+    priority: Lenient[float] = None
+
+
+class TextContent(ExtensibleModel):
+    """Text, as a rule Markdown."""
+
+    type: Literal["text"] = "text"
+    text: str
+    annotations: Lenient[Annotations] = None
+
+
+class ImageContent(ExtensibleModel):
+    """An image, as base64, and where it came from."""
+
+    type: Literal["image"] = "image"
+    data: str
+    mime_type: str
+    uri: Lenient[str] = None
+    annotations: Lenient[Annotations] = None
+
+
+class AudioContent(ExtensibleModel):
+    """A sound, as base64."""
+
+    type: Literal["audio"] = "audio"
+    data: str
+    mime_type: str
+    annotations: Lenient[Annotations] = None
+
+
+class ResourceLink(ExtensibleModel):
+    """A resource that the receiver can read for itself; `size` is in bytes."""
+
+    type: Literal["resource_link"] = "resource_link"
+    name: str
+    uri: str
+    title: Lenient[str] = None
+    description: Lenient[str] = None
+    mime_type: Lenient[str] = None
+    size: Lenient[Int64] = None
+    annotations: Lenient[Annotations] = None
+
+
+class TextResourceContents(ExtensibleModel):
+    """The whole text of a resource."""
+
+    uri: str
+    text: str
+    mime_type: Lenient[str] = None
+
+
+class BlobResourceContents(ExtensibleModel):
+    """The whole bytes of a resource, as base64."""
+
+    uri: str
+    blob: str
+    mime_type: Lenient[str] = None
+
+
+EmbeddedResourceResource: TypeAlias = Annotated[
+    TextResourceContents | BlobResourceContents, Field(union_mode="left_to_right")
+]
+
+
+class EmbeddedResource(ExtensibleModel):
+    """A resource that travels with the message."""
+
+    type: Literal["resource"] = "resource"
+    resource: EmbeddedResourceResource
+    annotations: Lenient[Annotations] = None
+
+
+ContentBlock: TypeAlias = Annotated[
+    TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,83 @@
+"""Slash commands: the registry, what is one, and those that need no model."""
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acp_server.version import __version__
+
+_FIRST_WORD = re.compile(r"/([a-z][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its name without the slash, what it does, what may follow it, and its answer."""
+
+    name: str
+    description: str
+    run: Callable[[str], str]
+    """Takes what follows the name; returns Markdown."""
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command as the user typed it."""
+
+    name: str
+    arguments: str
+
+
+def parse_invocation(text: str) -> Invocation | None:
+    """Return the command that a prompt is, or None for ordinary text.
+
+    A command is a first word of a slash and a name with no further slash, so `/etc/hosts is
+    broken` is text.
+    """
+    found = _FIRST_WORD.fullmatch(text.strip())
+    return Invocation(found[1], (found[2] or "").strip()) if found else None
+
+
+class CommandRegistry:
+    """The commands of a session, by name."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, Command] = {}
+        self.add(Command("help", "List the commands, or explain one", self._help, "[command]"))
+        self.add(Command("version", "Say which version of acp-server this is", _version))
+
+    def add(self, command: Command) -> None:
+        """Add a command; one of the same name gives way."""
+        self._commands[command.name] = command
+
+    def all(self) -> tuple[Command, ...]:
+        """Return the commands in the order of their names."""
+        return tuple(self._commands[name] for name in sorted(self._commands))
+
+    def answer(self, invocation: Invocation) -> str:
+        """Return the Markdown answer to a command, known or not."""
+        command = self._commands.get(invocation.name)
+        return command.run(invocation.arguments) if command else self._unknown(invocation.name)
+
+    def _help(self, arguments: str) -> str:
+        name = arguments.removeprefix("/")
+        if not name:
+            lines = [f"- {_usage(command)}: {command.description}" for command in self.all()]
+            return "Commands:\n\n" + "\n".join(lines)
+        command = self._commands.get(name)
+        return f"{_usage(command)}: {command.description}" if command else self._unknown(name)
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._commands, n=3, cutoff=0.5)
+        guess = f" Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else ""
+        return f"There is no command `/{name}`.{guess} `/help` lists them all."
+
+
+def _usage(command: Command) -> str:
+    return f"`/{command.name} {command.hint}`" if command.hint else f"`/{command.name}`"
+
+
+def _version(arguments: str) -> str:
+    del arguments
+    return f"acp-server {__version__}"

@@ -1,0 +1,87 @@
+"""All open sessions of this process, by id."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import anyio
+
+from acp_server.session.errors import InvalidRootError, UnknownSessionError
+from acp_server.session.modes import Mode
+from acp_server.session.session import Session, Workspace
+from acp_server.turn.ports import Model
+
+
+class SessionRegistry:
+    """Opens, finds and closes sessions."""
+
+    def __init__(self, new_model: Callable[[], Model], mode: Mode) -> None:
+        self._new_model = new_model
+        self._mode: Mode = mode
+        self._sessions: dict[str, Session] = {}
+
+    async def open(self, cwd: str, additional: Sequence[str]) -> Session:
+        """Open a session in a workspace.
+
+        Raises:
+            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+        """
+        workspace = Workspace(await _folder(cwd), tuple(_absolute(root) for root in additional))
+        session = Session(workspace, self._new_model(), self._mode)
+        self._sessions[session.id] = session
+        return session
+
+    def find(self, session_id: str) -> Session:
+        """Return an open session.
+
+        Raises:
+            UnknownSessionError: there is none of this id.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise UnknownSessionError(session_id)
+        return session
+
+    def cancel(self, session_id: str) -> None:
+        """Cancel a session's work; nothing happens when there is none."""
+        session = self._sessions.get(session_id)
+        if session is not None:
+            session.cancel()
+
+    def remove(self, session_id: str) -> Session:
+        """Forget a session and return it, for its work to be ended.
+
+        Raises:
+            UnknownSessionError: there is none of this id.
+        """
+        session = self.find(session_id)
+        del self._sessions[session_id]
+        return session
+
+    async def close_all(self) -> None:
+        """Cancel every session's work, wait for its end, and forget them all."""
+        sessions = tuple(self._sessions.values())
+        self._sessions.clear()
+        for session in sessions:
+            session.cancel()
+        for session in sessions:
+            await session.wait_until_idle()
+
+
+def _absolute(path: str) -> Path:
+    if "\0" in path or not Path(path).is_absolute():
+        message = f"{path!r} is not an absolute path; send the workspace folder's full path"
+        raise InvalidRootError(message)
+    return Path(path)
+
+
+async def _folder(path: str) -> Path:
+    folder = _absolute(path)
+    try:
+        is_folder = await anyio.Path(folder).is_dir()
+    except OSError as error:
+        message = f"{path!r} cannot be looked at: {error.strerror}"
+        raise InvalidRootError(message) from error
+    if not is_folder:
+        message = f"{path!r} is not a folder; send a workspace folder that exists"
+        raise InvalidRootError(message)
+    return folder

@@ -1,0 +1,125 @@
+"""The turns of one session: one runs, the others wait in the order of their prompts.
+
+A ticket is taken the moment a prompt is read, before any task runs, so that a cancel right behind
+it finds it. A cancelled turn gets a short time to come to its end; a turn that ignores being
+cancelled is abandoned: its answer is given, its events go nowhere, the next prompt runs.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from acp_server.turn.errors import TurnError
+from acp_server.turn.events import Event
+from acp_server.turn.ports import Sink, StopReason
+
+GRACE_SECONDS = 0.25
+
+
+class Ticket:
+    """A prompt's place in the queue, and the means to cancel it wherever it stands."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.is_next = anyio.Event()
+        self.is_cancelled = anyio.Event()
+        self.is_over = anyio.Event()
+
+    def cancel(self) -> None:
+        """Stop waiting or running. The prompt is answered `cancelled`."""
+        self.is_cancelled.set()
+        self.scope.cancel()
+
+
+class Gate:
+    """A sink that can be shut: nothing comes through once its turn was given up."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self.is_open = True
+
+    async def emit(self, event: Event) -> None:
+        """Pass the event on, unless the turn was given up."""
+        if self.is_open:
+            await self._sink.emit(event)
+
+
+class TurnQueue:
+    """The tickets of one session, first come first served."""
+
+    def __init__(self) -> None:
+        self._tickets: deque[Ticket] = deque()
+
+    def admit(self) -> Ticket:
+        """Take a place at the end of the queue."""
+        ticket = Ticket()
+        self._tickets.append(ticket)
+        self._let_first_run()
+        return ticket
+
+    def cancel_all(self) -> None:
+        """Cancel the running prompt and every waiting one."""
+        for ticket in tuple(self._tickets):
+            ticket.cancel()
+
+    async def wait_until_idle(self) -> None:
+        """Wait until every prompt admitted so far is over."""
+        for ticket in tuple(self._tickets):
+            await ticket.is_over.wait()
+
+    async def run(
+        self,
+        ticket: Ticket,
+        sink: Sink,
+        turn: Callable[[Sink], Awaitable[StopReason]],
+        abandon: Callable[[], None],
+    ) -> StopReason:
+        """Wait for the ticket's place, then run the turn; `cancelled` if that came first.
+
+        `abandon` is called when a cancelled turn has not ended in time: then the caller should
+        answer without waiting for this coroutine.
+
+        Raises:
+            TurnError: as the turn does, unless it was cancelled.
+        """
+        gate = Gate(sink)
+        reason: StopReason = "cancelled"
+        try:
+            async with anyio.create_task_group() as watch:
+                watch.start_soon(self._give_up, ticket, gate, abandon)
+                with ticket.scope:
+                    await ticket.is_next.wait()
+                    reason = await _undisturbed(turn(gate), ticket)
+                watch.cancel_scope.cancel()
+        finally:
+            self._release(ticket)
+        return "cancelled" if ticket.is_cancelled.is_set() else reason
+
+    async def _give_up(self, ticket: Ticket, gate: Gate, abandon: Callable[[], None]) -> None:
+        """Some time after a cancel, go on without a turn that does not end."""
+        await ticket.is_cancelled.wait()
+        await anyio.sleep(GRACE_SECONDS)
+        gate.is_open = False
+        abandon()
+        self._release(ticket)
+
+    def _release(self, ticket: Ticket) -> None:
+        ticket.is_over.set()
+        if ticket in self._tickets:
+            self._tickets.remove(ticket)
+        self._let_first_run()
+
+    def _let_first_run(self) -> None:
+        if self._tickets:
+            self._tickets[0].is_next.set()
+
+
+async def _undisturbed(turn: Awaitable[StopReason], ticket: Ticket) -> StopReason:
+    """Await a turn; what goes wrong because it is being cancelled is not a failure."""
+    try:
+        return await turn
+    except TurnError:
+        if ticket.is_cancelled.is_set():
+            return "cancelled"
+        raise

@@ -1,0 +1,184 @@
+"""All configuration, from every source, as one typed object that says where each value came from.
+
+The sole reader of the environment. Sources, the later ones winning:
+
+  1. the defaults below
+  2. HERMES_HOME/config.yaml         read as Hermes wrote it, never written
+  3. HERMES_HOME/acp/config.yaml     this server's own
+  4. HERMES_HOME/.env                names and values of environment variables; never written
+  5. the environment
+  6. options of the command line
+
+A value that does not fit is reported and passed over: the next lower source counts.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, cast, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a setting can be given: a dotted key of the files, a variable, an option."""
+
+    key: str
+    variable: str
+    option: str
+
+
+class Settings(BaseModel):
+    """The values that hold. A field's documentation is what `acp-server doctor` shows."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    model: Annotated[str | None, Source("model.default", "ACP_SERVER_MODEL", "--model")] = None
+    """The model to ask, such as scripted:demo."""
+    mode: Annotated[DefaultMode, Source("default_mode", "ACP_SERVER_MODE", "--mode")] = "ask"
+    """The mode that a new session begins in."""
+    log_level: Annotated[LogLevel, Source("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level")] = (
+        "warning"
+    )
+    """How much is written to the log."""
+    log_file: Annotated[Path | None, Source("log.file", "ACP_SERVER_LOG_FILE", "--log-file")] = None
+    """A file to log to, as well as stderr."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source: its name for a person, and the raw values that it gives by field name."""
+
+    name: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings, the home folder, where each value came from, and what was passed over."""
+
+    settings: Settings
+    home: Path
+    origins: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Return where each setting can be given, by field name."""
+    return {
+        name: cast("Source", field.metadata[0]) for name, field in Settings.model_fields.items()
+    }
+
+
+@cache
+def _adapters() -> Mapping[str, TypeAdapter[object]]:
+    """Return what validates each setting by itself, by field name."""
+    hints = get_type_hints(Settings)
+    return {name: TypeAdapter[object](hints[name]) for name in Settings.model_fields}
+
+
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """Return HERMES_HOME, `~/.hermes` unless it is set."""
+    given = environment.get("HERMES_HOME")
+    return Path(given).expanduser() if given else Path.home() / ".hermes"
+
+
+def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
+    """Read every source. Never raises: what cannot be read is among the problems."""
+    environment = os.environ if environment is None else environment
+    home = home_folder(environment)
+    problems: list[str] = []
+    layers = [
+        _file_layer(home / "config.yaml", problems),
+        _file_layer(home / "acp" / "config.yaml", problems),
+        _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
+        _variables_layer("environment", environment),
+        Layer(
+            "option", {n: options[s.option] for n, s in sources().items() if s.option in options}
+        ),
+    ]
+    return _resolve(layers, home, problems)
+
+
+def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configuration:
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for name, adapter in _adapters().items():
+        for layer in reversed(layers):
+            if name not in layer.values:
+                continue
+            try:
+                values[name] = adapter.validate_python(layer.values[name])
+            except ValidationError as error:
+                reason = error.errors()[0]["msg"]
+                problems.append(f"{layer.name}: {sources()[name].key}: {reason}; passed over")
+                continue
+            origins[name] = layer.name
+            break
+        origins.setdefault(name, "default")
+    return Configuration(Settings.model_validate(values), home, origins, tuple(problems))
+
+
+def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
+    given = {n: variables[s.variable] for n, s in sources().items() if variables.get(s.variable)}
+    return Layer(name, given)
+
+
+def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    try:
+        values = dotenv_values(path, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path}: cannot be read: {error}; passed over")
+        return {}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _file_layer(path: Path, problems: list[str]) -> Layer:
+    values: dict[str, object] = {}
+    document = _read_yaml(path, problems)
+    for name, source in sources().items():
+        found = _look_up(document, source.key)
+        if found is not None:
+            values[name] = found
+    return Layer(str(path), values)
+
+
+def _look_up(document: object, key: str) -> object:
+    """Return the value at a dotted key; Hermes also writes `model: NAME` for `model.default`."""
+    if key == "model.default" and isinstance(document, dict):
+        short = cast("dict[str, object]", document).get("model")
+        if isinstance(short, str):
+            return short
+    for part in key.split("."):
+        if not isinstance(document, dict):
+            return None
+        document = cast("dict[str, object]", document).get(part)
+    return document
+
+
+def _read_yaml(path: Path, problems: list[str]) -> object:
+    if not path.is_file():
+        return None
+    import yaml
+
+    try:
+        document: object = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        problems.append(f"{path}: cannot be read: {' '.join(str(error).split())}; passed over")
+        return None
+    if isinstance(document, dict):
+        return cast("object", document)
+    if document is not None:
+        problems.append(f"{path}: must be a mapping of keys to values; passed over")
+    return None
