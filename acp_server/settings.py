@@ -27,28 +27,35 @@ DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a setting can be given: a dotted key of the files, a variable, an option."""
+    """Where a setting can be given (a dotted key of the files, a variable, an option), and why."""
 
     key: str
     variable: str
     option: str
+    meaning: str
 
 
 class Settings(BaseModel):
-    """The values that hold. A field's documentation is what `acp-server doctor` shows."""
+    """The values that hold."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
-    model: Annotated[str | None, Source("model.default", "ACP_SERVER_MODEL", "--model")] = None
-    """The model to ask, such as scripted:demo."""
-    mode: Annotated[DefaultMode, Source("default_mode", "ACP_SERVER_MODE", "--mode")] = "ask"
-    """The mode that a new session begins in."""
-    log_level: Annotated[LogLevel, Source("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level")] = (
-        "warning"
-    )
-    """How much is written to the log."""
-    log_file: Annotated[Path | None, Source("log.file", "ACP_SERVER_LOG_FILE", "--log-file")] = None
-    """A file to log to, as well as stderr."""
+    model: Annotated[
+        str | None,
+        Source("model.default", "ACP_SERVER_MODEL", "--model", "The model to ask"),
+    ] = None
+    mode: Annotated[
+        DefaultMode,
+        Source("default_mode", "ACP_SERVER_MODE", "--mode", "The mode that a session begins in"),
+    ] = "ask"
+    log_level: Annotated[
+        LogLevel,
+        Source("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level", "How much is logged"),
+    ] = "warning"
+    log_file: Annotated[
+        Path | None,
+        Source("log.file", "ACP_SERVER_LOG_FILE", "--log-file", "A file to log to, with stderr"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +161,19 @@ def _file_layer(path: Path, problems: list[str]) -> Layer:
     return Layer(str(path), values)
 
 
-def _look_up(document: object, key: str) -> object:
+def _look_up(document: Mapping[str, object] | None, key: str) -> object:
     """Return the value at a dotted key; Hermes also writes `model: NAME` for `model.default`."""
-    if key == "model.default" and isinstance(document, dict):
-        short = cast("dict[str, object]", document).get("model")
-        if isinstance(short, str):
-            return short
+    value: object = document
     for part in key.split("."):
-        if not isinstance(document, dict):
+        if key == "model.default" and isinstance(value, str):
+            return value
+        if not isinstance(value, dict):
             return None
-        document = cast("dict[str, object]", document).get(part)
-    return document
+        value = cast("dict[str, object]", value).get(part)
+    return value
 
 
-def _read_yaml(path: Path, problems: list[str]) -> object:
+def _read_yaml(path: Path, problems: list[str]) -> dict[str, object] | None:
     if not path.is_file():
         return None
     import yaml
@@ -178,7 +184,7 @@ def _read_yaml(path: Path, problems: list[str]) -> object:
         problems.append(f"{path}: cannot be read: {' '.join(str(error).split())}; passed over")
         return None
     if isinstance(document, dict):
-        return cast("object", document)
+        return cast("dict[str, object]", document)
     if document is not None:
         problems.append(f"{path}: must be a mapping of keys to values; passed over")
     return None

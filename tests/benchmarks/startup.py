@@ -1,0 +1,112 @@
+"""What a user waits for: `uv run python -m tests.benchmarks.startup [--runs N] [--agent COMMAND]`.
+
+Prints medians with the spread, and each as a ratio to bare Python started in the same run. An
+`--agent` is any ACP agent's command, measured beside ours (prompts are sent to ours only).
+"""
+
+import argparse
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.agent import Agent, RefusedError
+
+CHUNKS = 20_000
+SCRIPT = f"prompt: chunks\nchunks: {CHUNKS} word \n\nprompt: *\nsay: hello\n"
+Row = tuple[str, list[float], str]
+
+
+def measure_bare_python() -> float:
+    """Return the milliseconds that an empty Python program takes."""
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return (time.perf_counter() - begun) * 1000
+
+
+def measure_agent(command: list[str], folder: Path) -> dict[str, float]:
+    """Return the figures of one life of an agent, without prompts."""
+    figures: dict[str, float] = {}
+    with Agent(command, folder / "home") as agent:
+        agent.initialize()
+        figures["initialize, ms from spawn"] = _milliseconds_since(agent.started)
+        figures["memory then, MiB"] = agent.resident_mebibytes
+        try:
+            agent.new_session(folder)
+        except RefusedError:  # it wants to be signed in: there is no more to measure
+            return figures
+        figures["first session/new, ms from spawn"] = _milliseconds_since(agent.started)
+        figures["memory then, MiB "] = agent.resident_mebibytes
+        figures["second session/new, ms"] = _timed(lambda: agent.new_session(folder))
+    return figures
+
+
+def measure_turns(command: list[str], folder: Path) -> dict[str, float]:
+    """Return what turns cost, on an agent whose model answers at once."""
+    figures: dict[str, float] = {}
+    with Agent(command, folder / "home") as agent:
+        agent.initialize()
+        session = agent.new_session(folder)
+        figures["first prompt, ms"] = _timed(lambda: agent.prompt(session, "hi"))
+        warm = [_timed(lambda: agent.prompt(session, "hi")) for _ in range(20)]
+        figures["warm prompt, ms"] = statistics.median(warm)
+        agent.prompt(session, "chunks")
+        spent = agent.cpu_seconds
+        agent.prompt(session, "chunks")
+        figures["CPU per chunk, µs"] = (agent.cpu_seconds - spent) / CHUNKS * 1e6
+        figures["memory at the end, MiB"] = agent.resident_mebibytes
+    return figures
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--agent", action="append", default=[])
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "home").mkdir()
+        script = folder / "bench.script"
+        script.write_text(SCRIPT)
+        ours = [sys.executable, "-m", "acp_server", "serve", "--model", f"scripted:{script}"]
+        bare = _repeat(arguments.runs, lambda: {"bare Python, ms": measure_bare_python()})
+        _print("yardstick", bare, statistics.median(bare["bare Python, ms"]))
+        unit = statistics.median(bare["bare Python, ms"])
+        _print("acp-server", _repeat(arguments.runs, lambda: measure_agent(ours, folder)), unit)
+        _print("acp-server, turns", _repeat(3, lambda: measure_turns(ours, folder)), unit)
+        for command in arguments.agent:
+            words = shlex.split(command)
+            _print(command, _repeat(arguments.runs, lambda w=words: measure_agent(w, folder)), unit)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return _milliseconds_since(begun)
+
+
+def _milliseconds_since(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1000
+
+
+def _repeat(runs: int, work: Callable[[], dict[str, float]]) -> dict[str, list[float]]:
+    work()  # the first run warms the disk's cache
+    results = [work() for _ in range(runs)]
+    return {name: [result[name] for result in results] for name in results[0]}
+
+
+def _print(title: str, figures: dict[str, list[float]], unit: float) -> None:
+    print(f"\n{title}")
+    for name, values in figures.items():
+        median, spread = statistics.median(values), max(values) - min(values)
+        ratio = f"{median / unit:7.1f} x bare Python" if "ms" in name else ""
+        print(f"  {name:34} {median:9.1f}  ± {spread / 2:6.1f}  {ratio}")
+
+
+if __name__ == "__main__":
+    main()

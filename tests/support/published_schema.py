@@ -1,0 +1,113 @@
+"""The JSON schema that the protocol's TypeScript SDK publishes, and how tests read it.
+
+A definition is resolved into shapes: the kinds of object it allows, with every reference and every
+combination of other definitions worked in.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, reduce
+
+from jsonschema import Draft202012Validator, FormatChecker
+from pydantic import JsonValue
+
+from tests.support.node_clients import node_clients
+
+SCHEMA = "node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
+REFERENCE = "#/$defs/"
+
+JsonObject = dict[str, JsonValue]
+
+INTEGERS = {
+    "uint16": range(1 << 16),
+    "uint32": range(1 << 32),
+    "uint64": range(1 << 64),
+    "int32": range(-(1 << 31), 1 << 31),
+    "int64": range(-(1 << 63), 1 << 63),
+}
+"""The integers that JSON schema itself takes for mere remarks."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One kind of object: the properties it may have, by their schemas, and those it must have."""
+
+    properties: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    required: frozenset[str] = frozenset()
+
+    def __and__(self, other: "Shape") -> "Shape":
+        return Shape({**self.properties, **other.properties}, self.required | other.required)
+
+
+@cache
+def published_schema() -> JsonObject:
+    """The whole schema."""
+    return as_object(json.loads((node_clients() / SCHEMA).read_text(encoding="utf-8")))
+
+
+def definitions() -> Mapping[str, JsonObject]:
+    """All definitions, by name."""
+    return as_objects(published_schema()["$defs"])
+
+
+@cache
+def validator(definition: str) -> Draft202012Validator:
+    """What tells whether a value is as the definition says."""
+    checker = FormatChecker(formats=())
+    for name, allowed in INTEGERS.items():
+        checker.checks(name)(_within(allowed))
+    schema = {"$ref": REFERENCE + definition, "$defs": published_schema()["$defs"]}
+    return Draft202012Validator(schema, format_checker=checker)
+
+
+def resolved(schema: JsonObject) -> JsonObject:
+    """What a schema refers to, or the schema itself."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    return definitions()[str(reference).removeprefix(REFERENCE)]
+
+
+def alternatives(schema: JsonObject) -> list[JsonObject]:
+    """The schemas of which one has to fit; none if there is no choice."""
+    return as_list(schema.get("anyOf") or schema.get("oneOf") or [])
+
+
+def shapes(schema: JsonObject) -> list[Shape]:
+    """The kinds of object that a schema allows; none if it allows other things than objects."""
+    schema = resolved(schema)
+    if schema.get("type", "object") != "object":
+        return []
+    required = schema.get("required", [])
+    assert isinstance(required, list)
+    own = Shape(as_objects(schema.get("properties", {})), frozenset(map(str, required)))
+    parts = [shapes(part) for part in as_list(schema.get("allOf", []))]
+    if alternatives(schema):
+        parts.append([shape for choice in alternatives(schema) for shape in shapes(choice)])
+    return reduce(_combined, parts, [own])
+
+
+def as_object(value: JsonValue) -> JsonObject:
+    """The value, which is known to be an object."""
+    assert isinstance(value, dict)
+    return value
+
+
+def as_objects(value: JsonValue) -> dict[str, JsonObject]:
+    """The value, which is known to be an object of objects; a bare `true` has nothing to say."""
+    return {key: {} if item is True else as_object(item) for key, item in as_object(value).items()}
+
+
+def as_list(value: JsonValue) -> list[JsonObject]:
+    """The value, which is known to be an array of objects."""
+    assert isinstance(value, list)
+    return [as_object(item) for item in value]
+
+
+def _combined(left: list[Shape], right: list[Shape]) -> list[Shape]:
+    return [one & other for one in left for other in right]
+
+
+def _within(allowed: range) -> Callable[[object], bool]:
+    return lambda value: not isinstance(value, int) or value in allowed
