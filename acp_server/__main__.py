@@ -17,7 +17,7 @@ def main() -> None:
         sys.exit(serve(options))
     from acp_server.cli.main import run_command
 
-    sys.exit(run_command(arguments))
+    sys.exit(run_command(arguments, serve))
 
 
 def serve_options(arguments: list[str]) -> dict[str, str] | None:

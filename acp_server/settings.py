@@ -97,6 +97,12 @@ def home_folder(environment: Mapping[str, str]) -> Path:
     return Path(given).expanduser() if given else Path.home() / ".hermes"
 
 
+def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return this process's environment for a child, with variables changed or (None) left out."""
+    kept = {name: value for name, value in os.environ.items() if name not in changes}
+    return kept | {name: value for name, value in changes.items() if value is not None}
+
+
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
     """Read every source. Never raises: what cannot be read is among the problems."""
     environment = os.environ if environment is None else environment
@@ -173,6 +179,13 @@ def _look_up(document: Mapping[str, object] | None, key: str) -> object:
     return value
 
 
+def _place(error: object) -> str:
+    """Return where YAML breaks and how; never the line itself, which may hold a secret."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    line = f" at line {mark.line + 1}" if mark is not None else ""
+    return f"{line}: {problem}" if problem else line
+
+
 def _read_yaml(path: Path, problems: list[str]) -> dict[str, object] | None:
     if not path.is_file():
         return None
@@ -180,8 +193,11 @@ def _read_yaml(path: Path, problems: list[str]) -> dict[str, object] | None:
 
     try:
         document: object = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        problems.append(f"{path}: cannot be read: {' '.join(str(error).split())}; passed over")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path}: cannot be read: {error}; passed over")
+        return None
+    except yaml.YAMLError as error:
+        problems.append(f"{path}: not YAML{_place(error)}; passed over")
         return None
     if isinstance(document, dict):
         return cast("dict[str, object]", document)

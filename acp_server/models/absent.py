@@ -1,4 +1,4 @@
-"""The model of a server that was given none: says what to do, when asked and not before."""
+"""The model of a server that was given none that exists: says so when asked and not before."""
 
 from typing import NoReturn
 
@@ -6,13 +6,16 @@ from acp_server.turn.errors import ModelUnavailableError
 from acp_server.turn.ports import ModelRequest, Receive
 
 WAY_OUT = (
-    "no model is configured; start the server with `--model scripted:demo` to try it, or set "
-    "`model.default` in the configuration"
+    "start the server with `--model scripted:demo` to try it, or set `model.default` in the "
+    "configuration"
 )
 
 
 class AbsentModel:
-    """Refuses every request."""
+    """Refuses every request. `name` is what was asked for, if anything was."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = name
 
     async def respond(self, request: ModelRequest, receive: Receive) -> NoReturn:
         """Refuse.
@@ -21,4 +24,6 @@ class AbsentModel:
             ModelUnavailableError: always, with the way out.
         """
         del request, receive
-        raise ModelUnavailableError(WAY_OUT)
+        problem = f"there is no model {self._name!r}" if self._name else "no model is configured"
+        reason = f"{problem}; {WAY_OUT}"
+        raise ModelUnavailableError(reason)

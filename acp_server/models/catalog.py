@@ -15,4 +15,4 @@ def model_for(name: str | None) -> Model:
     """
     if name is not None and name.startswith(SCRIPTED_PREFIX):
         return ScriptedModel(name.removeprefix(SCRIPTED_PREFIX))
-    return AbsentModel()
+    return AbsentModel(name)

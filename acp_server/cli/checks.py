@@ -1,0 +1,197 @@
+"""What `acp-server doctor` looks at: each check is a fact, how bad it is, and what to do about it.
+
+Knows nothing of how it is shown. No secret leaves this module.
+"""
+
+import os
+import platform
+import re
+import shutil
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import CalledProcessError
+from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
+
+import anyio
+
+from acp_server.headless.driver import SpawnedAgent, spawn
+from acp_server.headless.errors import DriverError
+from acp_server.headless.process import Launch, serve_command
+from acp_server.models.absent import AbsentModel
+from acp_server.models.catalog import model_for
+from acp_server.settings import Configuration, sources
+from acp_server.version import __version__
+
+Status: TypeAlias = Literal["ok", "warning", "problem"]
+STATUSES: tuple[Status, ...] = ("ok", "warning", "problem")
+PROGRAM = "acp-server"
+ROUND_TRIP_SECONDS = 20.0
+HIDDEN = "(hidden)"
+_SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""((?:key|token|secret|password|credential)\w*["']?\s*[:=]\s*)\S+|\bsk-[\w-]{8,}""",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    fact: str
+    advice: str = ""
+    milliseconds: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What was measured, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting, its value as it may be shown, where that came from, and where to change it."""
+
+    name: str
+    value: str
+    origin: str
+    option: str
+    variable: str
+    key: str
+
+
+async def examine(configuration: Configuration, tell: Callable[[Finding], None]) -> None:
+    """Make every check, quick ones first, and tell each finding as soon as it is made."""
+    tell(installation())
+    tell(command_on_path())
+    tell(home_folder(configuration.home))
+    for finding in configuration_problems(configuration):
+        tell(finding)
+    tell(model(configuration))
+    tell(await git())
+    tell(await round_trip())
+
+
+def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
+    """Return the settings that hold."""
+    for name, source in sources().items():
+        value: object = getattr(configuration.settings, name)
+        shown = "none" if value is None else str(value)
+        if value is not None and _SECRET_NAME.search(name):
+            shown = HIDDEN
+        origin = configuration.origins[name]
+        yield SettingRow(name, shown, origin, source.option, source.variable, source.key)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with what looks like a secret taken out."""
+    return _SECRET.sub(lambda found: f"{found[1] or ''}{HIDDEN}", text)
+
+
+def installation() -> Finding:
+    """Say what is installed, and on what."""
+    python = f"Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.machine()}"
+    return Finding("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
+
+
+def command_on_path() -> Finding:
+    """Look for the command that editors are told to start."""
+    found = shutil.which(PROGRAM)
+    ours = Path(sysconfig.get_path("scripts"))
+    if found is None:
+        advice = f"give your editor the whole command: {ours / PROGRAM}"
+        return Finding("command", "warning", f"{PROGRAM} is not on PATH", advice)
+    if Path(found).resolve().parent != ours.resolve():
+        advice = f"this one is {ours / PROGRAM}; put its folder first, or name it in full"
+        return Finding("command", "warning", f"{found} is of another installation", advice)
+    return Finding("command", "ok", found)
+
+
+def home_folder(home: Path) -> Finding:
+    """Look whether HERMES_HOME can hold what must be kept."""
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    advice = "set HERMES_HOME to a folder that you can write to"
+    if not nearest.is_dir():
+        return Finding("home", "problem", f"{nearest} is not a folder", advice)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return Finding("home", "problem", f"{nearest} cannot be written to", advice)
+    fact = str(home) if nearest == home else f"{home} (will be made when it is needed)"
+    return Finding("home", "ok", fact)
+
+
+def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
+    """Return a finding for each value or file that was passed over, or one that says none was."""
+    for problem in configuration.problems:
+        fact = without_secrets(problem)
+        yield Finding("configuration", "problem", fact, "correct it, or take it out")
+    if not configuration.problems:
+        yield Finding("configuration", "ok", "everything that is set was understood")
+
+
+def model(configuration: Configuration) -> Finding:
+    """Look whether there is a model to ask."""
+    name, home = configuration.settings.model, configuration.home
+    advice = (
+        f"set `model.default` in {home / 'acp' / 'config.yaml'}, ACP_SERVER_MODEL, or "
+        "`serve --model`; scripted:demo needs no account"
+    )
+    if name is None:
+        return Finding("model", "warning", "none is set: prompts will be refused", advice)
+    if isinstance(model_for(name), AbsentModel):
+        return Finding("model", "warning", f"nothing here answers to {name!r}", advice)
+    return Finding("model", "ok", f"{name} ({configuration.origins['model']})")
+
+
+async def git() -> Finding:
+    """Look for git."""
+    found = shutil.which("git")
+    advice = "install git: the demo and the view of your workspace use it"
+    if found is None:
+        return Finding("git", "warning", "git is not on PATH", advice)
+    try:
+        done = await anyio.run_process([found, "--version"])
+    except (OSError, CalledProcessError) as error:
+        return Finding("git", "warning", f"{found} does not run: {error}", advice)
+    version = done.stdout.decode("utf-8", "replace").strip()
+    return Finding("git", "ok", f"{version}, {found}")
+
+
+async def round_trip() -> Finding:
+    """Start the server as an editor does, open a session, and leave."""
+    advice = f"run `{PROGRAM} serve --log-level debug` and look at what it says"
+    try:
+        with anyio.fail_after(ROUND_TRIP_SECONDS):
+            return await _take_round_trip(advice)
+    except TimeoutError:
+        fact = f"no answer within {ROUND_TRIP_SECONDS:.0f} s"
+    except (DriverError, OSError) as error:
+        fact = without_secrets(str(error))
+    return Finding("round trip", "problem", fact, advice)
+
+
+async def _take_round_trip(advice: str) -> Finding:
+    with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
+        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+            milliseconds = await _greet(child, await anyio.Path(folder).resolve())
+            left = await child.close()
+    milliseconds["exit"] = round(left.seconds * 1000)
+    fact = ", ".join(f"{name} {number} ms" for name, number in milliseconds.items())
+    if left.code != 0:
+        fact = f"{fact}, exit code {left.code}"
+        return Finding("round trip", "problem", fact, advice, milliseconds)
+    return Finding("round trip", "ok", fact, milliseconds=milliseconds)
+
+
+async def _greet(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
+    await child.agent.initialize()
+    greeted = time.perf_counter()
+    session = await child.agent.new_session(Path(folder))
+    opened = time.perf_counter()
+    await child.agent.close_session(session.session_id)
+    return {
+        "start and initialize": round((greeted - child.started) * 1000),
+        "session/new": round((opened - greeted) * 1000),
+    }

@@ -1,0 +1,35 @@
+"""`acp-server completion`: the scripts of click's own shell completion."""
+
+import click
+from click.shell_completion import get_completion_class
+
+VARIABLE = "_ACP_SERVER_COMPLETE"
+CALLS = {
+    "bash": "bash_complete $1)",
+    "zsh": "zsh_complete {program})",
+    "fish": "COMP_CWORD=(commandline -t) {program})",
+}
+"""How each script calls the program to complete: with no arguments, and that would serve."""
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  eval "$(acp-server completion bash)"            in ~/.bashrc
+  eval "$(acp-server completion zsh)"             in ~/.zshrc
+  acp-server completion fish > ~/.config/fish/completions/acp-server.fish
+"""
+)
+@click.argument("shell", type=click.Choice(list(CALLS)))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL: bash, zsh or fish."""
+    root = context.find_root()
+    complete = get_completion_class(shell)
+    if complete is None:
+        raise click.ClickException(f"there is no completion for {shell}")
+    program = root.info_name or ""
+    source = complete(root.command, {}, program, VARIABLE).source()
+    call = CALLS[shell].format(program=program)
+    click.echo(source.replace(call, f"{call.removesuffix(')')} completion)"), nl=False)

@@ -1,0 +1,40 @@
+"""Runs a command's coroutine, and ends it in order when the process is asked to end."""
+
+import signal
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from acp_server.headless.errors import ungrouped
+
+ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+ENDED_BY_SIGNAL = 128
+
+
+def run(work: Callable[[], Awaitable[int]]) -> int:
+    """Run a coroutine function and return its exit code, or 128 and the signal that ended it.
+
+    A closed terminal window and a polite kill cancel the work, as Ctrl-C does: children are left
+    in order and temporary folders are removed.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed, and the work has cleaned up.
+    """
+    return anyio.run(_until_signal, work)
+
+
+async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
+    exit_code = 0
+
+    async def watch(scope: anyio.CancelScope) -> None:
+        nonlocal exit_code
+        with anyio.open_signal_receiver(*ENDINGS) as signals:
+            exit_code = ENDED_BY_SIGNAL + await anext(signals)
+        scope.cancel()
+
+    with ungrouped():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch, tasks.cancel_scope)
+            exit_code = await work()
+            tasks.cancel_scope.cancel()
+    return exit_code

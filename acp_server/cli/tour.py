@@ -1,0 +1,219 @@
+"""The demo's course: what is said to the server, what is measured, what must come of it.
+
+Knows no terminal; somebody who shows it is told of every event.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from acp_server.headless.agent import Agent
+from acp_server.headless.driver import SpawnedAgent
+from acp_server.headless.process import Exit
+from acp_server.headless.updates import Update
+from acp_server.protocol.lifecycle import InitializeResponse
+from acp_server.protocol.prompting import StopReason
+from acp_server.protocol.sessions import NewSessionResponse
+from acp_server.protocol.updates import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+)
+
+COMMANDS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A prompt, what it is to show, and after how many pieces of the answer it is cancelled."""
+
+    prompt: str
+    caption: str
+    cancel_after_chunks: int | None = None
+
+    @property
+    def expected(self) -> StopReason:
+        """The word on which the turn must end."""
+        return "end_turn" if self.cancel_after_chunks is None else "cancelled"
+
+
+STEPS = (
+    Step("Give me a tour of acp-server.", "thoughts and an answer, as they come"),
+    Step("/help", "a slash command, answered without a model"),
+    Step("Count as far as you can.", "a turn that is cancelled half-way", cancel_after_chunks=12),
+    Step("Are you still there?", "the next prompt works at once"),
+)
+
+
+@dataclass(slots=True)
+class Turn:
+    """A prompt while it is being answered; times are on the clock of `time.perf_counter`."""
+
+    step: Step
+    started: float
+    updates: int = 0
+    chunks: int = 0
+    """Pieces of thought and answer."""
+    words: int = 0
+    """Pieces of the answer."""
+    first_chunk: float | None = None
+    cancelled: float | None = None
+    ended: float = 0.0
+    stop_reason: StopReason = "end_turn"
+
+    def count(self, update: Update) -> None:
+        """Take an update into account."""
+        self.updates += 1
+        if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+            self.chunks += 1
+            self.words += isinstance(update, AgentMessageChunk)
+            self.first_chunk = self.first_chunk or time.perf_counter()
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it is time to cancel."""
+        limit = self.step.cancel_after_chunks
+        return limit is not None and self.words >= limit and self.cancelled is None
+
+
+@dataclass(slots=True)
+class Summary:
+    """What came of the whole."""
+
+    turns: list[Turn] = field(default_factory=list[Turn])
+    updates: int = 0
+    seconds: float = 0.0
+    exit: Exit | None = None
+
+    @property
+    def chunks(self) -> int:
+        """Pieces of thoughts and answers."""
+        return sum(turn.chunks for turn in self.turns)
+
+    @property
+    def problems(self) -> list[str]:
+        """What was not as it must be."""
+        found = [
+            f"{turn.step.prompt!r} ended with {turn.stop_reason}, not {turn.step.expected}"
+            for turn in self.turns
+            if turn.stop_reason != turn.step.expected
+        ]
+        if self.exit is not None and self.exit.code != 0:
+            found.append(f"the server ended with exit code {self.exit.code}")
+        return found
+
+
+class Show(Protocol):
+    """Is told of everything that happens on the tour, in order."""
+
+    def greeted(self, answer: InitializeResponse, seconds: float) -> None:
+        """The server has answered `initialize`, so long after its process was started."""
+        ...
+
+    def opened(self, session: NewSessionResponse, seconds: float) -> None:
+        """The session is open; `session/new` took so long."""
+        ...
+
+    def asks(self, step: Step, number: int, total: int) -> None:
+        """A prompt is sent."""
+        ...
+
+    def update(self, update: Update) -> None:
+        """The server has sent an update."""
+        ...
+
+    def answered(self, turn: Turn) -> None:
+        """A prompt has been answered."""
+        ...
+
+    def left(self, summary: Summary) -> None:
+        """The server's stdin was closed, and it has left."""
+        ...
+
+    def closed(self) -> None:
+        """The tour is over, however it ended."""
+        ...
+
+
+class Tour:
+    """Takes somebody through the steps."""
+
+    def __init__(self, steps: Sequence[Step], show: Show, pause_seconds: float = 0.0) -> None:
+        self._steps = steps
+        self._show = show
+        self._pause_seconds = pause_seconds
+        self._summary = Summary()
+        self._turn: Turn | None = None
+        self._agent: Agent | None = None
+        self._has_commands = anyio.Event()
+        self._early: list[Update] | None = []
+        """What has come before the session was shown to be open."""
+        self._is_over = False
+
+    async def update(self, session_id: str, update: Update) -> None:
+        """Take an update of the session: what `Editor.show` wants."""
+        if self._early is not None:
+            self._early.append(update)
+            return
+        self._take(update)
+        turn = self._turn
+        if turn is not None and turn.is_enough and self._agent is not None:
+            await self._agent.cancel(session_id)
+            turn.cancelled = time.perf_counter()
+
+    async def run(self, child: SpawnedAgent, folder: Path) -> Summary:
+        """Go through all steps and close the server.
+
+        Raises:
+            DriverError: the server did not do its part.
+        """
+        try:
+            return await self._go(child, folder)
+        finally:
+            self._is_over = True  # what still arrives while the server leaves is shown to nobody
+            self._show.closed()
+
+    async def _go(self, child: SpawnedAgent, folder: Path) -> Summary:
+        self._agent = child.agent
+        answer = await child.agent.initialize()
+        self._show.greeted(answer, time.perf_counter() - child.started)
+        started = time.perf_counter()
+        session = await child.agent.new_session(folder)
+        self._show.opened(session, time.perf_counter() - started)
+        early, self._early = self._early or [], None
+        for update in early:
+            self._take(update)
+        with anyio.move_on_after(COMMANDS_SECONDS):
+            await self._has_commands.wait()
+        for number, step in enumerate(self._steps, start=1):
+            await anyio.sleep(self._pause_seconds)
+            self._show.asks(step, number, len(self._steps))
+            await self._answer(step, child.agent, session.session_id)
+        self._summary.exit = await child.close()
+        self._summary.seconds = time.perf_counter() - child.started
+        self._show.left(self._summary)
+        return self._summary
+
+    def _take(self, update: Update) -> None:
+        if self._is_over:
+            return
+        self._summary.updates += 1
+        if isinstance(update, AvailableCommandsUpdate):
+            self._has_commands.set()
+        if self._turn is not None:
+            self._turn.count(update)
+        self._show.update(update)
+
+    async def _answer(self, step: Step, agent: Agent, session_id: str) -> None:
+        turn = Turn(step, time.perf_counter())
+        self._turn = turn
+        answer = await agent.prompt(session_id, step.prompt)
+        turn.ended = time.perf_counter()
+        turn.stop_reason = answer.stop_reason
+        self._turn = None
+        self._summary.turns.append(turn)
+        self._show.answered(turn)

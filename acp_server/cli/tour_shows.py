@@ -1,0 +1,166 @@
+"""The tour as it looks: on the screen, or, beside the wire itself, as one line on stderr."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import click
+from rich.rule import Rule
+from rich.text import Text
+
+from acp_server.cli.screen import Screen, count, duration, printable
+from acp_server.cli.session_view import LABEL_COLUMNS, SessionView, options_line
+from acp_server.cli.tour import Step, Summary, Turn
+from acp_server.cli.workspace import Workspace
+from acp_server.headless.updates import Update
+from acp_server.headless.view import show_update
+from acp_server.protocol.lifecycle import Implementation, InitializeResponse
+from acp_server.protocol.sessions import NewSessionResponse
+
+SignKind: TypeAlias = Literal["ok", "stopped", "problem"]
+UNNAMED = Implementation(name="an agent without a name", version="")
+INTRODUCTION = "A real server over stdio, a scripted model, and you in the editor's place."
+NEXT_STEPS = (
+    ("acp-server doctor", "is everything in place for your editor?"),
+    ("acp-server demo --json", "the same tour as it went over the wire"),
+    ("acp-server serve", "what your editor starts; see the README"),
+)
+
+
+class ScreenShow:
+    """Shows the tour to a person."""
+
+    def __init__(self, screen: Screen, workspace: Workspace) -> None:
+        self._screen = screen
+        self._workspace = workspace
+        self._view = SessionView(screen)
+
+    def greeted(self, answer: InitializeResponse, seconds: float) -> None:
+        """Say who answered, and how fast."""
+        screen, agent = self._screen, answer.agent_info or UNNAMED
+        program = f"{agent.name} {agent.version}"
+        version = f"ACP version {answer.protocol_version}"
+        screen.print()
+        screen.say(
+            (agent.title or agent.name, "title"),
+            "   ",
+            (screen.join(program, version), "quiet"),
+        )
+        screen.say((INTRODUCTION, "quiet"))
+        screen.print()
+        self._done("initialize", f"answered {duration(seconds)} after the process was started")
+
+    def opened(self, session: NewSessionResponse, seconds: float) -> None:
+        """Say where the session works and what the user can choose."""
+        screen, workspace = self._screen, self._workspace
+        self._done("session/new", f"answered after {duration(seconds)}")
+        files = f"{count(workspace.files, 'file')}, one commit"
+        self._view.fact("project", f"{workspace.folder} ({files})")
+        if session.modes is not None:
+            names = [mode.name for mode in session.modes.available_modes]
+            self._view.fact("modes", screen.join(*names))
+        if session.config_options:
+            self._view.fact("options", options_line(screen, session.config_options))
+
+    def asks(self, step: Step, number: int, total: int) -> None:
+        """Show the prompt under a heading."""
+        screen = self._screen
+        self._view.settle()
+        heading = Text(screen.join(f"{number} of {total}", step.caption), style="quiet")
+        screen.print()
+        screen.print(Rule(heading, align="left", style="quiet", characters=screen.signs.rule))
+        screen.print()
+        sign = Text.styled(f"  {screen.signs.prompt} ", "accent")
+        screen.say((printable(step.prompt), "prompt"), first_prefix=sign)
+
+    def update(self, update: Update) -> None:
+        """Show an update."""
+        show_update(self._view, update)
+
+    def answered(self, turn: Turn) -> None:
+        """Say how the turn ended, and in which time."""
+        self._view.settle()
+        self._screen.print()
+        if turn.cancelled is None:
+            first = "" if turn.first_chunk is None else duration(turn.first_chunk - turn.started)
+            times = f"{duration(turn.ended - turn.started)}"
+            times += f", the first after {first}" if turn.chunks > 1 else ""
+            self._done(turn.stop_reason, f"{count(turn.chunks, 'chunk')} in {times}")
+            return
+        self._sign("stopped", "session/cancel", f"sent after {turn.step.cancel_after_chunks} words")
+        later = duration(turn.ended - turn.cancelled)
+        self._done(turn.stop_reason, f"answered {later} after that")
+
+    def left(self, summary: Summary) -> None:
+        """Sum up, and say what to try next."""
+        screen = self._screen
+        screen.print()
+        screen.print(Rule(style="quiet", characters=screen.signs.rule))
+        screen.print()
+        if summary.exit is not None:
+            result = f"the server left after {duration(summary.exit.seconds)}"
+            self._done("stdin closed", f"{result} with exit code {summary.exit.code}")
+        for problem in summary.problems:
+            self._sign("problem", "not as it must be", problem)
+        screen.print()
+        screen.say((screen.join(*numbers(summary)), "title"))
+        screen.print()
+        width = max(len(command) for command, _ in NEXT_STEPS)
+        for command, reason in NEXT_STEPS:
+            label = Text.styled(f"  {command.ljust(width)}   ", "accent")
+            screen.say((reason, "quiet"), first_prefix=label)
+        screen.print()
+
+    def closed(self) -> None:
+        """Leave the terminal as it was."""
+        self._view.settle()
+
+    def _done(self, what: str, result: str) -> None:
+        self._sign("ok", what, result)
+
+    def _sign(self, kind: SignKind, what: str, result: str) -> None:
+        signs = self._screen.signs
+        sign, style = {
+            "ok": (signs.ok, "ok"),
+            "stopped": (signs.stopped, "warning"),
+            "problem": (signs.problem, "problem"),
+        }[kind]
+        label = Text.assemble((f"  {sign} ", style), what.ljust(LABEL_COLUMNS))
+        self._screen.say((printable(result), "quiet"), first_prefix=label)
+
+
+class WireShow:
+    """Shows nothing but one last line on stderr: stdout is the wire's."""
+
+    def greeted(self, answer: InitializeResponse, seconds: float) -> None:
+        """Say nothing."""
+
+    def opened(self, session: NewSessionResponse, seconds: float) -> None:
+        """Say nothing."""
+
+    def asks(self, step: Step, number: int, total: int) -> None:
+        """Say nothing."""
+
+    def update(self, update: Update) -> None:
+        """Say nothing."""
+
+    def answered(self, turn: Turn) -> None:
+        """Say nothing."""
+
+    def left(self, summary: Summary) -> None:
+        """Sum up."""
+        for problem in summary.problems:
+            click.echo(f"acp-server demo: not as it must be: {problem}", err=True)
+        click.echo(f"acp-server demo: {', '.join(numbers(summary))}", err=True)
+
+    def closed(self) -> None:
+        """Say nothing."""
+
+
+def numbers(summary: Summary) -> Sequence[str]:
+    """Return the tour in numbers."""
+    return (
+        count(len(summary.turns), "prompt"),
+        count(summary.updates, "update"),
+        count(summary.chunks, "chunk"),
+        duration(summary.seconds),
+    )

@@ -1,0 +1,211 @@
+"""An ACP client's half of the conversation: typed calls to the agent, and answers to its questions.
+
+When a call returns, every update that the agent sent before its answer has been shown. Knows
+nothing of processes, terminals or policies: what to show and what to permit comes in with
+`Editor`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from pydantic import JsonValue, ValidationError
+
+from acp_server.headless.errors import (
+    AgentLeftError,
+    AgentRefusedError,
+    UnreadableAnswerError,
+    UnsupportedVersionError,
+)
+from acp_server.headless.updates import ShowUpdate, Update, UpdateQueue
+from acp_server.headless.wire import TappedTransport
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.errors import ConnectionClosedError, InvalidParamsError, RemoteError
+from acp_server.jsonrpc.messages import Payload
+from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
+from acp_server.protocol.content import ContentBlock, TextContent
+from acp_server.protocol.lifecycle import (
+    ClientCapabilities,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+)
+from acp_server.protocol.model import WireModel
+from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
+from acp_server.protocol.sessions import (
+    CloseSessionRequest,
+    CloseSessionResponse,
+    McpServer,
+    NewSessionRequest,
+    NewSessionResponse,
+)
+from acp_server.protocol.tool_calls import (
+    CancelledPermissionOutcome,
+    RequestPermissionOutcome,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+)
+from acp_server.version import __version__
+
+PROTOCOL_VERSION = 1
+
+A = TypeVar("A", bound=WireModel)
+Decide = Callable[[RequestPermissionRequest], Awaitable[RequestPermissionOutcome]]
+
+
+async def show_nothing(session_id: str, update: Update) -> None:
+    """Look at no update."""
+    del session_id, update
+
+
+async def decide_nothing(request: RequestPermissionRequest) -> RequestPermissionOutcome:
+    """Permit nothing: the question counts as cancelled."""
+    del request
+    return CancelledPermissionOutcome()
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """The part that this client plays: what it shows, what it answers, who it says it is."""
+
+    show: ShowUpdate = show_nothing
+    """Awaited for each update, in order. It may call the agent, but not `prompt` it."""
+    decide: Decide = decide_nothing
+    """Awaited for each permission; the updates sent before the question have been shown."""
+    capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
+    requests: Mapping[str, RequestHandler] = field(default_factory=dict[str, RequestHandler])
+    """What else the agent may ask, by method: what `capabilities` advertises."""
+    info: Implementation = field(
+        default_factory=lambda: Implementation(name="acp-server-headless", version=__version__)
+    )
+
+
+class Agent:
+    """The agent at the other end: one method for each thing a client may ask or tell it."""
+
+    def __init__(self, transport: TappedTransport, editor: Editor) -> None:
+        self.has_left = False
+        """Whether the agent has ended its stream."""
+        self.is_over = anyio.Event()
+        """Set once nothing is read or shown any more: it has left, or `run` was cancelled."""
+        self._transport = transport
+        self._editor = editor
+        self._peer = Peer(transport)
+        self._updates = UpdateQueue(editor.show)
+        self._questions: dict[anyio.CancelScope, str] = {}
+
+    async def initialize(self) -> InitializeResponse:
+        """Introduce the two ends to each other.
+
+        Raises:
+            UnsupportedVersionError: the agent speaks another version of ACP.
+            DriverError: as `ask` does.
+        """
+        request = InitializeRequest(
+            protocol_version=PROTOCOL_VERSION,
+            client_capabilities=self._editor.capabilities,
+            client_info=self._editor.info,
+        )
+        answer = await self.ask("initialize", request, InitializeResponse)
+        if answer.protocol_version != PROTOCOL_VERSION:
+            raise UnsupportedVersionError(answer.protocol_version)
+        return answer
+
+    async def new_session(
+        self,
+        folder: Path,
+        additional_folders: Sequence[Path] = (),
+        mcp_servers: Sequence[McpServer] = (),
+    ) -> NewSessionResponse:
+        """Open a session in a workspace folder; see `ask` for what is raised."""
+        request = NewSessionRequest(
+            cwd=str(folder),
+            additional_directories=tuple(map(str, additional_folders)),
+            mcp_servers=tuple(mcp_servers),
+        )
+        return await self.ask("session/new", request, NewSessionResponse)
+
+    async def prompt(self, session_id: str, prompt: str | Sequence[ContentBlock]) -> PromptResponse:
+        """Send a text, or content blocks, and wait for the turn's end; `ask` says what is raised.
+
+        A wait that is cancelled sends `$/cancel_request`.
+        """
+        blocks = (TextContent(text=prompt),) if isinstance(prompt, str) else tuple(prompt)
+        request = PromptRequest(session_id=session_id, prompt=blocks)
+        return await self.ask("session/prompt", request, PromptResponse)
+
+    async def cancel(self, session_id: str) -> None:
+        """Stop a session's turns: its prompts are answered `cancelled`, its questions closed."""
+        await self._peer.notify("session/cancel", CancelNotification(session_id=session_id))
+        for scope, owner in tuple(self._questions.items()):
+            if owner == session_id:
+                scope.cancel()
+
+    async def close_session(self, session_id: str) -> None:
+        """End a session; see `ask` for what is raised."""
+        request = CloseSessionRequest(session_id=session_id)
+        await self.ask("session/close", request, CloseSessionResponse)
+
+    async def ask(self, method: str, params: Payload, answer: type[A]) -> A:
+        """Send any request, and return its answer once the updates before it have been shown.
+
+        Raises:
+            AgentRefusedError: the answer is an error.
+            AgentLeftError: no answer will come.
+            UnreadableAnswerError: the answer does not fit `answer`.
+        """
+        try:
+            result = await self._peer.request(method, params)
+        except RemoteError as error:
+            raise AgentRefusedError(method, error.code, error.message, error.data) from error
+        except ConnectionClosedError as error:
+            raise AgentLeftError(method) from error
+        finally:
+            await self._updates.settle()
+        try:
+            return answer.from_wire(result)
+        except ValidationError as error:
+            reason = "; ".join(each["msg"] for each in error.errors())
+            raise UnreadableAnswerError(method, result, reason) from error
+
+    async def run(self) -> None:
+        """Read the wire and show updates until the agent ends its stream."""
+        requests = {"session/request_permission": self._permission, **self._editor.requests}
+        handlers = Handlers(requests, {"session/update": self._updates.accept})
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._updates.run)
+                await self._peer.run(handlers)
+                self.has_left = True
+                self._updates.end()
+        finally:
+            self.is_over.set()
+
+    async def hang_up(self) -> None:
+        """Wait until all is written, then write nothing more."""
+        self._transport.stop_sending()
+        await self._transport.flush()
+
+    def _permission(self, params: JsonValue, call: Call) -> Job:
+        del call
+        try:
+            request = RequestPermissionRequest.from_wire(params)
+        except ValidationError as error:
+            raise InvalidParamsError(str(error)) from None
+
+        async def run() -> Reply:
+            return Reply(RequestPermissionResponse(outcome=await self._decide(request)))
+
+        return run
+
+    async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
+        await self._updates.settle()
+        with anyio.CancelScope() as scope:
+            self._questions[scope] = request.session_id
+            try:
+                return await self._editor.decide(request)
+            finally:
+                del self._questions[scope]
+        return CancelledPermissionOutcome()

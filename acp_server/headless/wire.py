@@ -1,0 +1,112 @@
+"""The wire as it is seen from the client's end: every line, and who sent it."""
+
+import json
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, NoReturn, Self
+
+from acp_server.jsonrpc.framing import Line, Oversized
+from acp_server.jsonrpc.transport import Transport
+
+Sender = Literal["client", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class WireLine:
+    """One line and its sender; without its newline, otherwise byte for byte."""
+
+    sender: Sender
+    line: bytes
+
+    def to_json(self) -> str:
+        """Return `{"from": ..., "message": ...}`; a line that is no JSON becomes a string."""
+        text = self.line.decode("utf-8", "replace")
+        return f'{{"from":"{self.sender}","message":{text if _is_json(text) else _quoted(text)}}}'
+
+
+Record = Callable[[WireLine], None]
+
+
+def record_nothing(line: WireLine) -> None:
+    """Keep no record."""
+    del line
+
+
+class TappedTransport:
+    """A transport whose every line is recorded, and which can be told to send no more.
+
+    Lines are recorded in the order in which this end queues and reads them.
+    """
+
+    def __init__(self, transport: Transport, record: Record) -> None:
+        self._transport = transport
+        self._record = record
+        self._is_sending = True
+        self.finishes_requests_at_end = transport.finishes_requests_at_end
+
+    async def __aenter__(self) -> Self:
+        """Start the transport."""
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the transport."""
+        await self._transport.__aexit__(kind, error, trace)
+
+    async def receive(self) -> Sequence[Line]:
+        """Return the next lines."""
+        batch = await self._transport.receive()
+        for line in batch:
+            self._note("agent", line.head if isinstance(line, Oversized) else line)
+        return batch
+
+    def send(self, line: bytes, replaces: Hashable = None) -> None:
+        """Queue a line, unless `stop_sending` was called."""
+        if self._is_sending:
+            self._note("client", line.removesuffix(b"\n"))
+            self._transport.send(line, replaces)
+
+    def stop_sending(self) -> None:
+        """Drop all lines from now on: the descriptor below is about to be closed."""
+        self._is_sending = False
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the queue is below its bound."""
+        return self._transport.has_room
+
+    async def wait_for_room(self) -> None:
+        """Wait until the queue is below its bound."""
+        await self._transport.wait_for_room()
+
+    async def flush(self) -> None:
+        """Wait until everything queued was handed over, or nobody takes it any more."""
+        await self._transport.flush()
+
+    def _note(self, sender: Sender, line: bytes) -> None:
+        """Record a line; a recorder that fails ends the conversation and is not asked again."""
+        record, self._record = self._record, record_nothing
+        record(WireLine(sender, line))
+        self._record = record
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

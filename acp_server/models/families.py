@@ -1,0 +1,392 @@
+"""What each model family accepts, holds and costs: one table, and the request fields it implies.
+
+Owns facts about models and nothing else: it has never heard of endpoints, keys or sessions, and
+imports no SDK. A name that the table does not know is `PLAIN`, which every endpoint accepts. A
+point release is never taken for its predecessor: what 5 accepts, 5.5 may refuse.
+
+Sources, below https://platform.claude.com/docs/en/, as stored up to 2026-11-16:
+- windows, output limits, default effort: models/<model>/overview, about-claude/models/overview,
+  build-with-claude/context-windows; Fable and Mythos 5.2: models/fable-5-2/whats-new-fable-5-2 and
+  docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-fable-5-2.html
+- thinking forms and what each refuses: build-with-claude/thinking-troubleshooting (the table by
+  model), models/sonnet-5-5/migration-guide (between_tools), models/haiku-5-5/migration-guide;
+  display: build-with-claude/thinking; budgets: build-with-claude/extended-thinking
+- effort: build-with-claude/effort
+- sampling, forced tools: build-with-claude/thinking ("Limits and feature compatibility"),
+  agents-and-tools/tool-use/define-tools; prefill: api/errors
+- caching: build-with-claude/prompt-caching ("Cache limitations"); prices: about-claude/pricing
+- system messages: build-with-claude/mid-conversation-system-messages
+- bound thinking: build-with-claude/preserved-thinking; tokenizer: build-with-claude/token-counting
+Rows say what could not be verified there.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+OFF = "off"
+"""The thought level that asks for no thinking."""
+
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+Bond = Literal["model", "conversation", "account"]
+
+FIVE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+FOUR_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "max")
+THREE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
+
+BUDGET_TOKENS: dict[str, int] = {"low": 4_000, "medium": 10_000, "high": 16_000}
+"""Our thought levels where thinking is a budget. The documentation starts complex tasks at 16,000,
+its example takes 10,000, and above 32,000 it advises against streaming at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input_usd: float
+    output_usd: float
+    cache_read_usd: float
+    cache_write_5m_usd: float
+    cache_write_1h_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class LongPromptPrice:
+    """The price of every token of a request whose whole prompt is above a size."""
+
+    above_tokens: int
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFamily:
+    """What one model accepts, holds and costs.
+
+    Attributes:
+        name: the plain model id, without date; empty for `PLAIN`.
+        context_window_tokens: prompt and answer together.
+        max_output_tokens: the largest `max_tokens`, thinking included.
+        thinking: `none`; `budget`, a manual budget; `adaptive`; `always`, adaptive and never off.
+        off: the `thinking.type` that turns thinking off, None where nothing does.
+        accepts_budget: whether `budget_tokens` is accepted; refused with a 400 otherwise.
+        default_display: what becomes of thinking text when `display` is not sent.
+        efforts: the values of `output_config.effort`, mildest first; empty where it is refused.
+        default_effort: what omitting it means.
+        accepts_sampling: whether temperature, top_p and top_k may be sent (not while it thinks).
+        accepts_prefill: whether the last message may be the assistant's (not while it thinks).
+        accepts_system_messages: whether `messages` may hold `role: "system"`.
+        forced_tools: `tool_choice` of `any` or `tool`: accepted, only without a budget, or refused.
+        thinking_bound_to: what a thinking block stops working without.
+        cache_minimum_tokens: shorter prefixes are silently not cached.
+        tokenizer_factor: tokens for the same text, against the tokenizer before Opus 4.7.
+        price: of the vendor's own API; None when unknown.
+        long_prompt: another price for long prompts, where there is one.
+    """
+
+    name: str
+    context_window_tokens: int
+    max_output_tokens: int
+    thinking: Literal["none", "budget", "adaptive", "always"] = "none"
+    off: Literal["disabled", "between_tools"] | None = None
+    accepts_budget: bool = False
+    default_display: Literal["summarized", "omitted"] | None = None
+    efforts: tuple[Effort, ...] = ()
+    default_effort: Effort | None = None
+    accepts_sampling: bool = False
+    accepts_prefill: bool = False
+    accepts_system_messages: bool = False
+    forced_tools: Literal["accepted", "without_budget", "refused"] = "refused"
+    thinking_bound_to: tuple[Bond, ...] = ()
+    cache_minimum_tokens: int = 1_024
+    tokenizer_factor: float = 1.0
+    price: Price | None = None
+    long_prompt: LongPromptPrice | None = None
+
+
+PLAIN = ModelFamily(name="", context_window_tokens=200_000, max_output_tokens=8_192)
+"""A model that the table does not know: nothing optional is sent. 8,192 is the largest output that
+every agent-capable model since Claude 3.5 takes; a larger `max_tokens` than allowed is a 400."""
+
+# Generations: what a row below says only where it differs.
+_CLAUDE_3 = ModelFamily(
+    name="",
+    context_window_tokens=200_000,
+    max_output_tokens=4_096,
+    accepts_sampling=True,
+    accepts_prefill=True,
+    forced_tools="accepted",
+    cache_minimum_tokens=2_048,
+)
+_CLAUDE_4 = replace(  # and 3.7: thinks by budget, when asked to
+    _CLAUDE_3,
+    max_output_tokens=64_000,
+    thinking="budget",
+    off="disabled",
+    accepts_budget=True,
+    default_display="summarized",
+    forced_tools="without_budget",
+    cache_minimum_tokens=1_024,
+)
+_CLAUDE_4_6 = replace(  # adaptive when asked to; a budget is deprecated, still taken; no prefill
+    _CLAUDE_4,
+    context_window_tokens=1_000_000,
+    max_output_tokens=128_000,
+    thinking="adaptive",
+    efforts=FOUR_EFFORTS,
+    default_effort="high",
+    accepts_prefill=False,
+)
+_CLAUDE_4_7 = replace(  # new tokenizer; no budget, no sampling; thinking text only when asked for
+    _CLAUDE_4_6,
+    accepts_budget=False,
+    default_display="omitted",
+    efforts=FIVE_EFFORTS,
+    accepts_sampling=False,
+    forced_tools="accepted",
+    tokenizer_factor=1.3,
+)
+_CLAUDE_5 = replace(_CLAUDE_4_7, cache_minimum_tokens=512)
+_ALWAYS_5 = replace(
+    _CLAUDE_5, thinking="always", off=None, accepts_system_messages=True, forced_tools="refused"
+)
+
+# Prices of rows that fit a line: input, output, cache read, 5-minute write, 1-hour write.
+_OPUS_4_5_PRICE = Price(5.0, 25.0, 0.50, 6.25, 10.0)
+_OPUS_4_PRICE = Price(15.0, 75.0, 1.50, 18.75, 30.0)
+_SONNET_4_PRICE = Price(3.0, 15.0, 0.30, 3.75, 6.0)
+_HAIKU_4_5_PRICE = Price(1.0, 5.0, 0.10, 1.25, 2.0)
+_HAIKU_3_5_PRICE = Price(0.80, 4.0, 0.08, 1.0, 1.60)
+
+# The table, newest first.
+_FABLE_5_2 = replace(
+    # Released 2026-11-09. That system messages are taken and 512 tokens can be cached follows from
+    # 5.1: the page of what breaks lists neither. The price was read at third parties.
+    _ALWAYS_5,
+    name="claude-fable-5-2",
+    thinking_bound_to=("model", "conversation"),
+    price=Price(8.0, 40.0, 0.20, 10.0, 16.0),
+)
+_FABLE_5_1 = replace(
+    _FABLE_5_2, name="claude-fable-5-1", price=Price(10.0, 50.0, 0.25, 12.50, 20.0)
+)
+# Forced tools: the documentation lists no refusal, clients report a 400; treated as refused.
+_FABLE_5 = replace(_ALWAYS_5, name="claude-fable-5", price=Price(10.0, 50.0, 1.0, 12.50, 20.0))
+
+FAMILIES: tuple[ModelFamily, ...] = (
+    _FABLE_5_2,
+    replace(_FABLE_5_2, name="claude-mythos-5-2"),
+    replace(
+        # `disabled` only at effort `high` or below: fine, as no effort is sent with it.
+        _CLAUDE_5,
+        name="claude-haiku-5-5",
+        default_effort="medium",
+        accepts_system_messages=True,
+        thinking_bound_to=("model", "conversation", "account"),
+        price=Price(0.10, 0.50, 0.01, 0.125, 0.20),
+        long_prompt=LongPromptPrice(100_000, Price(0.50, 2.50, 0.05, 0.625, 1.0)),
+    ),
+    replace(
+        # Cache reads were 0.20 until 2026-10-07. `between_tools` only at `high` or below.
+        _CLAUDE_5,
+        name="claude-sonnet-5-5",
+        off="between_tools",
+        accepts_system_messages=True,
+        forced_tools="refused",
+        thinking_bound_to=("model", "conversation", "account"),
+        price=Price(2.0, 10.0, 0.10, 2.50, 4.0),
+    ),
+    replace(
+        _ALWAYS_5,
+        name="claude-opus-5-5",
+        default_effort="medium",
+        thinking_bound_to=("model", "conversation"),
+        price=Price(4.0, 20.0, 0.20, 5.0, 8.0),
+    ),
+    _FABLE_5_1,
+    replace(_FABLE_5_1, name="claude-mythos-5-1"),
+    # `disabled` only at effort `high` or below.
+    replace(_CLAUDE_5, name="claude-opus-5", accepts_system_messages=True, price=_OPUS_4_5_PRICE),
+    replace(
+        # The one model of its generation without system messages.
+        _CLAUDE_5,
+        name="claude-sonnet-5",
+        cache_minimum_tokens=1_024,
+        price=Price(2.0, 10.0, 0.20, 2.50, 4.0),
+    ),
+    _FABLE_5,
+    replace(_FABLE_5, name="claude-mythos-5"),
+    replace(
+        _CLAUDE_4_7, name="claude-opus-4-8", accepts_system_messages=True, price=_OPUS_4_5_PRICE
+    ),
+    replace(_CLAUDE_4_7, name="claude-opus-4-7", cache_minimum_tokens=2_048, price=_OPUS_4_5_PRICE),
+    replace(
+        # Invitation only. Input and output as announced (anthropic.com/glasswing, by third
+        # parties); cache prices not published, the usual multiples assumed.
+        _CLAUDE_4_7,
+        name="claude-mythos-preview",
+        thinking="always",
+        off=None,
+        accepts_budget=True,
+        efforts=FOUR_EFFORTS,
+        forced_tools="refused",
+        cache_minimum_tokens=2_048,
+        price=Price(25.0, 125.0, 2.50, 31.25, 50.0),
+    ),
+    replace(_CLAUDE_4_6, name="claude-opus-4-6", cache_minimum_tokens=4_096, price=_OPUS_4_5_PRICE),
+    replace(_CLAUDE_4_6, name="claude-sonnet-4-6", price=_SONNET_4_PRICE),
+    replace(
+        # The only one that takes a budget and an effort together.
+        _CLAUDE_4,
+        name="claude-opus-4-5",
+        efforts=THREE_EFFORTS,
+        default_effort="high",
+        cache_minimum_tokens=4_096,
+        price=_OPUS_4_5_PRICE,
+    ),
+    replace(_CLAUDE_4, name="claude-haiku-4-5", cache_minimum_tokens=4_096, price=_HAIKU_4_5_PRICE),
+    replace(_CLAUDE_4, name="claude-sonnet-4-5", price=_SONNET_4_PRICE),
+    # Retired by the vendor, still served by others.
+    replace(_CLAUDE_4, name="claude-opus-4-1", max_output_tokens=32_000, price=_OPUS_4_PRICE),
+    replace(_CLAUDE_4, name="claude-opus-4", max_output_tokens=32_000, price=_OPUS_4_PRICE),
+    replace(_CLAUDE_4, name="claude-sonnet-4", price=_SONNET_4_PRICE),
+    replace(_CLAUDE_4, name="claude-3-7-sonnet", price=_SONNET_4_PRICE),
+    replace(_CLAUDE_3, name="claude-3-5-haiku", max_output_tokens=8_192, price=_HAIKU_3_5_PRICE),
+    replace(_CLAUDE_3, name="claude-3-haiku", price=Price(0.25, 1.25, 0.03, 0.30, 0.50)),
+)
+
+# Finding a row.
+_LINE_FIRST = re.compile(r"([a-z]+)((?:-(?:\d{1,2}|preview)\b)*)")  # sonnet-4-5-20250929
+_VERSION_FIRST = re.compile(r"(\d{1,2}(?:-\d{1,2})?)-([a-z]+)")  # 3-7-sonnet-latest
+_DATE = re.compile(r"(?<!\d)\d{8}(?!\d)")
+
+
+def _line_and_version(model_id: str) -> str | None:
+    """Reduce a name to its line and its whole version, as in `sonnet-4-5`."""
+    words = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
+    _, found, rest = words.rpartition("-claude-")
+    if not found:
+        return None
+    if old := _VERSION_FIRST.match(rest):
+        return f"{old[2]}-{old[1]}".removesuffix("-0")
+    new = _LINE_FIRST.match(rest)
+    return f"{new[1]}{new[2]}".removesuffix("-0") if new else None
+
+
+_BY_VERSION = {_line_and_version(family.name): family for family in FAMILIES}
+
+
+def family_for(model_id: str) -> ModelFamily:
+    """Return the family of a model by its id, `PLAIN` for an unknown one.
+
+    Dates, cloud and gateway prefixes, revisions and suffixes (`us.anthropic.`, `anthropic/`,
+    `@20250929`, `-v1:0`, `:thinking`) are read past, and a dot in a version is a dash. The whole
+    version must match, so that the longest name wins and `claude-opus-5-9` is unknown.
+    """
+    version = _line_and_version(model_id)
+    return PLAIN if version is None else _BY_VERSION.get(version, PLAIN)
+
+
+def default_model(ids: Sequence[str]) -> str | None:
+    """Return the first known model of an endpoint's list, a dated id only when there is no other.
+
+    None when the table knows none of them.
+    """
+    known = [model_id for model_id in ids if family_for(model_id) is not PLAIN]
+    undated = (model_id for model_id in known if not _DATE.search(model_id))
+    return next(undated, known[0] if known else None)
+
+
+# What follows for a request.
+
+
+def thought_levels(family: ModelFamily) -> tuple[str, ...]:
+    """Return the thought levels to offer, mildest first; empty where there is nothing to choose."""
+    if family.thinking == "none":
+        return ()
+    levels = family.efforts or tuple(BUDGET_TOKENS)
+    return (OFF, *levels) if family.off else levels
+
+
+def default_thought_level(family: ModelFamily) -> str | None:
+    """Return the level to start with: the model's own default effort, `medium` for budgets."""
+    return None if family.thinking == "none" else family.default_effort or "medium"
+
+
+def closest_thought_level(family: ModelFamily, wanted: str | None) -> str | None:
+    """Return the wanted level, else the next milder one offered, else the mildest.
+
+    So a choice survives a switch of model. None, and what is no level, gives the default.
+    """
+    scale = (OFF, *FIVE_EFFORTS)
+    offered = thought_levels(family)
+    if wanted not in scale or not offered:
+        return default_thought_level(family)
+    milder = [level for level in offered if scale.index(level) <= scale.index(wanted)]
+    return milder[-1] if milder else offered[0]
+
+
+def thinking_fields(family: ModelFamily, effort: str | None) -> "dict[str, JsonValue]":
+    """Return the `thinking` and `output_config` fields for a thought level.
+
+    A level that the family does not offer is replaced by the closest. With a budget, `max_tokens`
+    must be above it. Without thinking no effort is sent: the strongest refuse to go with it.
+    """
+    level = closest_thought_level(family, effort)
+    if level is None:
+        return {}
+    if level == OFF:
+        return {"thinking": {"type": family.off}}
+    fields: dict[str, JsonValue] = {"thinking": _thinking(family, level)}
+    if family.efforts:
+        fields["output_config"] = {"effort": level}
+    return fields
+
+
+def _thinking(family: ModelFamily, level: str) -> "dict[str, JsonValue]":
+    if family.thinking == "budget":
+        return {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
+    return {"type": "adaptive", "display": "summarized"}
+
+
+def cost_usd(
+    family: ModelFamily,
+    input_tokens: int,
+    output_tokens: int,
+    cache_read_tokens: int,
+    cache_write_5m_tokens: int,
+    cache_write_1h_tokens: int,
+) -> float | None:
+    """Return what one request cost, None without a price.
+
+    `input_tokens` are those neither read from the cache nor written to it. Long prompts may have
+    their own price, so usage is priced request by request, not summed before.
+    """
+    price = family.price
+    prompt = input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens
+    if family.long_prompt and prompt > family.long_prompt.above_tokens:
+        price = family.long_prompt.price
+    if price is None:
+        return None
+    millionths = (
+        input_tokens * price.input_usd
+        + output_tokens * price.output_usd
+        + cache_read_tokens * price.cache_read_usd
+        + cache_write_5m_tokens * price.cache_write_5m_usd
+        + cache_write_1h_tokens * price.cache_write_1h_usd
+    )
+    return millionths / 1_000_000
+
+
+def estimate_tokens(text: str) -> int:
+    """Guess, rather too high than too low, how many tokens a text takes: its UTF-8 bytes / 2.5.
+
+    1M tokens are "roughly 2.5M Unicode characters" on the current tokenizer (notes of the model
+    pages); others measured 3.6 characters to a token in English prose, 2.7 in TypeScript. Bytes,
+    because tokens are merged from bytes: a Chinese character counts 1.2, a Cyrillic one 0.8.
+    """
+    encoded_bytes = len(text.encode("utf-8", "surrogatepass"))
+    return -(-encoded_bytes * 2 // 5)

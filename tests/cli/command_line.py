@@ -1,0 +1,44 @@
+"""The command as a user runs it: a process of its own, with a home of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command line came to."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def command_line(*arguments: str) -> list[str]:
+    """Return the command with these arguments."""
+    return [sys.executable, "-m", "acp_server", *arguments]
+
+
+def environment(home: Path, **variables: str) -> Mapping[str, str]:
+    """Return an environment in which temporary files and configuration are the test's own."""
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG"}}  # noqa: TID251
+    return {**kept, "HERMES_HOME": str(home), "TMPDIR": str(home), "TERM": "xterm", **variables}
+
+
+def run(home: Path, *arguments: str, **variables: str) -> Outcome:
+    """Run a command line to its end, its output in pipes."""
+    done = subprocess.run(  # noqa: S603  our own command
+        command_line(*arguments),
+        env=environment(home, **variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,71 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import environment, run
+
+SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_of_a_shell_calls_the_program_with_an_argument(
+    shell: str, tmp_path: Path
+) -> None:
+    outcome = run(tmp_path, "completion", shell)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert "_ACP_SERVER_COMPLETE=" in outcome.stdout
+    calls = [line for line in outcome.stdout.splitlines() if f"={shell}_complete" in line]
+    assert len(calls) == 1
+    assert " completion)" in calls[0]  # with no argument it would serve, and wait for ever
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_of_a_shell_is_good_syntax(shell: str, tmp_path: Path) -> None:
+    program, *flags = SHELLS[shell]
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"there is no {shell} here")
+    script = run(tmp_path, "completion", shell).stdout
+    done = subprocess.run(  # noqa: S603  a shell that only parses
+        [found, *flags], input=script, capture_output=True, encoding="utf-8", check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (["acp-server", "d"], ["demo", "doctor"]),
+        (["acp-server", "serve", "--lo"], ["--log-level", "--log-file"]),
+        (["acp-server", "completion", ""], ["bash", "fish", "zsh"]),
+    ],
+)
+def test_bash_completes_commands_options_and_arguments(
+    typed: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    program = tmp_path / "acp-server"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m acp_server "$@"\n')
+    program.chmod(0o700)
+    words = " ".join(f"'{word}'" for word in typed)
+    script = f"""
+        source <(acp-server completion bash)
+        COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}
+        _acp_server_completion acp-server
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    path = f"{tmp_path}:{environment(tmp_path)['PATH']}"
+    done = subprocess.run(  # noqa: S603  a shell of our own
+        [bash, "--norc", "-c", script],
+        env=environment(tmp_path, PATH=path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=False,
+    )
+    assert sorted(done.stdout.split()) == sorted(expected), done.stderr

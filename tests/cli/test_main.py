@@ -1,0 +1,151 @@
+import json
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from acp_server.__main__ import SERVE_OPTIONS
+from acp_server.cli.main import COMMANDS, group, run_command
+from acp_server.cli.serve import command as serve_command
+from acp_server.cli.serve import setting_options
+from acp_server.settings import sources
+from acp_server.version import __version__
+from tests.cli.command_line import command_line, environment, run
+
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+
+
+def serve_nothing(options: dict[str, str]) -> int:
+    raise AssertionError(f"not to be served: {options}")
+
+
+def test_the_version_is_one_line_of_two_words(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "--version")
+    assert (outcome.exit_code, outcome.stdout) == (0, f"acp-server {__version__}\n")
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_says_what_there_is_and_gives_examples(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([flag], serve_nothing) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: acp-server [OPTIONS] COMMAND")
+    assert all(f"  {name} " in text and summary in text for name, summary in COMMANDS.items())
+    assert "  Examples:\n    acp-server demo " in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([name, "--help"], serve_nothing) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"Usage: acp-server {name}")
+    assert f"  Examples:\n    {'eval' if name == 'completion' else 'acp-server'}" in text
+
+
+def test_the_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
+    source = (
+        "import sys; from acp_server.cli.main import run_command; run_command(['-h'], int);"
+        "slow = {'pydantic', 'anyio', 'rich', 'acp_server.settings'} & set(sys.modules);"
+        "sys.exit(', '.join(slow) or 0)"
+    )
+    command = [*command_line()[:1], "-c", source]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_mistyped_command_is_met_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["docter"], serve_nothing) == 2
+    assert "No such command 'docter'. Did you mean 'doctor'?" in capsys.readouterr().err
+
+
+def test_a_command_that_is_near_to_none_is_met_with_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["zzz"], serve_nothing) == 2
+    assert "There are serve, demo, doctor, completion." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["serve", "--bogus"], "No such option '--bogus'."),
+        (["serve", "--bogus"], "Allowed here: --model, --mode, --log-level, --log-file, --help"),
+        (["serve", "--model"], "Option '--model' requires an argument."),
+        (["serve", "extra"], "Got unexpected extra argument (extra)"),
+        (["--bogus"], "Allowed here: --version, --help"),
+        (["demo", "--bogus"], "Allowed here: --json, --fast, --prompt, --help"),
+        (["completion", "tcsh"], "is not one of 'bash', 'zsh', 'fish'"),
+        (["completion"], "Missing argument"),
+    ],
+)
+def test_a_usage_error_says_what_is_wrong_and_exits_with_2(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(arguments, serve_nothing) == 2
+    captured = capsys.readouterr()
+    assert complaint in captured.err
+    assert captured.out == ""
+
+
+def test_a_mistyped_option_of_serve_reaches_the_usage_error(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "serve", "--bogus", "x")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "Allowed here: --model" in outcome.stderr
+
+
+def test_both_ways_to_serve_take_the_options_of_the_settings() -> None:
+    assert [option.opts for option in setting_options()] == [[name] for name in SERVE_OPTIONS]
+    assert [source.option for source in sources().values()] == list(SERVE_OPTIONS)
+
+
+def test_serve_hands_its_options_on_as_the_short_way_does() -> None:
+    served: list[dict[str, str]] = []
+
+    def serve(options: dict[str, str]) -> int:
+        served.append(options)
+        return 7
+
+    assert run_command(["serve", "--model=scripted:demo", "--log-file", "x"], serve) == 7
+    assert served == [{"--model": "scripted:demo", "--log-file": "x"}]
+
+
+def test_serve_with_an_equals_sign_serves(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603  our own command
+        command_line("serve", "--model=scripted:demo"),
+        input=json.dumps(INITIALIZE) + "\n",
+        env=environment(tmp_path),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["result"]["protocolVersion"] == 1
+
+
+def test_help_of_serve_names_the_variables_and_the_choices(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_command(["serve", "--help"], serve_nothing) == 0
+    text = capsys.readouterr().out
+    assert "--mode ask|accept_edits|plan|bypass" in text
+    assert all(source.variable in text for source in sources().values())
+    assert isinstance(serve_command, click.Command)
+
+
+def test_ctrl_c_exits_with_130() -> None:
+    def interrupted(options: dict[str, str]) -> int:
+        raise KeyboardInterrupt(options)
+
+    assert run_command(["serve", "--mode=plan"], interrupted) == 130
+
+
+def test_every_command_is_where_its_name_says() -> None:
+    context = click.Context(group)
+    for name in COMMANDS:
+        found = group.get_command(context, name)
+        assert found is not None
+        assert found.name in {name, "command"}
+    assert group.get_command(context, "main") is None

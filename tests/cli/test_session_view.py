@@ -1,0 +1,136 @@
+import pytest
+from pydantic import JsonValue
+
+from acp_server.cli.screen import Indented, Screen, count, duration, printable
+from acp_server.cli.session_view import SessionView
+from acp_server.headless.updates import UnknownUpdate
+from acp_server.headless.view import show_update
+from acp_server.protocol.updates import SessionNotification
+
+OPTIONS: JsonValue = [
+    {
+        "id": "mode",
+        "name": "Mode",
+        "type": "select",
+        "currentValue": "ask",
+        "options": [{"value": "ask", "name": "Ask first"}],
+    },
+    {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": True},
+    {
+        "id": "model",
+        "name": "Model",
+        "type": "select",
+        "currentValue": "b",
+        "options": [{"group": "g", "name": "G", "options": [{"value": "b", "name": "Bee"}]}],
+    },
+]
+
+
+def text(words: str) -> JsonValue:
+    return {"type": "text", "text": words}
+
+
+def shown(capsys: pytest.CaptureFixture[str], *updates: dict[str, JsonValue]) -> str:
+    view = SessionView(Screen())
+    for update in updates:
+        params = {"sessionId": "one", "update": update}
+        show_update(view, SessionNotification.from_wire(params).update)
+    view.settle()
+    return capsys.readouterr().out
+
+
+def message(words: str, message_id: str = "m") -> dict[str, JsonValue]:
+    return {
+        "sessionUpdate": "agent_message_chunk",
+        "content": text(words),
+        "messageId": message_id,
+    }
+
+
+def test_the_pieces_of_a_message_make_one_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, message("one "), message("two")) == "\n  one two\n"
+
+
+def test_messages_of_different_ids_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, message("one", "a"), message("two", "b")) == "\n  one\n\n  two\n"
+
+
+def test_a_fact_in_between_finishes_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    mode: dict[str, JsonValue] = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
+    output = shown(capsys, message("one"), mode, message("two"))
+    assert output == "\n  one\n    mode            plan\n\n  two\n"
+
+
+def test_markdown_is_laid_out_and_its_blank_lines_are_empty(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert shown(capsys, message("a **b**\n\n- c\n")) == "\n  a b\n\n   • c\n"
+
+
+def test_a_long_thought_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
+    words = " ".join(["thinking"] * 60)
+    output = shown(capsys, {"sessionUpdate": "agent_thought_chunk", "content": text(words)})
+    lines = output.splitlines()
+    assert lines[1].startswith("  thought · ")
+    assert len(lines) == 6
+    assert lines[-1] == "  │ … 5 more lines"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "line"),
+    [
+        ("available_commands_update", {"availableCommands": []}, "commands"),
+        (
+            "config_option_update",
+            {"configOptions": OPTIONS},
+            "Mode: Ask first · Fast: on · Model: Bee",
+        ),
+        ("session_info_update", {"title": "A title"}, "title           A title"),
+        ("usage_update", {"used": 1200, "size": 200000}, "context         1,200 of 200,000 tokens"),
+        ("notice", {"severity": "error", "title": "Oh", "description": "no"}, "Oh · no"),
+        ("compaction_update", {"compactionId": "c", "status": "failed"}, "compaction      failed"),
+        (
+            "tool_call",
+            {"toolCallId": "t", "title": "Read a", "kind": "read"},
+            "⚙ read          Read a",
+        ),
+        ("tool_call_update", {"toolCallId": "t", "status": "completed"}, "completed"),
+        (
+            "plan",
+            {"entries": [{"content": "Look", "priority": "low", "status": "completed"}]},
+            "plan            ✓ Look",
+        ),
+    ],
+)
+def test_everything_else_is_one_quiet_line(
+    kind: str, fields: dict[str, JsonValue], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = shown(capsys, {"sessionUpdate": kind, **fields})
+    assert line in output
+    assert output.count("\n") == 1
+
+
+def test_what_is_not_known_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    SessionView(Screen()).unknown(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
+    assert capsys.readouterr().out == "    unknown         _new\n"
+
+
+def test_an_agent_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    output = shown(capsys, message("a\x1b[2Jb\x9bc\rd"))
+    assert output == "\n  a\ufffd[2Jb\ufffdc\ufffdd\n"
+
+
+def test_markup_of_rich_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().say("[bold]x[/bold] :smile:")
+    assert capsys.readouterr().out == "  [bold]x[/bold] :smile:\n"
+
+
+def test_folding_counts_what_it_hides(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().print(Indented("a\nb\nc", "> ", most_lines=1), end="")
+    assert capsys.readouterr().out == "> a\n> ... 2 more lines\n"
+
+
+def test_numbers_read_well() -> None:
+    assert [duration(0.0123), duration(0.9996), duration(1.25)] == ["12 ms", "1.0 s", "1.2 s"]
+    assert [count(1, "chunk"), count(1200, "chunk")] == ["1 chunk", "1,200 chunks"]
+    assert printable("a\r\nb\tc") == "a\nb\tc"

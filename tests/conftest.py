@@ -1,0 +1,17 @@
+import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None, print_blob=True)
+settings.load_profile("house")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # jsonrpcserver reads its own schema so, when it is imported
+    config.addinivalue_line(
+        "filterwarnings", "ignore:(open|read)_text is deprecated:DeprecationWarning"
+    )
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"

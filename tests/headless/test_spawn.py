@@ -1,0 +1,138 @@
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from acp_server.headless.agent import Editor
+from acp_server.headless.driver import spawn
+from acp_server.headless.errors import AgentLeftError, AgentStartError
+from acp_server.headless.process import Launch, Patience, serve_command
+from acp_server.headless.updates import UnknownUpdate, Update
+from acp_server.headless.wire import WireLine
+from tests.headless.partners import python_agent
+
+IMPATIENT = Patience(flush_seconds=0.1, leave_seconds=0.1)
+DEAF = "import time; time.sleep(60)"
+
+
+async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) -> None:
+    record: list[WireLine] = []
+    async with spawn(Launch(serve_command(), stderr="capture"), record=record.append) as child:
+        await child.agent.initialize()
+        session = await child.agent.new_session(tmp_path)
+        await child.agent.close_session(session.session_id)
+        left = await child.close()
+        assert (left.code, left.was_killed) == (0, False)
+        assert await child.close() == left
+    assert child.stderr_text == ""
+    assert [line.sender for line in record[:4]] == ["client", "agent", "client", "agent"]
+
+
+async def test_a_command_that_is_not_there_is_named() -> None:
+    with pytest.raises(AgentStartError, match="/no/such/agent") as caught:
+        async with spawn(Launch(("/no/such/agent",))):
+            pass
+    assert caught.value.command == "/no/such/agent"
+
+
+async def test_an_agent_that_leaves_early_is_quoted() -> None:
+    launch = python_agent("import sys; print('no disk', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(AgentLeftError) as caught:
+        async with spawn(launch) as child:
+            await child.agent.initialize()
+    assert caught.value.exit_code == 3
+    assert caught.value.last_words == "no disk\n"
+    assert "exit code 3 before it had answered initialize:\nno disk" in str(caught.value)
+
+
+async def test_an_agent_that_does_not_leave_is_killed() -> None:
+    async with spawn(python_agent(DEAF, IMPATIENT)) as child:
+        left = await child.close()
+    assert (left.code, left.was_killed) == (-9, True)
+
+
+async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
+    async with spawn(python_agent(DEAF, IMPATIENT)) as child:
+        with anyio.move_on_after(0.1):
+            await child.agent.prompt("one", "x" * 1_000_000)
+        with anyio.fail_after(5):
+            left = await child.close()
+    assert left.code == -9
+
+
+async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_process() -> None:
+    pids: list[int] = []
+
+    async def fail() -> None:
+        async with spawn(Launch(serve_command())) as child:
+            pids.append(child.pid)
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        await fail()
+    assert not psutil.pid_exists(pids[0])
+
+
+async def test_cancelling_the_caller_leaves_no_process() -> None:
+    pids: list[int] = []
+    with anyio.CancelScope() as scope:
+        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+            pids.append(child.pid)
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert not psutil.pid_exists(pids[0])
+
+
+PARENT = """
+import json, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+params = {"pid": child.pid}
+print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}), flush=True)
+time.sleep(60)
+"""
+
+
+async def test_its_children_go_with_an_agent_that_is_killed() -> None:
+    told = anyio.Event()
+    grandchildren: list[psutil.Process] = []
+
+    async def show(session_id: str, update: Update) -> None:
+        assert session_id == ""
+        assert isinstance(update, UnknownUpdate)
+        assert isinstance(update.params, dict)
+        grandchildren.append(psutil.Process(int(str(update.params["pid"]))))
+        told.set()
+
+    async with spawn(python_agent(PARENT, IMPATIENT), Editor(show)) as child:
+        await told.wait()
+        await child.close()
+    await anyio.to_thread.run_sync(_wait_for_its_end, grandchildren[0])
+
+
+def _wait_for_its_end(process: psutil.Process) -> None:
+    with suppress(psutil.NoSuchProcess):
+        while process.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.005)
+
+
+async def test_no_descriptor_stays_open() -> None:
+    async def once() -> None:
+        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+            await child.agent.initialize()
+
+    await once()
+    process = psutil.Process()
+    before = process.num_fds()
+    await once()
+    assert process.num_fds() == before
+
+
+async def test_modules_of_the_folder_it_is_started_in_are_not_run(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(9)")
+    async with spawn(Launch(serve_command(), folder=tmp_path, stderr="capture")) as child:
+        await child.agent.initialize()
+    assert sys.executable in serve_command()
