@@ -114,7 +114,9 @@ class OtherMultiSelectItems(WireModel):
 
 
 MultiSelectItems: TypeAlias = Annotated[
-    StringMultiSelectItems | OtherMultiSelectItems | TitledMultiSelectItems,
+    Annotated[StringMultiSelectItems, Field(discriminator="type")]
+    | OtherMultiSelectItems
+    | TitledMultiSelectItems,
     Field(union_mode="left_to_right"),
 ]
 

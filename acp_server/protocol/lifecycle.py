@@ -191,7 +191,8 @@ class AuthMethodTerminal(AuthMethodAgent):
 
 
 AuthMethod: TypeAlias = Annotated[
-    AuthMethodTerminal | AuthMethodAgent, Field(union_mode="left_to_right")
+    Annotated[AuthMethodTerminal, Field(discriminator="type")] | AuthMethodAgent,
+    Field(union_mode="left_to_right"),
 ]
 
 

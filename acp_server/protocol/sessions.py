@@ -1,6 +1,6 @@
 """Sessions: how one is begun, found again, set up and ended, with its modes and config options."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -68,7 +68,8 @@ class McpServerStdio(ExtensibleModel):
 
 
 McpServer: TypeAlias = Annotated[
-    McpServerHttp | McpServerSse | McpServerStdio, Field(union_mode="left_to_right")
+    Annotated[McpServerHttp | McpServerSse, Field(discriminator="type")] | McpServerStdio,
+    Field(union_mode="left_to_right"),
 ]
 
 McpServers: TypeAlias = LenientArray[McpServer]
@@ -173,7 +174,7 @@ class SetSessionConfigOptionRequest(ExtensibleModel):
     value: bool | SessionConfigValueId
 
     @model_validator(mode="after")
-    def _boolean_has_its_type(self) -> "SetSessionConfigOptionRequest":
+    def _boolean_has_its_type(self) -> Self:
         if isinstance(self.value, bool) and self.type is None:
             raise ValueError("a boolean value needs the type 'boolean'")
         return self

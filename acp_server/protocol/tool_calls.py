@@ -17,6 +17,7 @@ from acp_server.protocol.model import (
     ExtensibleModel,
     Lenient,
     LenientArray,
+    Omissible,
     Opaque,
     OrElse,
     SiftedArray,
@@ -94,8 +95,8 @@ class ToolCall(ExtensibleModel):
     status: Annotated[ToolCallStatus, OrElse(_pending)] = "pending"
     content: Annotated[LenientArray[ToolCallContent], UNLESS_EMPTY] = ()
     locations: Annotated[LenientArray[ToolCallLocation], UNLESS_EMPTY] = ()
-    raw_input: Lenient[Opaque] = None
-    raw_output: Lenient[Opaque] = None
+    raw_input: Omissible[Opaque] = None
+    raw_output: Omissible[Opaque] = None
 
 
 class ToolCallUpdate(ExtensibleModel):
@@ -108,8 +109,8 @@ class ToolCallUpdate(ExtensibleModel):
     name: Lenient[str] = None
     content: Lenient[SiftedArray[ToolCallContent]] = None
     locations: Lenient[SiftedArray[ToolCallLocation]] = None
-    raw_input: Lenient[Opaque] = None
-    raw_output: Lenient[Opaque] = None
+    raw_input: Omissible[Opaque] = None
+    raw_output: Omissible[Opaque] = None
 
 
 # Permission.

@@ -89,7 +89,7 @@ SHARED = {
 """Types of ours for what several definitions have in common."""
 
 UNSPOKEN = {"CreateElicitationRequest": 4}
-"""Definitions of which only so many shapes have models: an agent sends no modes it does not know."""
+"""Definitions of which only the first shapes have models: an agent sends the modes it knows."""
 
 DEVIATIONS = {
     ("NewSessionRequest", "mcpServers"): "one bad server must not cost the user the session",
@@ -98,6 +98,7 @@ DEVIATIONS = {
     ("NewSessionRequest", "additionalDirectories"): "an empty path is an error, never ignored",
     ("LoadSessionRequest", "additionalDirectories"): "an empty path is an error, never ignored",
     ("ResumeSessionRequest", "additionalDirectories"): "an empty path is an error, never ignored",
+    ("CreateElicitationRequest", "mode"): "never read by an agent; each model supplies its own",
 }
 """Properties that are read otherwise than the schema says; `test_requests` says how."""
 
@@ -149,6 +150,7 @@ def spoken_shapes(definition: str) -> list[Shape]:
     return shapes(definitions()[definition])[: UNSPOKEN.get(definition)]
 
 
+@cache
 def paired_shapes() -> list[tuple[str, Shape, type[WireModel]]]:
     """Every shape with its definition's name and its model; several may have the same model."""
     pairs: list[tuple[str, Shape, type[WireModel]]] = []

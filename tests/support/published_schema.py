@@ -5,11 +5,12 @@ combination of other definitions worked in.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
+from typing import Protocol
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from pydantic import JsonValue
 
 from tests.support.node_clients import node_clients
@@ -40,6 +41,12 @@ class Shape:
         return Shape({**self.properties, **other.properties}, self.required | other.required)
 
 
+class Validator(Protocol):
+    """What we use of jsonschema's validators, with types."""
+
+    def iter_errors(self, instance: JsonValue) -> Iterable[ValidationError]: ...
+
+
 @cache
 def published_schema() -> JsonObject:
     """The whole schema."""
@@ -51,14 +58,14 @@ def definitions() -> Mapping[str, JsonObject]:
     return as_objects(published_schema()["$defs"])
 
 
-@cache
-def validator(definition: str) -> Draft202012Validator:
-    """What tells whether a value is as the definition says."""
-    checker = FormatChecker(formats=())
-    for name, allowed in INTEGERS.items():
-        checker.checks(name)(_within(allowed))
-    schema = {"$ref": REFERENCE + definition, "$defs": published_schema()["$defs"]}
-    return Draft202012Validator(schema, format_checker=checker)
+def faults(definition: str, value: JsonValue) -> list[str]:
+    """What is wrong with a value, by the definition; nothing if it is valid."""
+    return _faults({"$ref": REFERENCE + definition}, value)
+
+
+def item_faults(array: JsonObject, item: JsonValue) -> list[str]:
+    """What is wrong with an item, by the schema of the array it is in."""
+    return _faults(as_object(array["items"]), item)
 
 
 def resolved(schema: JsonObject) -> JsonObject:
@@ -103,6 +110,19 @@ def as_list(value: JsonValue) -> list[JsonObject]:
     """The value, which is known to be an array of objects."""
     assert isinstance(value, list)
     return [as_object(item) for item in value]
+
+
+def _faults(schema: JsonObject, value: JsonValue) -> list[str]:
+    return [error.message for error in _validator(json.dumps(schema)).iter_errors(value)]
+
+
+@cache
+def _validator(text: str) -> Validator:
+    checker = FormatChecker(formats=())
+    for name, allowed in INTEGERS.items():
+        checker.checks(name)(_within(allowed))
+    schema = {**json.loads(text), "$defs": published_schema()["$defs"]}
+    return Draft202012Validator(schema, format_checker=checker)
 
 
 def _combined(left: list[Shape], right: list[Shape]) -> list[Shape]:

@@ -1,0 +1,123 @@
+"""What clients answer when the agent asks: what is forgiven, and what is an error."""
+
+import pytest
+from pydantic import JsonValue, ValidationError
+
+from acp_server.protocol.elicitation import CreateElicitationResponse
+from acp_server.protocol.files import ReadTextFileResponse, WriteTextFileResponse
+from acp_server.protocol.terminals import (
+    TerminalExitStatus,
+    TerminalOutputResponse,
+    WaitForTerminalExitResponse,
+)
+from acp_server.protocol.tool_calls import (
+    CancelledPermissionOutcome,
+    RequestPermissionResponse,
+    SelectedPermissionOutcome,
+)
+
+
+def test_a_permission_is_an_option_or_nothing() -> None:
+    selected = RequestPermissionResponse.from_wire(
+        {"outcome": {"outcome": "selected", "optionId": "yes"}}
+    )
+    cancelled = RequestPermissionResponse.from_wire({"outcome": {"outcome": "cancelled"}})
+
+    assert selected == RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id="yes"))
+    assert cancelled == RequestPermissionResponse(outcome=CancelledPermissionOutcome())
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        None,
+        "selected",
+        "cancelled",
+        {},
+        {"optionId": "yes"},
+        {"outcome": "selected"},
+        {"outcome": "selected", "optionId": None},
+        {"outcome": "allowed", "optionId": "yes"},
+    ],
+)
+def test_no_other_outcome_is_a_permission(outcome: JsonValue) -> None:
+    with pytest.raises(ValidationError):
+        RequestPermissionResponse.from_wire({"outcome": outcome})
+
+
+@pytest.mark.parametrize("wrong", [None, 1, True, [], {}])
+def test_a_file_has_a_text(wrong: JsonValue) -> None:
+    assert ReadTextFileResponse.from_wire({"content": ""}) == ReadTextFileResponse(content="")
+    with pytest.raises(ValidationError):
+        ReadTextFileResponse.from_wire({"content": wrong})
+
+
+def test_an_empty_answer_may_hold_anything() -> None:
+    assert WriteTextFileResponse.from_wire({"bytes": 3}) == WriteTextFileResponse()
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "read"),
+    [
+        (None, None),
+        (0, None),
+        ({"exitCode": 0}, TerminalExitStatus(exit_code=0)),
+        ({"exitCode": 1 << 32, "signal": "SIGTERM"}, TerminalExitStatus(signal="SIGTERM")),
+        ({"exitCode": -1, "signal": 9}, TerminalExitStatus()),
+    ],
+)
+def test_a_terminal_says_how_its_command_ended_if_it_can(
+    exit_status: JsonValue, read: TerminalExitStatus | None
+) -> None:
+    answer: JsonValue = {"output": "ok", "truncated": False, "exitStatus": exit_status}
+
+    assert TerminalOutputResponse.from_wire(answer) == TerminalOutputResponse(
+        output="ok", truncated=False, exit_status=read
+    )
+
+
+def test_a_command_that_has_ended_need_not_say_how() -> None:
+    assert WaitForTerminalExitResponse.from_wire({}) == WaitForTerminalExitResponse()
+
+
+def test_a_form_comes_back_filled_in() -> None:
+    filled: dict[str, JsonValue] = {
+        "name": "Ada",
+        "age": 36,
+        "height": 1.7,
+        "whole": 2.0,
+        "member": True,
+        "tags": ["a", "b"],
+    }
+
+    read = CreateElicitationResponse.from_wire({"action": "accept", "content": filled})
+
+    assert read.to_wire() == {"action": "accept", "content": filled}
+    assert read.content is not None
+    assert {name: type(value) for name, value in read.content.items()} == {
+        "name": str,
+        "age": int,
+        "height": float,
+        "whole": float,
+        "member": bool,
+        "tags": tuple,
+    }
+
+
+@pytest.mark.parametrize("content", [7, "text", [], {"a": None}, {"a": {}}, {"a": [1]}])
+def test_a_form_filled_in_with_nonsense_is_refused(content: JsonValue) -> None:
+    with pytest.raises(ValidationError):
+        CreateElicitationResponse.from_wire({"action": "accept", "content": content})
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel", "_snooze", "later"])
+def test_an_answer_other_than_accept_has_no_content(action: str) -> None:
+    read = CreateElicitationResponse.from_wire({"action": action, "content": 7})
+
+    assert read == CreateElicitationResponse(action=action)
+
+
+@pytest.mark.parametrize("action", [None, 1, [], {}])
+def test_an_answer_to_a_form_has_an_action(action: JsonValue) -> None:
+    with pytest.raises(ValidationError):
+        CreateElicitationResponse.from_wire({"action": action})

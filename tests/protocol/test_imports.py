@@ -1,0 +1,32 @@
+"""What an ordinary session needs is imported without what only some clients need."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PROTOCOL = Path(__file__).parents[2] / "acp_server" / "protocol"
+RARELY_NEEDED = {"elicitation", "files", "terminals"}
+ALWAYS_NEEDED = [
+    "content",
+    "identifiers",
+    "lifecycle",
+    "model",
+    "prompting",
+    "sessions",
+    "tool_calls",
+    "updates",
+]
+
+
+@pytest.mark.parametrize("module", ALWAYS_NEEDED)
+def test_what_is_always_needed_imports_nothing_that_is_rarely_needed(module: str) -> None:
+    tree = ast.parse((PROTOCOL / f"{module}.py").read_text(encoding="utf-8"))
+
+    imported = {
+        node.module.rpartition(".")[2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+    }
+
+    assert imported & RARELY_NEEDED == set()

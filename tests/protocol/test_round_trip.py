@@ -1,0 +1,82 @@
+"""Whatever is valid by the published schema is read without loss, and written as valid again."""
+
+import json
+
+import pytest
+from acp import schema as python_sdk
+from hypothesis import HealthCheck, assume, given, settings
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from tests.protocol.instances import UNKNOWN_KEY, instances
+from tests.protocol.pairing import WHOLE, adapter
+from tests.support.published_schema import JsonObject, faults
+
+UNKNOWN_TO_PYTHON_SDK = {"notice", "compaction_update", "compaction_summary_chunk"}
+"""Updates that became stable after the newest release of the Python SDK."""
+
+thoroughly = settings(
+    max_examples=30,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+@pytest.mark.parametrize("definition", WHOLE)
+def test_valid_values_are_read_without_loss_and_written_as_valid(definition: str) -> None:
+    @thoroughly
+    @given(instances(definition))
+    def check(value: JsonValue) -> None:
+        assume(not _has_empty_directory(value))
+
+        read = adapter(definition).validate_python(value, by_name=False)
+        written: JsonValue = json.loads(adapter(definition).dump_json(read))
+
+        assert _lost(value, written) == []
+        assert faults(definition, written) == []
+        assert _python_sdk_faults(definition, written) == []
+        assert adapter(definition).validate_python(written, by_name=False) == read
+
+    check()
+
+
+def _python_sdk_faults(definition: str, written: JsonValue) -> list[ErrorDetails]:
+    """What the Python SDK has against a value, if it knows the definition and the variant."""
+    theirs = getattr(python_sdk, definition, None)
+    is_newer = isinstance(written, dict) and _update_kind(written) in UNKNOWN_TO_PYTHON_SDK
+    if not (isinstance(theirs, type) and issubclass(theirs, BaseModel)) or is_newer:
+        return []
+    try:
+        theirs.model_validate(written)
+    except ValidationError as error:
+        return error.errors()
+    return []
+
+
+def _update_kind(notification: JsonObject) -> JsonValue:
+    update = notification.get("update")
+    return update.get("sessionUpdate") if isinstance(update, dict) else None
+
+
+def _has_empty_directory(value: JsonValue) -> bool:
+    """Whether the deviation for additional directories makes an error of a valid value."""
+    directories = value.get("additionalDirectories") if isinstance(value, dict) else None
+    return isinstance(directories, list) and "" in directories
+
+
+def _lost(given_value: JsonValue, written: JsonValue, path: str = "$") -> list[str]:
+    """Where something that was given is not in what was written; null and empty are nothing."""
+    if isinstance(given_value, dict) and isinstance(written, dict):
+        return [
+            fault
+            for key, value in given_value.items()
+            if not (key == UNKNOWN_KEY or (key not in written and value in (None, [], {})))
+            for fault in _lost(value, written.get(key), f"{path}.{key}")
+        ]
+    if isinstance(given_value, list) and isinstance(written, list):
+        pairs = zip(given_value, written, strict=True)
+        return [fault for pair in pairs for fault in _lost(*pair, f"{path}[]")]
+    same = given_value == written and isinstance(given_value, bool) == isinstance(written, bool)
+    return [] if same else [f"{path}: {given_value!r} became {written!r}"]
