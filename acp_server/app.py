@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from acp_server import settings
 from acp_server.diagnostics import configure_logging
 from acp_server.handlers.connection import Connection
-from acp_server.handshake import Wire
+from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.models.catalog import model_for
@@ -25,10 +25,6 @@ logger = logging.getLogger(__name__)
 TURNS_END_SECONDS = 0.8
 FLUSH_SECONDS = 0.5
 LAST_RESORT_SECONDS = 1.7
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
-)
-INTERRUPTED = 130
 
 
 def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
@@ -47,9 +43,12 @@ async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
 
     async def leave_on_signal() -> None:
         nonlocal exit_code
-        with anyio.open_signal_receiver(*SIGNALS) as signals:
-            number = await anext(signals)
-        exit_code = INTERRUPTED if number == signal.SIGINT else 0
+        try:
+            with anyio.open_signal_receiver(*SIGNALS) as signals:
+                number = await anext(signals)
+        finally:
+            leave_at_once_on_signals()
+        exit_code = exit_code_of(number)
         logger.info("leaving on %s", signal.Signals(number).name)
         _leave_for_certain(exit_code)
         with anyio.move_on_after(TURNS_END_SECONDS):
@@ -60,6 +59,8 @@ async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_on_signal)
             await connection.run()
+            if transport.finishes_requests_at_end:  # a file asked: its answers may take their time
+                await transport.flush()
             tasks.cancel_scope.cancel()
         _leave_for_certain(exit_code)
         with anyio.move_on_after(FLUSH_SECONDS):

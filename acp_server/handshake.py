@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 PROTOCOL_VERSION = 1
 PROTOCOL_VERSIONS = range(2**16)
+STDERR = 2
 READ_BYTES = 64 * 1024
 LONGEST_GREETING_BYTES = 1024 * 1024
+INT64 = range(-(2**63), 2**63)
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
+)
+INTERRUPTED = 130
 
 AGENT_INFO: JsonValue = {
     "name": "hermes-acp-server",
@@ -75,15 +81,16 @@ def claim_wire() -> Wire:
     Raises:
         OSError: stdin or stdout is closed.
     """
+    for descriptor in (0, 1):
+        os.fstat(descriptor)
+    nothing = os.open(os.devnull, os.O_RDWR)  # becomes stderr where there is none
     wire = Wire(os.dup(0), os.dup(1))
-    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # started without a stderr
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-    os.close(nothing)
+    os.dup2(STDERR, 1)
+    if nothing == STDERR:
+        os.dup2(1, STDERR)  # which children inherit, unlike what was just opened
+    else:
+        os.close(nothing)
     sys.stdout = sys.stderr
     return wire
 
@@ -94,9 +101,9 @@ def greet(wire: Wire) -> None:
     A client that only asks who we are (a registry's probe, an editor's list of agents) never pays
     for more. Until the peer takes over nothing can be lost, so a signal ends the process at once.
     """
-    signal.signal(signal.SIGTERM, _leave)
+    leave_at_once_on_signals()
     try:
-        wire.unread = _read_line(wire.read)
+        _read_line(wire)
         line, newline, rest = wire.unread.partition(b"\n")
         answer = _answer(line, wire) if newline else None
         if answer is None:
@@ -112,37 +119,59 @@ def greet(wire: Wire) -> None:
         wire.is_over = True
 
 
+def leave_at_once_on_signals() -> None:
+    """Let signals end the process: before the peer takes over, and again when it is done."""
+    for number in SIGNALS:
+        signal.signal(number, _leave)
+
+
+def exit_code_of(number: int) -> int:
+    """Return the exit code of a server that leaves on this signal."""
+    return INTERRUPTED if number == signal.SIGINT else 0
+
+
 def _leave(number: int, frame: object) -> None:
-    del number, frame
-    os._exit(0)
+    del frame
+    os._exit(exit_code_of(number))
 
 
-def _read_line(descriptor: int) -> bytes:
-    read = b""
-    while b"\n" not in read and len(read) < LONGEST_GREETING_BYTES:
-        chunk = os.read(descriptor, READ_BYTES)
+def _read_line(wire: Wire) -> None:
+    while b"\n" not in wire.unread and len(wire.unread) < LONGEST_GREETING_BYTES:
+        chunk = os.read(wire.read, READ_BYTES)
         if not chunk:
-            break
-        read += chunk
-    return read
+            return
+        wire.unread += chunk
 
 
 def _answer(line: bytes, wire: Wire) -> bytes | None:
-    """Return the response line for a plain `initialize`; None for anything else."""
+    """Return the response line for a plain `initialize`; None for anything else.
+
+    Plain is what can be written again: no NaN, no half of a surrogate pair.
+    """
     try:
         message: JsonValue = json.loads(line.decode("utf-8"))
+        _encode(message)
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or message.get("method") != "initialize":
         return None
     identifier, params = message.get("id"), message.get("params")
-    if type(identifier) not in {int, str} or message.get("jsonrpc") != "2.0":
+    if not _is_plain_id(identifier) or message.get("jsonrpc") != "2.0":
         return None
     if not isinstance(params, dict) or not _is_version(params.get("protocolVersion")):
         return None
     answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": initialize_result()}
     wire.initialize_params = params
-    return json.dumps(answer, separators=(",", ":")).encode() + b"\n"
+    return _encode(answer) + b"\n"
+
+
+def _encode(value: JsonValue) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8")
+
+
+def _is_plain_id(value: JsonValue) -> bool:
+    return type(value) is str or (type(value) is int and value in INT64)
 
 
 def _is_version(value: JsonValue) -> bool:

@@ -16,13 +16,25 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Literal, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+YAML_SLIPS = (ValueError, LookupError, AttributeError, RecursionError)
+"""What PyYAML lets out for a date of 2001-99-99, a tag that does not fit, or ten thousand ["""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with its `~` expanded, or as it stands where nobody has such a home."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class Settings(BaseModel):
     log_file: Annotated[
         Path | None,
         Source("log.file", "ACP_SERVER_LOG_FILE", "--log-file", "A file to log to, with stderr"),
+        AfterValidator(lambda path: path and expanded(path)),
     ] = None
 
 
@@ -87,14 +100,13 @@ def sources() -> Mapping[str, Source]:
 @cache
 def _adapters() -> Mapping[str, TypeAdapter[object]]:
     """Return what validates each setting by itself, by field name."""
-    hints = get_type_hints(Settings)
+    hints = get_type_hints(Settings, include_extras=True)
     return {name: TypeAdapter[object](hints[name]) for name in Settings.model_fields}
 
 
 def home_folder(environment: Mapping[str, str]) -> Path:
     """Return HERMES_HOME, `~/.hermes` unless it is set."""
-    given = environment.get("HERMES_HOME")
-    return Path(given).expanduser() if given else Path.home() / ".hermes"
+    return expanded(Path(environment.get("HERMES_HOME") or "~/.hermes"))
 
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
@@ -144,16 +156,25 @@ def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
     return Layer(name, given)
 
 
+def _read_text(path: Path, problems: list[str]) -> str | None:
+    """Return what a file says; None when it is not there or, which is a problem, unreadable."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        problems.append(f"{path}: cannot be read: {reason}; passed over")
+        return None
+
+
 def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
-    if not path.is_file():
+    text = _read_text(path, problems)
+    if text is None:
         return {}
     from dotenv import dotenv_values
 
-    try:
-        values = dotenv_values(path, interpolate=False)
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path}: cannot be read: {error}; passed over")
-        return {}
+    values = dotenv_values(stream=StringIO(text), interpolate=False)
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -169,12 +190,10 @@ def _file_layer(path: Path, problems: list[str]) -> Layer:
 
 def _look_up(document: Mapping[str, object] | None, key: str) -> object:
     """Return the value at a dotted key; Hermes also writes `model: NAME` for `model.default`."""
-    value: object = document
+    value = cast("object", document)
     for part in key.split("."):
-        if key == "model.default" and isinstance(value, str):
-            return value
         if not isinstance(value, dict):
-            return None
+            return value if key == "model.default" else None
         value = cast("dict[str, object]", value).get(part)
     return value
 
@@ -187,16 +206,14 @@ def _place(error: object) -> str:
 
 
 def _read_yaml(path: Path, problems: list[str]) -> dict[str, object] | None:
-    if not path.is_file():
+    text = _read_text(path, problems)
+    if text is None:
         return None
     import yaml
 
     try:
-        document: object = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path}: cannot be read: {error}; passed over")
-        return None
-    except yaml.YAMLError as error:
+        document: object = yaml.safe_load(text)
+    except (yaml.YAMLError, *YAML_SLIPS) as error:
         problems.append(f"{path}: not YAML{_place(error)}; passed over")
         return None
     if isinstance(document, dict):

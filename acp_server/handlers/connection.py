@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from acp_server.handlers.prompting import PromptHandlers
 from acp_server.handlers.reading import notification_handler, read, request_handler
 from acp_server.handlers.sessions import SessionHandlers
+from acp_server.handlers.updates import Outlet
 from acp_server.handshake import initialize_result
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
@@ -37,6 +38,7 @@ class Connection:
         self._sessions = sessions
         self._peer = Peer(transport)
         self._client = Client(self._peer)
+        self._outlet = Outlet(transport)
         if initialize_params is not None:
             self._meet(read(InitializeRequest, initialize_params))
 
@@ -51,7 +53,7 @@ class Connection:
 
     def _handlers(self) -> Handlers:
         sessions = SessionHandlers(self._client, self._sessions)
-        prompts = PromptHandlers(self._client, self._sessions)
+        prompts = PromptHandlers(self._client, self._sessions, self._outlet)
         ready = self._require_initialize
         requests: dict[str, RequestHandler] = {
             "initialize": request_handler(InitializeRequest, self._initialize, _anytime),

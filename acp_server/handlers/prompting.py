@@ -3,23 +3,21 @@
 from functools import partial
 
 from acp_server.handlers.content import user_message
-from acp_server.handlers.updates import EditorSink
+from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.client import Client
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import new_message_id
-from acp_server.turn.errors import TurnError
-from acp_server.turn.events import MessageChunk
 
 
 class PromptHandlers:
     """The user's turns."""
 
-    def __init__(self, client: Client, sessions: SessionRegistry) -> None:
+    def __init__(self, client: Client, sessions: SessionRegistry, outlet: Outlet) -> None:
         self._client = client
         self._sessions = sessions
+        self._outlet = outlet
 
     def prompt(self, request: PromptRequest, call: Call) -> Job:
         """Answer a prompt. It has its place in the queue before the next message is looked at."""
@@ -27,15 +25,11 @@ class PromptHandlers:
         message = user_message(request.prompt)
         ticket = session.admit()
         call.on_cancel = ticket.cancel
-        sink = EditorSink(self._client, session.id)
+        screen = EditorScreen(self._client, session.id, self._outlet)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
-            try:
-                reason = await session.prompt(ticket, message, sink, abandon)
-            except TurnError as error:  # said in the chat too: many clients hide error data
-                await sink.emit(MessageChunk(new_message_id(), error.reason))
-                raise
+            reason = await session.prompt(ticket, message, screen, abandon)
             return Reply(PromptResponse(stop_reason=reason))
 
         return run

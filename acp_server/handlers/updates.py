@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+import anyio
+
+from acp_server.jsonrpc.transport import Transport
 from acp_server.protocol.client import Client
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.sessions import (
@@ -29,15 +32,37 @@ from acp_server.session.session import Session
 from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
 
 
-class EditorSink:
-    """A turn's sink that shows everything in the editor."""
+class Outlet:
+    """The way out that the turns of all sessions share.
 
-    def __init__(self, client: Client, session_id: str) -> None:
+    While the editor reads slowly they wait in one line, and none overtakes the others.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._line = anyio.Lock(fast_acquire=True)
+
+    async def wait(self) -> None:
+        """Return when an update may be sent, before anything else is awaited."""
+        if self._line.locked() or not self._transport.has_room:
+            async with self._line:
+                await self._transport.wait_for_room()
+
+
+class EditorScreen:
+    """Shows a turn's events in the editor."""
+
+    def __init__(self, client: Client, session_id: str, outlet: Outlet) -> None:
         self._client = client
         self._session_id = session_id
+        self._outlet = outlet
+
+    async def ready(self) -> None:
+        """Wait while the editor reads slowly."""
+        await self._outlet.wait()
 
     async def emit(self, event: Event) -> None:
-        """Send one event; waits while the editor reads slowly."""
+        """Send one event."""
         await self._client.update(self._session_id, update_of(event))
 
 

@@ -50,8 +50,10 @@ class MemoryTransport:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the stream for the other side."""
+        """End the stream for the other side, which need not wait for a reader any more."""
         self.end()
+        self._incoming.outbox.close(discard=True)
+        self._incoming.room.announce()
 
     def send(self, line: bytes, replaces: Hashable = None) -> None:
         """Queue a line for the other end."""

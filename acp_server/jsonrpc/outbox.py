@@ -56,9 +56,8 @@ class Outbox:
         with self._changed:
             while not self._lines and not self._closed:
                 self._changed.wait()
-            taken = self._pop(limit_bytes)
-            self._in_hand = bool(taken)
-            return taken
+            self._in_hand = bool(self._lines)  # first: `is_empty` looks without the lock
+            return self._pop(limit_bytes)
 
     def delivered(self) -> None:
         """Note that what was taken last has reached the other side, or never will."""

@@ -15,6 +15,7 @@ from acp_server.jsonrpc.messages import Response as ResponseMessage
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,512}")\s*[,}]')
+_LEADING_ANSWER = re.compile(rb'\A\s*\{[^{\[]*?"(?:result|error)"\s*:')
 _INT64 = range(-(2**63), 2**63)
 _ABSENT = object()
 
@@ -48,6 +49,11 @@ def leading_id(head: bytes) -> RequestId:
     except ValueError:
         return None
     return value if is_request_id(value) else None
+
+
+def is_leading_answer(head: bytes) -> bool:
+    """Whether the head of a line too long to be read is that of an answer."""
+    return _LEADING_ANSWER.match(head) is not None
 
 
 def is_request_id(value: object) -> TypeGuard[RequestId]:
@@ -105,7 +111,7 @@ def _response(value: dict[str, JsonValue]) -> Message | None:
         return None
     if "error" in value and value["error"] is not None:
         return ResponseMessage(identifier, error=_error_object(value["error"]))
-    return ResponseMessage(identifier, value["result"]) if "result" in value else None
+    return ResponseMessage(identifier, value.get("result"))  # JavaScript drops undefined results
 
 
 def _error_object(value: JsonValue) -> ErrorObject:

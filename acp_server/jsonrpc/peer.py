@@ -40,7 +40,12 @@ from acp_server.jsonrpc.messages import (
     request_line,
     result_line,
 )
-from acp_server.jsonrpc.parsing import is_request_id, leading_id, parse_message
+from acp_server.jsonrpc.parsing import (
+    is_leading_answer,
+    is_request_id,
+    leading_id,
+    parse_message,
+)
 from acp_server.jsonrpc.transport import Transport
 
 logger = logging.getLogger(__name__)
@@ -71,8 +76,9 @@ class Call:
     def fail(self, error: ErrorObject) -> None:
         """Answer with an error now, unless an answer was given."""
         if not self.is_answered:
+            line = error_line(self.request.id, error)
             self.is_answered = True
-            self._answer(error_line(self.request.id, error))
+            self._answer(line)
 
 
 RequestHandler = Callable[[JsonValue, Call], Job]
@@ -108,6 +114,7 @@ class Peer:
         self._transport = transport
         self._handlers = Handlers()
         self._calls: dict[tuple[type, RequestId], Call] = {}
+        self._unfinished: set[Call] = set()
         self._waiters: dict[RequestId, _Waiter] = {}
         self._ids = itertools.count(1)
         self._closed = False
@@ -125,6 +132,8 @@ class Peer:
         async with anyio.create_task_group() as self._tasks:
             while batch := await self._transport.receive():
                 for line in batch:
+                    if self._transport.finishes_requests_at_end:  # no cancel can come too late
+                        await self._transport.wait_for_room()
                     self._accept(line)
                 await lowlevel.checkpoint()
             self._end_waiters()
@@ -167,14 +176,12 @@ class Peer:
 
     async def wait_until_answered(self) -> None:
         """Wait until every request that was read so far is done with."""
-        for call in tuple(self._calls.values()):
+        for call in tuple(self._unfinished):
             await call.is_done.wait()
 
     def _accept(self, line: Line) -> None:
         if isinstance(line, Oversized):
-            reason = f"the message is longer than {line.limit_bytes} bytes; send less at once"
-            error = ErrorObject(INVALID_REQUEST, "Message too large", {"message": reason})
-            self._transport.send(error_line(leading_id(line.head), error))
+            self._refuse_oversized(line)
             return
         try:
             message = parse_message(line)
@@ -190,6 +197,16 @@ class Peer:
                 self._resolve(message)
             case None:
                 logger.debug("ignored an answer to nothing")
+
+    def _refuse_oversized(self, line: Oversized) -> None:
+        """Answer a call that was not read; an answer that was not read ends its request."""
+        reason = f"the message is longer than {line.limit_bytes} bytes; send less at once"
+        error = ErrorObject(INVALID_REQUEST, "Message too large", {"message": reason})
+        identifier = leading_id(line.head)
+        if is_leading_answer(line.head):
+            self._resolve(Response(identifier, error=error))
+        else:
+            self._transport.send(error_line(identifier, error))
 
     def _refuse(self, malformed: MalformedError) -> None:
         """Answer a line that is no message; not, when nobody reads and nobody can match it."""
@@ -208,16 +225,18 @@ class Peer:
         if handler is not None:
             call.job = _prepare(handler, call)
         self._calls[key] = call
+        self._unfinished.add(call)
         self._tasks.start_soon(self._serve, call, key)
 
     async def _serve(self, call: Call, key: tuple[type, RequestId]) -> None:
         try:
             with call.scope:
                 await _answer(call, await dispatch(self._methods, call))
-            if call.scope.cancelled_caught:
-                call.fail(ErrorObject(REQUEST_CANCELLED, "Request cancelled"))
         finally:
+            if not self._tasks.cancel_scope.cancel_called:  # whoever cancelled it, it is answered
+                call.fail(ErrorObject(REQUEST_CANCELLED, "Request cancelled"))
             call.is_done.set()
+            self._unfinished.discard(call)
             if self._calls.get(key) is call:
                 del self._calls[key]
 
@@ -288,9 +307,15 @@ def _unexpected(error: Exception) -> RpcError:
 
 
 async def _answer(call: Call, outcome: Reply | ErrorObject) -> None:
-    if isinstance(outcome, ErrorObject):
-        call.fail(outcome)
-        return
-    call.succeed(outcome.result)
-    if outcome.then is not None:
-        await outcome.then()
+    """Answer, then do what follows; what cannot be written, or fails there, is ours to bear."""
+    try:
+        if isinstance(outcome, ErrorObject):
+            call.fail(outcome)
+            return
+        call.succeed(outcome.result)
+        if outcome.then is not None:
+            await outcome.then()
+    except Exception as error:
+        logger.exception("%s failed at its answer", call.request.method)
+        failure = _unexpected(error)
+        call.fail(ErrorObject(failure.code, failure.message, failure.data))

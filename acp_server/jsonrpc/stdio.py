@@ -10,7 +10,7 @@ import select
 import stat
 from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Thread
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
 
@@ -52,15 +52,16 @@ class StdioTransport:
         self._outbox = Outbox(capacity_bytes)
         self._room = Room(self._outbox)
         self._batches: MemoryObjectReceiveStream[Sequence[Line]]
+        self._arrivals: MemoryObjectSendStream[Sequence[Line]]
         self._hop: _LoopHop
 
     async def __aenter__(self) -> Self:
         """Start both threads."""
-        sender, self._batches = anyio.create_memory_object_stream[Sequence[Line]](
+        self._arrivals, self._batches = anyio.create_memory_object_stream[Sequence[Line]](
             READ_AHEAD_BATCHES
         )
         self._hop = _LoopHop()
-        Thread(target=self._read_all, args=[sender], name="acp-reader", daemon=True).start()
+        Thread(target=self._read_all, name="acp-reader", daemon=True).start()
         Thread(target=self._write_all, name="acp-writer", daemon=True).start()
         return self
 
@@ -73,6 +74,8 @@ class StdioTransport:
         """Stop reading and drop what is unsent; a blocked thread dies with the process."""
         self._outbox.close(discard=True)
         self._batches.close()
+        self._arrivals.close()
+        await self._hop.end()
 
     async def receive(self) -> Sequence[Line]:
         """Return the next batch of lines."""
@@ -98,20 +101,22 @@ class StdioTransport:
         """Wait until the writer has written everything."""
         await self._room.wait_empty()
 
-    def _read_all(self, sender: MemoryObjectSendStream[Sequence[Line]]) -> None:
+    def _read_all(self) -> None:
         for chunk in _chunks(self._descriptors):
             lines = self._splitter.feed(chunk)
-            if lines and not self._hop.run(lambda lines=lines: sender.send(lines)):
+            if lines and not self._hop.run(lambda lines=lines: self._arrivals.send(lines)):
                 return
         last = self._splitter.finish()
-        if last and not self._hop.run(lambda: sender.send(last)):
+        if last and not self._hop.run(lambda: self._arrivals.send(last)):
             return
-        self._hop.run(sender.aclose)
+        self._hop.run(self._arrivals.aclose)
 
     def _write_all(self) -> None:
         while lines := self._outbox.take(WRITE_BYTES):
             if not _write_whole(self._descriptors.write, b"".join(lines)):
                 self._outbox.close(discard=True)
+                self.finishes_requests_at_end = False
+                self._hop.run(self._arrivals.aclose)  # who does not read any more has left
             self._outbox.delivered()
             if self._room.is_awaited:
                 self._hop.run(self._announce)
@@ -121,20 +126,35 @@ class StdioTransport:
 
 
 class _LoopHop:
-    """Runs a coroutine function on the event loop from a foreign thread."""
+    """Runs coroutine functions on the event loop from foreign threads, while the loop is there."""
 
     def __init__(self) -> None:
         self._token = lowlevel.current_token()
+        self._lock = Lock()
+        self._is_over = False
+        self._under_way = 0
 
     def run(self, call: Callable[[], Coroutine[None, None, None]]) -> bool:
-        """Wait for the call; false when the loop or the receiving end is gone."""
+        """Wait for the call; false when the receiving end is gone, or the transport was left."""
+        with self._lock:
+            if self._is_over:
+                return False
+            self._under_way += 1
         try:
             from_thread.run(call, token=self._token)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return False
-        except anyio.get_cancelled_exc_class():
-            return False
+        finally:
+            with self._lock:
+                self._under_way -= 1
         return True
+
+    async def end(self) -> None:
+        """Start no more calls, and see those through that a closing loop would leave hanging."""
+        with self._lock:
+            self._is_over = True
+        while self._under_way:
+            await lowlevel.cancel_shielded_checkpoint()
 
 
 def _chunks(descriptors: Descriptors) -> Iterator[bytes]:

@@ -82,7 +82,7 @@ class Block:
 
 _VERB = re.compile(r"([a-z]+):(?: (.*))?")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
-_CHUNKS = re.compile(r"(\d+) (.+)", re.DOTALL)
+_CHUNKS = re.compile(r"([1-9]\d{0,6}) (.+)", re.DOTALL)
 _SECONDS = {"ms": 0.001, "s": 1.0}
 
 
@@ -106,7 +106,7 @@ def parse_script(text: str) -> tuple[Block, ...]:
 def _statements(text: str) -> list[tuple[int, str, str]]:
     """Return (line number, verb, value) for each statement, continuation lines joined."""
     statements: list[tuple[int, str, list[str]]] = []
-    for number, raw in enumerate(text.splitlines(), start=1):
+    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if raw.startswith("  ") and statements:
             statements[-1][2].append(raw.removeprefix("  "))
         elif not raw.strip() and statements:

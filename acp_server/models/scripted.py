@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 
 import anyio
@@ -65,7 +66,8 @@ async def _play(block: Block, receive: Receive) -> ModelStop:
 
 async def _say(line: Say, pace_seconds: float, receive: Receive) -> None:
     delta = ThinkingDelta if line.is_thought else TextDelta
-    for chunk in [line.text] * line.copies or _WORD.findall(line.text):
+    chunks = repeat(line.text, line.copies) if line.copies else _WORD.findall(line.text)
+    for chunk in chunks:
         await (anyio.sleep(pace_seconds) if pace_seconds else lowlevel.checkpoint())
         await receive(delta(chunk))
 
@@ -75,7 +77,7 @@ async def _load(source: str) -> Sequence[Block]:
     shipped = SCRIPTS / f"{source}.script"
     path = anyio.Path(shipped if "/" not in source and shipped.is_file() else source)
     try:
-        return parse_script(await path.read_text(encoding="utf-8"))
+        return parse_script(await path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, ScriptError) as error:
         shipped_names = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.script")))
         reason = f"cannot play the script {source!r}: {error}; shipped ones are {shipped_names}"

@@ -9,10 +9,11 @@ from acp_server.session.commands import CommandRegistry, Invocation, parse_invoc
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.options import Option, mode_from_option, mode_option
-from acp_server.session.turns import Ticket, TurnQueue
+from acp_server.session.turns import Screen, Ticket, TurnQueue
 from acp_server.turn.conversation import Conversation, UserMessage, text_of
+from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
-from acp_server.turn.loop import run_turn
+from acp_server.turn.loop import Turn
 from acp_server.turn.ports import Model, Sink, StopReason
 
 
@@ -65,21 +66,31 @@ class Session:
         return self._turns.admit()
 
     async def prompt(
-        self, ticket: Ticket, message: UserMessage, sink: Sink, abandon: Callable[[], None]
+        self, ticket: Ticket, message: UserMessage, screen: Screen, abandon: Callable[[], None]
     ) -> StopReason:
         """Answer a prompt when its turn has come; see `TurnQueue.run` for `abandon`.
 
         Raises:
-            TurnError: the model cannot be asked, or failed.
+            TurnError: the model cannot be asked, or failed; the user has been told why.
         """
+        turn = Turn(self.conversation, self._model, new_message_id)
 
-        async def turn(gate: Sink) -> StopReason:
+        async def answer(gate: Sink) -> StopReason:
             invocation = parse_invocation(text_of(message.parts))
             if invocation is not None:
                 return await self._answer_command(invocation, gate)
-            return await run_turn(self.conversation, message, self._model, gate, new_message_id)
+            try:
+                return await turn.run(message, gate)
+            except TurnError as error:  # said in the chat too: many clients hide error data
+                if not ticket.is_cancelled.is_set():
+                    await gate.emit(MessageChunk(new_message_id(), error.reason))
+                raise
 
-        return await self._turns.run(ticket, sink, turn, abandon)
+        def give_up() -> None:
+            turn.settle()
+            abandon()
+
+        return await self._turns.run(ticket, screen, answer, give_up)
 
     def cancel(self) -> None:
         """Stop the running prompt and those that wait. Nothing happens on an idle session."""

@@ -7,6 +7,7 @@ cancelled is abandoned: its answer is given, its events go nowhere, the next pro
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import anyio
 
@@ -32,17 +33,30 @@ class Ticket:
         self.scope.cancel()
 
 
-class Gate:
-    """A sink that can be shut: nothing comes through once its turn was given up."""
+class Screen(Sink, Protocol):
+    """A sink that says beforehand when it would not have to wait."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+    async def ready(self) -> None:
+        """Wait while the user's side is slow; an event emitted right then is shown at once."""
+        ...
+
+
+class Gate:
+    """A sink that can be shut: nothing comes through once its turn was given up.
+
+    Not even what waited for a slow reader when it was shut: it would come out behind the answer.
+    """
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
         self.is_open = True
 
     async def emit(self, event: Event) -> None:
         """Pass the event on, unless the turn was given up."""
         if self.is_open:
-            await self._sink.emit(event)
+            await self._screen.ready()
+        if self.is_open:
+            await self._screen.emit(event)
 
 
 class TurnQueue:
@@ -71,7 +85,7 @@ class TurnQueue:
     async def run(
         self,
         ticket: Ticket,
-        sink: Sink,
+        screen: Screen,
         turn: Callable[[Sink], Awaitable[StopReason]],
         abandon: Callable[[], None],
     ) -> StopReason:
@@ -83,7 +97,7 @@ class TurnQueue:
         Raises:
             TurnError: as the turn does, unless it was cancelled.
         """
-        gate = Gate(sink)
+        gate = Gate(screen)
         reason: StopReason = "cancelled"
         try:
             async with anyio.create_task_group() as watch:
@@ -92,6 +106,9 @@ class TurnQueue:
                     await ticket.is_next.wait()
                     reason = await _undisturbed(turn(gate), ticket)
                 watch.cancel_scope.cancel()
+        except ExceptionGroup as group:  # so a task group raises what its body raised
+            failure = group.exceptions[0]
+            raise failure from failure.__cause__
         finally:
             self._release(ticket)
         return "cancelled" if ticket.is_cancelled.is_set() else reason

@@ -5,19 +5,34 @@ from acp_server.turn.ports import Model, ModelRequest, Sink, StopReason
 from acp_server.turn.step import NewId, Step
 
 
-async def run_turn(
-    conversation: Conversation, prompt: UserMessage, model: Model, sink: Sink, new_id: NewId
-) -> StopReason:
-    """Answer one prompt. Whatever was said is in the conversation, however the turn ends.
+class Turn:
+    """One prompt's way through a conversation."""
 
-    Raises:
-        TurnError: the model cannot be asked, or failed.
-    """
-    conversation.append(prompt)
-    step = Step(model, sink, new_id)
-    try:
-        return await step.run(ModelRequest(tuple(conversation)))
-    finally:
-        said = step.message()
+    def __init__(self, conversation: Conversation, model: Model, new_id: NewId) -> None:
+        self._conversation = conversation
+        self._model = model
+        self._new_id = new_id
+        self._step: Step | None = None
+
+    async def run(self, prompt: UserMessage, sink: Sink) -> StopReason:
+        """Answer the prompt. Whatever was said is in the conversation, however the turn ends.
+
+        Raises:
+            TurnError: the model cannot be asked, or failed.
+        """
+        self._conversation.append(prompt)
+        self._step = Step(self._model, sink, self._new_id)
+        try:
+            return await self._step.run(ModelRequest(tuple(self._conversation)))
+        finally:
+            self.settle()
+
+    def settle(self) -> None:
+        """Put what was said so far into the conversation; what is said later is forgotten.
+
+        For a turn that is given up while it still runs: the next prompt comes behind it.
+        """
+        step, self._step = self._step, None
+        said = step.message() if step is not None else None
         if said is not None:
-            conversation.append(said)
+            self._conversation.append(said)

@@ -26,7 +26,7 @@ class Agent:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment |= {"HERMES_HOME": str(home), "HOME": str(home)}
         self.started = time.perf_counter()
-        self._process = subprocess.Popen(  # noqa: S603  the command is the caller's
+        self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -32,7 +32,7 @@ def environment(home: Path, **variables: str) -> Mapping[str, str]:
 
 def run(home: Path, *arguments: str, **variables: str) -> Outcome:
     """Run a command line to its end, its output in pipes."""
-    done = subprocess.run(  # noqa: S603  our own command
+    done = subprocess.run(
         command_line(*arguments),
         env=environment(home, **variables),
         stdin=subprocess.DEVNULL,

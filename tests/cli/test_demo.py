@@ -148,7 +148,7 @@ def test_it_is_not_led_astray_by_the_git_it_is_started_in(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--json"]])
 def test_a_reader_that_goes_away_ends_it_quietly(arguments: list[str], tmp_path: Path) -> None:
-    process = subprocess.Popen(  # noqa: S603  our own command
+    process = subprocess.Popen(
         command_line(*arguments),
         env=environment(tmp_path),
         stdin=subprocess.DEVNULL,
@@ -178,7 +178,7 @@ def on_a_terminal(
 ) -> tuple[int, subprocess.Popen[bytes]]:
     """Start a command on a terminal; return our end of it, and the process."""
     ours, its = pty.openpty()
-    process = subprocess.Popen(  # noqa: S603  our own command
+    process = subprocess.Popen(
         command_line(*arguments),
         env=environment(home, **variables),
         stdin=its,

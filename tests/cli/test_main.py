@@ -53,7 +53,7 @@ def test_the_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
         "sys.exit(', '.join(slow) or 0)"
     )
     command = [*command_line()[:1], "-c", source]
-    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)  # noqa: S603
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -112,7 +112,7 @@ def test_serve_hands_its_options_on_as_the_short_way_does() -> None:
 
 
 def test_serve_with_an_equals_sign_serves(tmp_path: Path) -> None:
-    done = subprocess.run(  # noqa: S603  our own command
+    done = subprocess.run(
         command_line("serve", "--model=scripted:demo"),
         input=json.dumps(INITIALIZE) + "\n",
         env=environment(tmp_path),

@@ -52,7 +52,7 @@ def _is_installed() -> bool:
 
 
 def _install(npm: str) -> None:
-    ran = subprocess.run(  # noqa: S603  npm itself, and no shell
+    ran = subprocess.run(
         [npm, "ci", "--ignore-scripts"],
         cwd=CLIENTS,
         stdin=subprocess.DEVNULL,

@@ -1,0 +1,120 @@
+"""Models as bad as they come, each small enough to be seen through."""
+
+import anyio
+
+from acp_server.turn.conversation import UserMessage, text_of
+from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
+
+PATIENCE_SECONDS = 5
+"""How long even the most stubborn hang, so that a test that fails comes to an end."""
+
+
+def newest_prompt(request: ModelRequest) -> str:
+    """The text that the model is asked to answer."""
+    prompts = [message for message in request.messages if isinstance(message, UserMessage)]
+    return text_of(prompts[-1].parts)
+
+
+class Echo:
+    """Says every prompt back, whole."""
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Answer at once."""
+        await receive(TextDelta(newest_prompt(request)))
+        return "end_turn"
+
+
+class Turns:
+    """Answers each prompt with "PROMPT begins" and, once the test lets it, "PROMPT ends"."""
+
+    def __init__(self) -> None:
+        self.begun: dict[str, anyio.Event] = {}
+        self.may_end: dict[str, anyio.Event] = {}
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Answer in two pieces."""
+        prompt = newest_prompt(request)
+        await receive(TextDelta(f"{prompt} begins"))
+        await self.may_end.setdefault(prompt, anyio.Event()).wait()
+        await receive(TextDelta(f"{prompt} ends"))
+        return "end_turn"
+
+    def let_end(self, prompt: str) -> None:
+        """Let the answer to this prompt come to its end."""
+        self.may_end.setdefault(prompt, anyio.Event()).set()
+
+
+class Stubborn:
+    """Ignores being cancelled when it is told to `hang`; answers every other prompt with Hello."""
+
+    def __init__(self) -> None:
+        self.hangs = anyio.Event()
+        self.may_end = anyio.Event()
+        self.has_ended = anyio.Event()
+        self.requests: list[ModelRequest] = []
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Answer, or hang until the test says so, and then go on talking."""
+        self.requests.append(request)
+        if newest_prompt(request) != "hang":
+            await receive(TextDelta("Hello."))
+            return "end_turn"
+        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+            await receive(TextDelta("Working"))
+            self.hangs.set()
+            await self.may_end.wait()
+            await receive(TextDelta(", too late"))
+        self.has_ended.set()
+        return "end_turn"
+
+
+class Chatterbox:
+    """Ignores being cancelled in the middle of saying something that nobody reads."""
+
+    def __init__(self) -> None:
+        self.has_ended = anyio.Event()
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Say more than fits, shielded."""
+        if newest_prompt(request) != "chatter":
+            await receive(TextDelta("Hello."))
+            return "end_turn"
+        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+            for number in range(100):
+                await receive(TextDelta(f"{number} " * 100))
+        self.has_ended.set()
+        return "end_turn"
+
+
+class RaisingWhenCancelled:
+    """Breaks, in a way of its own, when it is cancelled."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self.works = anyio.Event()
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Work until cancelled, then raise."""
+        if newest_prompt(request) != "work":
+            await receive(TextDelta("Hello."))
+            return "end_turn"
+        await receive(TextDelta("Working"))
+        self.works.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            raise self._error
+
+
+class Failing:
+    """Says something and fails."""
+
+    def __init__(self, error: Exception, said: str = "So far") -> None:
+        self._error = error
+        self._said = said
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Say it and fail."""
+        del request
+        await receive(TextDelta(self._said))
+        raise self._error

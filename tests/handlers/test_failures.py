@@ -1,0 +1,112 @@
+"""What goes wrong is told: to the client as an error with its cause, to the user in the chat."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.models.absent import AbsentModel
+from acp_server.models.catalog import model_for
+from acp_server.session.commands import Command
+from acp_server.session.registry import SessionRegistry
+from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
+from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor, scripted
+from tests.handlers.models import Echo, Failing
+from tests.support.editor import at
+
+
+async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_chat(
+    tmp_path: Path,
+) -> None:
+    """Trap 1, Trap 19, ACP-ERROR: never a silent end_turn; all updates before the answer."""
+    registry = scripted(tmp_path)
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session(tmp_path)
+        editor.begin_prompt(session, "break")
+        assert await editor.prompt(session, "hi") == expected.END_TURN
+        assert expected.with_short_ids(list(editor.messages[3:])) == [
+            expected.update("sess_1", expected.said("msg_1", "So ")),
+            expected.update("sess_1", expected.said("msg_1", "far")),
+            expected.update("sess_1", expected.said("msg_2", "the endpoint is down")),
+            expected.error(3, -32603, "The turn failed", "the endpoint is down"),
+            expected.update("sess_1", expected.said("msg_3", "Hello.")),
+            expected.result(4, expected.END_TURN),
+        ]
+        assert list(registry.find(session).conversation) == [
+            UserMessage((Text("break"),)),
+            AssistantMessage((Text("So far"),)),
+            UserMessage((Text("hi"),)),
+            AssistantMessage((Text("Hello."),)),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModelFailedError("rate limited, try in 5 s"), "rate limited, try in 5 s"),
+        (ModelUnavailableError("no key"), "no key"),
+        (
+            ValueError("it\nbroke\nbadly"),
+            "the model failed unexpectedly: ValueError: it\nbroke\nbadly",
+        ),
+        (KeyError("choices"), "the model failed unexpectedly: KeyError: 'choices'"),
+        (TimeoutError(), "the model failed unexpectedly: TimeoutError: "),
+        (
+            ExceptionGroup("both", [OSError("a"), OSError("b")]),
+            "the model failed unexpectedly: ExceptionGroup: both (2 sub-exceptions)",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
+    error: Exception, reason: str
+) -> None:
+    """Trap 19, ACP-ERROR: one line of message, the cause in data, -32603 and not -32000."""
+    async with open_checked_editor(Failing(error)) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "hi").response()
+        assert answer == expected.error(3, -32603, "The turn failed", reason)
+        assert editor.said(session) == f"So far{reason}"
+
+
+async def test_a_server_without_a_model_opens_sessions_and_says_so_when_it_is_asked() -> None:
+    """Trap 19: initialize and session/new never check credentials."""
+    async with open_checked_editor(AbsentModel()) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "hi").response()
+        reason = str(at(answer, "error", "data", "message"))
+        assert answer == expected.error(3, -32603, "The turn failed", reason)
+        assert "scripted:demo" in reason
+        assert editor.said(session) == reason
+
+
+@pytest.mark.parametrize("name", ["nonsense", "scripted:", "scripted:missing", "scripted:/"])
+async def test_a_model_that_is_not_there_is_named_in_the_answer(name: str) -> None:
+    """Trap 19."""
+    registry = SessionRegistry(lambda: model_for(name), "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "hi").response()
+        reason = str(at(answer, "error", "data", "message"))
+        assert repr(name.removeprefix("scripted:")) in reason
+        assert editor.said(session) == reason
+        assert await editor.prompt(session, "/version") == expected.END_TURN
+
+
+async def test_a_command_that_breaks_is_an_error_with_its_cause_and_the_session_goes_on() -> None:
+    """ACP-ERROR."""
+
+    def divide(arguments: str) -> str:
+        return str(1 / int(arguments))
+
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        registry.find(session).commands.add(Command("divide", "Divide one", divide))
+        answer = await editor.begin_prompt(session, "/divide 0").response()
+        assert answer == expected.error(
+            3, -32603, "Internal error", "ZeroDivisionError: division by zero"
+        )
+        assert await editor.prompt(session, "/divide 1") == expected.END_TURN
+        assert editor.said(session) == "1.0"

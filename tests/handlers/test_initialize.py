@@ -1,0 +1,199 @@
+"""What the server says of itself, to whomever asks, and what it takes from the client's words."""
+
+from itertools import chain, combinations
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor, scripted
+from tests.handlers.models import Echo
+from tests.support.editor import Object, at
+
+CAPABILITIES: dict[str, Object] = {
+    "read": {"fs": {"readTextFile": True}},
+    "write": {"fs": {"writeTextFile": True}},
+    "terminal": {"terminal": True},
+    "form": {"elicitation": {"form": {}}},
+    "url": {"elicitation": {"url": {}}},
+    "notices": {"session": {"notices": {}}},
+    "compaction": {"session": {"compaction": {}}},
+    "boolean options": {"session": {"configOptions": {"boolean": {}}}},
+    "terminal login": {"auth": {"terminal": True}},
+}
+
+
+def subsets() -> list[tuple[str, ...]]:
+    sizes = range(len(CAPABILITIES) + 1)
+    return list(chain.from_iterable(combinations(CAPABILITIES, size) for size in sizes))
+
+
+def capabilities(names: tuple[str, ...]) -> JsonValue:
+    merged: dict[str, dict[str, JsonValue] | JsonValue] = {}
+    for name in names:
+        for key, value in CAPABILITIES[name].items():
+            old = merged.get(key, {})
+            merged[key] = (
+                {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+            )
+    return cast("JsonValue", merged)
+
+
+async def test_initialize_is_answered_with_everything_the_agent_can_do() -> None:
+    """ACP-INIT, ACP-SCHEMA."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.call("initialize", {"protocolVersion": 1}) == expected.result(
+            1, expected.INITIALIZED
+        )
+
+
+@pytest.mark.parametrize("version", [0, 2, 65535])
+async def test_an_unsupported_version_is_answered_with_ours_and_never_echoed(version: int) -> None:
+    """Trap 12, ACP-INIT."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.initialize(protocolVersion=version) == expected.INITIALIZED
+
+
+@pytest.mark.parametrize("params", [{}, {"clientCapabilities": {}}, None])
+async def test_a_client_that_names_no_version_is_told_so(params: JsonValue) -> None:
+    """Trap 11, ACP-JSONRPC: protocolVersion is strict."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.call("initialize", params) == expected.invalid_params(
+            1, "protocolVersion: Field required"
+        )
+
+
+@pytest.mark.parametrize("version", ["1", None, -1, 65536, 1.5, True, [1], {}])
+async def test_a_version_that_is_none_is_refused(version: JsonValue) -> None:
+    """Trap 11, ACP-INIT: protocolVersion is strict."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        answer = await editor.call("initialize", {"protocolVersion": version})
+        assert at(answer, "error", "code") == -32602
+        assert str(at(answer, "error", "data", "message")).startswith("protocolVersion: ")
+
+
+async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() -> None:
+    """Trap 12."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        assert await editor.initialize() == expected.INITIALIZED
+        assert await editor.prompt(session, "hi") == expected.END_TURN
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("session/new", {"cwd": "/", "mcpServers": []}),
+        ("session/prompt", {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}),
+        ("session/set_mode", {"sessionId": "s", "modeId": "plan"}),
+        ("session/set_config_option", {"sessionId": "s", "configId": "mode", "value": "plan"}),
+        ("session/close", {"sessionId": "s"}),
+    ],
+)
+async def test_nothing_else_is_done_before_initialize(method: str, params: JsonValue) -> None:
+    """Trap 12, ACP-INFO-INVALIDREQ."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.call(method, params) == expected.error(
+            1, -32600, "Invalid Request", "send `initialize` first"
+        )
+        assert await editor.initialize() == expected.INITIALIZED
+
+
+async def test_a_cancel_before_initialize_is_ignored() -> None:
+    """Trap 11, Trap 12."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        editor.cancel("nobody")
+        assert await editor.initialize() == expected.INITIALIZED
+        assert len(editor.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "authenticate",
+        "logout",
+        "session/load",
+        "session/resume",
+        "session/list",
+        "session/delete",
+        "session/fork",
+        "session/set_model",
+    ],
+)
+async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None:
+    """Trap 11, ACP-AUTH, ACP-JSONRPC: the answer to initialize offers none of these."""
+    async with open_checked_editor(Echo()) as editor:
+        params: JsonValue = {"sessionId": "s", "cwd": "/", "methodId": "m", "mcpServers": []}
+        assert await editor.call(method, params) == expected.error(
+            2, -32601, "Method not found", f"there is no method {method!r}"
+        )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        "everything",
+        5,
+        [],
+        {"fs": "yes", "terminal": "no", "auth": [], "elicitation": 1, "session": True},
+        {"fs": {"readTextFile": "true"}, "session": {"configOptions": {"boolean": 1}}},
+        {"somethingNew": {"deep": [1, 2, 3]}, "_meta": {"terminal_output": True}},
+        {"_meta": "not an object"},
+    ],
+)
+async def test_capabilities_that_make_no_sense_count_as_none(wrong: JsonValue) -> None:
+    """Trap 11, ACP-CLIENTCAP: the schema says default on error."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.initialize(clientCapabilities=wrong, clientInfo=wrong) == (
+            expected.INITIALIZED
+        )
+        session = await editor.new_session()
+        assert await editor.prompt(session, "hi") == expected.END_TURN
+
+
+async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not_offer(
+    tmp_path: Path,
+) -> None:
+    """Trap 20, ACP-CLIENTCAP: over all subsets of the capabilities."""
+    registry = scripted(tmp_path)
+    for names in subsets():
+        async with open_checked_editor(registry, capabilities=capabilities(names)) as editor:
+            session = await editor.new_session(tmp_path)
+            await editor.prompt(session, "think")
+            await editor.call("session/prompt", {"sessionId": session, "prompt": []})
+            editor.begin_prompt(session, "wait")
+            editor.cancel(session)
+            await editor.prompt(session, "/help")
+            await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
+            await editor.call("session/close", {"sessionId": session})
+
+        assert {str(message["method"]) for message in editor.messages if "method" in message} == {
+            "session/update"
+        }, names
+        assert {str(at(each, "sessionUpdate")) for each in editor.updates_of(session)} == {
+            "available_commands_update",
+            "agent_thought_chunk",
+            "agent_message_chunk",
+            "config_option_update",
+        }, names
+
+
+async def test_metadata_is_welcome_everywhere_and_changes_nothing() -> None:
+    """ACP-META."""
+    meta: JsonValue = {"traceparent": "00-1-2-01", "example.com/x": {"deep": [None]}}
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.initialize(_meta=meta, clientInfo={"name": "x", "version": "1"}) == (
+            expected.INITIALIZED
+        )
+        session = await editor.new_session(_meta=meta)
+        block: JsonValue = {"type": "text", "text": "hi", "_meta": meta}
+        prompt: JsonValue = {"sessionId": session, "prompt": [block], "_meta": meta}
+        assert at(await editor.call("session/prompt", prompt), "result") == expected.END_TURN
+        editor.notify("session/cancel", {"sessionId": session, "_meta": meta})
+        mode: JsonValue = {"sessionId": session, "modeId": "plan", "_meta": meta}
+        assert at(await editor.call("session/set_mode", mode), "result") == {}
+        close: JsonValue = {"sessionId": session, "_meta": meta}
+        assert at(await editor.call("session/close", close), "result") == {}

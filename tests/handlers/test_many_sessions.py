@@ -1,0 +1,136 @@
+"""Fifty sessions in fifty folders on one connection, all at work at the same time."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Workspace
+from tests.handlers import expected
+from tests.handlers.checking import CheckedEditor, open_checked_editor, scripted
+from tests.support.editor import at, prompt_params
+
+SESSIONS = 50
+CHUNKS = 100
+MOST_APART = 2
+"""How many chunks the most and the least advanced turn may be apart at any moment; 1 is usual."""
+
+SCRIPT = f"""\
+prompt: wait
+say: Working
+pause: 60s
+
+prompt: begin
+say: .
+
+prompt: *
+chunks: {CHUNKS} word
+"""
+
+
+async def open_sessions(editor: CheckedEditor, folder: Path) -> list[str]:
+    """Open the sessions, each in a folder of its own, with its script already loaded."""
+    sessions: list[str] = []
+    for number in range(SESSIONS):
+        cwd = folder / f"project {number}"
+        cwd.mkdir()
+        sessions.append(await editor.new_session(cwd))
+    for session in sessions:
+        await editor.prompt(session, "begin")
+    return sessions
+
+
+def most_apart(updates: list[str]) -> int:
+    """How far the most and the least advanced of the unfinished turns were ever apart.
+
+    `updates` holds the session of each chunk, in the order of the wire.
+    """
+    said = Counter(dict.fromkeys(updates, 0))
+    furthest = 0
+    for session in updates:
+        said[session] += 1
+        going = [count for count in said.values() if count < CHUNKS]
+        if going:
+            furthest = max(furthest, max(going) - min(going))
+    return furthest
+
+
+@pytest.mark.parametrize("capacity_bytes", [128 * 1024, 2000], ids=["roomy", "tight"])
+async def test_fifty_turns_at_once_advance_evenly_and_never_mix(
+    tmp_path: Path, capacity_bytes: int
+) -> None:
+    """Trap 15, ACP-SESSION: also when all of them wait for a reader that is too slow."""
+    registry = scripted(tmp_path, SCRIPT)
+    async with open_checked_editor(registry, capacity_bytes=capacity_bytes) as editor:
+        sessions = await open_sessions(editor, tmp_path)
+        before = len(editor.messages)
+        pending = [editor.begin_prompt(session, "go") for session in sessions]
+        for each in pending:
+            assert (await each.response())["result"] == expected.END_TURN
+
+        words = [message for message in editor.messages[before:] if "method" in message]
+        assert most_apart([str(at(word, "params", "sessionId")) for word in words]) <= MOST_APART
+        assert [editor.said(session) for session in sessions] == ["." + "word" * CHUNKS] * SESSIONS
+        assert [registry.find(session).workspace for session in sessions] == [
+            Workspace(tmp_path / f"project {number}") for number in range(SESSIONS)
+        ]
+
+
+async def test_each_of_fifty_sessions_has_its_own_messages_conversation_and_mode(
+    tmp_path: Path,
+) -> None:
+    """Trap 15, ACP-SESSION."""
+    registry = scripted(tmp_path, SCRIPT)
+    async with open_checked_editor(registry) as editor:
+        sessions = await open_sessions(editor, tmp_path)
+        for session in sessions[::2]:
+            await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        pending = [editor.begin_prompt(session, f"go {session}") for session in sessions]
+        for each in pending:
+            await each.response()
+
+        owners: dict[JsonValue, JsonValue] = {}
+        for update in editor.updates:
+            if at(update, "update", "sessionUpdate") == "agent_message_chunk":
+                owner = owners.setdefault(
+                    str(at(update, "update", "messageId")), update["sessionId"]
+                )
+                assert owner == update["sessionId"]
+        assert Counter(owners.values()) == Counter(dict.fromkeys(sessions, 2))
+        assert [registry.find(session).mode for session in sessions] == ["plan", "ask"] * 25
+        for session in sessions:
+            prompts = list(registry.find(session).conversation)[::2]
+            assert str(prompts[1]).count(session) == 1
+
+
+async def test_fifty_turns_are_cancelled_one_by_one_while_the_others_go_on(tmp_path: Path) -> None:
+    """Trap 15."""
+    async with open_checked_editor(scripted(tmp_path, SCRIPT)) as editor:
+        sessions = await open_sessions(editor, tmp_path)
+        pending = [editor.begin_prompt(session, "wait") for session in sessions]
+        await editor.wait_until(
+            lambda: all("Working" in editor.said(session) for session in sessions) or None,
+            "word of every session",
+        )
+        for number, each in enumerate(pending):
+            editor.cancel(sessions[number])
+            assert (await each.response())["result"] == expected.CANCELLED
+            assert not any(other.is_answered for other in pending[number + 1 :])
+
+
+async def test_fifty_sessions_opened_and_prompted_in_one_write_are_all_served(
+    tmp_path: Path,
+) -> None:
+    """Trap 15: with nothing loaded yet."""
+    registry: SessionRegistry = scripted(tmp_path, SCRIPT)
+    async with open_checked_editor(registry) as editor:
+        opened = [editor.begin("session/new", {"cwd": str(tmp_path)}) for _ in range(SESSIONS)]
+        sessions = [str(at(await each.response(), "result", "sessionId")) for each in opened]
+        pending = [
+            editor.begin("session/prompt", prompt_params(session, "begin")) for session in sessions
+        ]
+        for each in pending:
+            assert (await each.response())["result"] == expected.END_TURN
+        assert [editor.said(session) for session in sessions] == ["."] * SESSIONS

@@ -1,0 +1,202 @@
+"""Modes and options: two pickers over one choice, always in step."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.session.registry import SessionRegistry
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor, scripted
+from tests.handlers.models import Echo
+
+KNOWN = "ask, accept_edits, plan, bypass"
+MODE_IDS = ["ask", "accept_edits", "plan", "bypass"]
+
+
+def mode(session: str, mode_id: JsonValue) -> JsonValue:
+    return {"sessionId": session, "modeId": mode_id}
+
+
+def option(session: str, config_id: JsonValue, value: JsonValue) -> JsonValue:
+    return {"sessionId": session, "configId": config_id, "value": value}
+
+
+@pytest.mark.parametrize("mode_id", MODE_IDS)
+async def test_setting_the_mode_is_answered_and_then_the_option_follows(mode_id: str) -> None:
+    """Trap 2, Trap 18, ACP-MODES, ACP-CONFIG."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        await editor.call("session/set_mode", mode(session, mode_id))
+        await editor.prompt(session, "hi")
+        assert editor.messages[3:5] == [
+            expected.result(3, {}),
+            expected.update(session, expected.options_update(mode_id)),
+        ]
+        assert registry.find(session).mode == mode_id
+
+
+@pytest.mark.parametrize("mode_id", MODE_IDS)
+async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode_follows(
+    mode_id: str,
+) -> None:
+    """Trap 2, ACP-CONFIG, ACP-MODES."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        await editor.call("session/set_config_option", option(session, "mode", mode_id))
+        await editor.prompt(session, "hi")
+        assert editor.messages[3:5] == [
+            expected.result(3, {"configOptions": expected.config_options(mode_id)}),
+            expected.update(session, expected.mode_update(mode_id)),
+        ]
+        assert registry.find(session).mode == mode_id
+
+
+async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
+    """ACP-MODES, ACP-CONFIG: each sees what the other did."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        await editor.call("session/set_mode", mode(session, "plan"))
+        await editor.call("session/set_config_option", option(session, "mode", "bypass"))
+        await editor.call("session/set_mode", mode(session, "accept_edits"))
+        await editor.prompt(session, "hi")
+        assert editor.updates_of(session)[1:4] == [
+            expected.options_update("plan"),
+            expected.mode_update("bypass"),
+            expected.options_update("accept_edits"),
+        ]
+
+
+async def test_settings_in_one_write_are_taken_in_their_order() -> None:
+    """Trap 15."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        pending = [
+            editor.begin("session/set_mode", mode(session, "plan")),
+            editor.begin("session/set_config_option", option(session, "mode", "bypass")),
+            editor.begin("session/set_config_option", option(session, "mode", "ask")),
+        ]
+        assert [await each.response() for each in pending] == [
+            expected.result(3, {}),
+            expected.result(4, {"configOptions": expected.config_options("bypass")}),
+            expected.result(5, {"configOptions": expected.config_options("ask")}),
+        ]
+        assert registry.find(session).mode == "ask"
+
+
+async def test_sessions_have_modes_of_their_own() -> None:
+    """Trap 15, ACP-MODES."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        one, other = await editor.new_session(), await editor.new_session()
+        await editor.call("session/set_mode", mode(one, "bypass"))
+        assert (registry.find(one).mode, registry.find(other).mode) == ("bypass", "ask")
+        assert [at for at in editor.updates if at["sessionId"] == other] == [
+            {"sessionId": other, "update": expected.COMMANDS}
+        ]
+
+
+async def test_the_mode_can_be_set_while_a_turn_runs(tmp_path: Path) -> None:
+    """Trap 15, ACP-MODES, ACP-CONFIG: answered at once, the turn goes on."""
+    registry = scripted(tmp_path)
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session(tmp_path)
+        pending = editor.begin_prompt(session, "wait")
+        await editor.wait_until(lambda: editor.said(session) or None, "first word")
+        answer = await editor.call("session/set_mode", mode(session, "plan"))
+        assert answer == expected.result(4, {})
+        answer = await editor.call("session/set_config_option", option(session, "mode", "ask"))
+        assert answer == expected.result(5, {"configOptions": expected.config_options("ask")})
+        assert not pending.is_answered
+        editor.cancel(session)
+        assert await pending.response() == expected.result(3, expected.CANCELLED)
+
+
+@pytest.mark.parametrize("mode_id", ["", "Plan", "nonsense", "ask "])
+async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str) -> None:
+    """Trap 11, ACP-MODES."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        answer = await editor.call("session/set_mode", mode(session, mode_id))
+        assert answer == expected.invalid_params(3, f"unknown mode {mode_id!r}; there are {KNOWN}")
+        assert registry.find(session).mode == "ask"
+        assert editor.updates_of(session) == [expected.COMMANDS]
+
+
+@pytest.mark.parametrize("mode_id", [None, 5, True, ["ask"]])
+async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
+    """Trap 11: modeId is strict."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        answer = await editor.call("session/set_mode", mode(session, mode_id))
+        assert answer == expected.invalid_params(3, "modeId: Input should be a valid string")
+
+
+@pytest.mark.parametrize(
+    ("config_id", "value", "reason"),
+    [
+        ("", "ask", "unknown configuration option ''; there are mode"),
+        ("model", "ask", "unknown configuration option 'model'; there are mode"),
+        ("mode", "nonsense", f"'nonsense' is no value of 'mode'; there are {KNOWN}"),
+        ("mode", "", f"'' is no value of 'mode'; there are {KNOWN}"),
+        (None, "ask", "configId: Input should be a valid string"),
+    ],
+)
+async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
+    config_id: JsonValue, value: JsonValue, reason: str
+) -> None:
+    """Trap 11, ACP-CONFIG."""
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        answer = await editor.call("session/set_config_option", option(session, config_id, value))
+        assert answer == expected.invalid_params(3, reason)
+        assert registry.find(session).mode == "ask"
+        assert editor.updates_of(session) == [expected.COMMANDS]
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, ["ask"], {"value": "ask"}])
+async def test_a_value_that_can_be_none_is_refused(value: JsonValue) -> None:
+    """Trap 11, ACP-CONFIG."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        answer = await editor.call("session/set_config_option", option(session, "mode", value))
+        assert answer == expected.invalid_params(
+            3, "value.bool: Input should be a valid boolean (and 1 more)"
+        )
+
+
+async def test_a_boolean_is_no_mode() -> None:
+    """Trap 20, ACP-CONFIG."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        params: JsonValue = {
+            "sessionId": session,
+            "configId": "mode",
+            "type": "boolean",
+            "value": True,
+        }
+        answer = await editor.call("session/set_config_option", params)
+        assert answer == expected.invalid_params(
+            3, f"True is no value of 'mode'; there are {KNOWN}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("session/set_mode", {"modeId": "plan"}),
+        ("session/set_config_option", {"configId": "mode", "value": "plan"}),
+    ],
+)
+async def test_the_mode_of_a_session_that_is_not_open_cannot_be_set(
+    method: str, more: dict[str, JsonValue]
+) -> None:
+    """ACP-INFO-UNKNOWNSESSION."""
+    async with open_checked_editor(Echo()) as editor:
+        answer = await editor.call(method, {"sessionId": "sess_nobody", **more})
+        assert answer == expected.unknown_session(2, "sess_nobody")

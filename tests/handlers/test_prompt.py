@@ -1,0 +1,255 @@
+"""A prompt: what may be in it, what is shown of its answer, and commands, which need no model."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.session.registry import SessionRegistry
+from acp_server.turn.conversation import AssistantMessage, Link, Text, Thinking, UserMessage
+from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
+from acp_server.version import __version__
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor, scripted
+from tests.handlers.models import Echo
+from tests.support.editor import Object, prompt_params
+
+
+def text(words: str) -> JsonValue:
+    return {"type": "text", "text": words}
+
+
+async def test_all_updates_of_a_turn_come_in_order_and_before_its_answer(tmp_path: Path) -> None:
+    """Trap 1, ACP-PROMPT, ACP-TRANSPORT: a thought, then a message, each with an id of its own."""
+    async with open_checked_editor(scripted(tmp_path)) as editor:
+        session = await editor.new_session(tmp_path)
+        assert await editor.prompt(session, "think") == expected.END_TURN
+        assert expected.with_short_ids(list(editor.messages[3:])) == [
+            expected.update("sess_1", expected.thought("msg_1", "Hmm.")),
+            expected.update("sess_1", expected.said("msg_2", "Hello ")),
+            expected.update("sess_1", expected.said("msg_2", "there.")),
+            expected.result(3, expected.END_TURN),
+        ]
+
+
+async def test_updates_come_before_the_answer_when_nobody_reads_for_a_while(
+    tmp_path: Path,
+) -> None:
+    """Trap 1: a full queue holds the turn up, and nothing overtakes."""
+    script = "prompt: *\nchunks: 200 abcdefghij"
+    async with open_checked_editor(scripted(tmp_path, script), capacity_bytes=1000) as editor:
+        session = await editor.new_session(tmp_path)
+        editor.stop_reading()
+        pending = editor.begin_prompt(session, "go")
+        await editor.wait_until_full()
+        editor.go_on_reading()
+        assert await pending.response() == expected.result(3, expected.END_TURN)
+        assert editor.messages[-1] == expected.result(3, expected.END_TURN)
+        assert editor.said(session) == "abcdefghij" * 200
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
+async def test_the_answer_says_why_the_model_stopped(tmp_path: Path, stop: str) -> None:
+    """ACP-PROMPT."""
+    async with open_checked_editor(scripted(tmp_path, f"prompt: *\nstop: {stop}")) as editor:
+        session = await editor.new_session(tmp_path)
+        assert await editor.prompt(session, "go") == {"stopReason": stop}
+
+
+async def test_each_turn_sees_what_was_said_before(tmp_path: Path) -> None:
+    """ACP-PROMPT."""
+    registry = scripted(tmp_path)
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session(tmp_path)
+        await editor.prompt(session, "think")
+        await editor.prompt(session, [text("two"), text("parts")])
+        assert list(registry.find(session).conversation) == [
+            UserMessage((Text("think"),)),
+            AssistantMessage((Thinking("Hmm."), Text("Hello there."))),
+            UserMessage((Text("two"), Text("parts"))),
+            AssistantMessage((Text("Hello."),)),
+        ]
+
+
+async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_left_alone() -> None:
+    """Trap 13, ACP-PROMPTCAP: text and resource_link are always accepted."""
+    uri = "file:///srv/a%20b/%E6%97%A5.py#L10-20"
+    link: JsonValue = {"type": "resource_link", "uri": uri, "name": "日.py", "size": 5}
+    registry = SessionRegistry(Echo, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, [text("Look at"), link]) == expected.END_TURN
+        assert editor.said(session) == f"Look at\n[日.py]({uri})"
+        assert next(iter(registry.find(session).conversation)) == UserMessage(
+            (Text("Look at"), Link(uri, "日.py"))
+        )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "hi"}},
+        {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGk="}},
+    ],
+)
+async def test_a_block_that_was_not_advertised_is_refused(block: Object) -> None:
+    """ACP-PROMPTCAP, Trap 11."""
+    reason = (
+        f"prompt.1: a block of type {block['type']!r} is not accepted; "
+        "this agent's promptCapabilities name what is"
+    )
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        answer = await editor.call("session/prompt", prompt_params(session, [text("hi"), block]))
+        assert answer == expected.invalid_params(3, reason)
+        assert await editor.prompt(session, "hi") == expected.END_TURN
+        assert editor.said(session) == "hi"
+
+
+UNKNOWN_TYPE = (
+    "prompt.0: Input tag 'hologram' found using 'type' does not match any of the expected tags: "
+    "'text', 'image', 'audio', 'resource_link', 'resource'"
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ([], "prompt: there is nothing in it; send at least one content block"),
+        (None, "prompt: Input should be a valid tuple"),
+        ("hi", "prompt: Input should be a valid tuple"),
+        ({"type": "text", "text": "hi"}, "prompt: Input should be a valid tuple"),
+        ([{"type": "hologram"}], UNKNOWN_TYPE),
+        ([{"text": "hi"}], "prompt.0: Unable to extract tag using discriminator 'type'"),
+        ([{"type": "text"}], "prompt.0.text.text: Field required"),
+        ([{"type": "text", "text": 5}], "prompt.0.text.text: Input should be a valid string"),
+        (
+            [{"type": "resource_link", "name": "x"}],
+            "prompt.0.resource_link.uri: Field required",
+        ),
+    ],
+)
+async def test_a_prompt_that_does_not_fit_is_refused_and_the_session_goes_on(
+    prompt: JsonValue, reason: str
+) -> None:
+    """Trap 11: the prompt is strict."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        params: JsonValue = {"sessionId": session, "prompt": prompt}
+        assert await editor.call("session/prompt", params) == expected.invalid_params(3, reason)
+        assert await editor.prompt(session, "hi") == expected.END_TURN
+
+
+@pytest.mark.parametrize("session_id", ["", "sess_nobody", "日本"])
+async def test_a_prompt_for_a_session_that_is_not_open_is_refused(session_id: str) -> None:
+    """ACP-INFO-UNKNOWNSESSION."""
+    async with open_checked_editor(Echo()) as editor:
+        answer = await editor.call("session/prompt", prompt_params(session_id, "hi"))
+        assert answer == expected.unknown_session(2, session_id)
+
+
+@pytest.mark.parametrize("session_id", [None, 5, ["s"]])
+async def test_a_session_id_that_is_no_text_is_refused(session_id: JsonValue) -> None:
+    """Trap 11: sessionId is strict."""
+    async with open_checked_editor(Echo()) as editor:
+        params: JsonValue = {"sessionId": session_id, "prompt": [text("hi")]}
+        assert await editor.call("session/prompt", params) == expected.invalid_params(
+            2, "sessionId: Input should be a valid string"
+        )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ünïcödé 日本 🙂",
+        "line\nfeed\r\nand\ttab",
+        "\u2028 and \u2029 and \x85 and \0",
+        '"quotes" \\ and </script>',
+        "x" * 1_000_000,
+    ],
+    ids=["unicode", "control", "separators", "escapes", "a million characters"],
+)
+async def test_text_comes_back_as_it_was_sent(words: str) -> None:
+    """Trap 7, Trap 8, Trap 9, ACP-TRANSPORT."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, words) == expected.END_TURN
+        assert editor.said(session) == words
+
+
+async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways() -> None:
+    """Trap 8: no JSON parser of a client's ever sees one."""
+
+    class Halves:
+        async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+            assert request.messages == (UserMessage((Text("in \ufffd"),)),)
+            await receive(TextDelta("out \udc00, whole \ud83d\ude42"))
+            return "end_turn"
+
+    async with open_checked_editor(Halves()) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, "in \ud800") == expected.END_TURN
+        assert editor.said(session) == "out \ufffd, whole 🙂"
+
+
+HELP = "`/help [command]`: List the commands, or explain one"
+VERSION = "`/version`: Say which version of acp-server this is"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("/help", f"Commands:\n\n- {HELP}\n- {VERSION}"),
+        ("  /help \n", f"Commands:\n\n- {HELP}\n- {VERSION}"),
+        ("/help version", VERSION),
+        ("/help /version", VERSION),
+        ("/help help", HELP),
+        (
+            "/help versoin",
+            "There is no command `/versoin`. Did you mean `/version`? `/help` lists them all.",
+        ),
+        ("/version", f"acp-server {__version__}"),
+        ("/version please", f"acp-server {__version__}"),
+        (
+            "/hlep",
+            "There is no command `/hlep`. Did you mean `/help`? `/help` lists them all.",
+        ),
+        ("/xyzzy", "There is no command `/xyzzy`. `/help` lists them all."),
+    ],
+)
+async def test_a_command_is_answered_without_the_model(prompt: str, answer: str) -> None:
+    """ACP-PROMPT: commands arrive as ordinary prompts; no model is configured here."""
+    registry = SessionRegistry(Unused, "ask")
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, prompt) == expected.END_TURN
+        assert editor.said(session) == answer
+        assert list(registry.find(session).conversation) == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/etc/hosts is broken",
+        "/usr/bin/env",
+        "/",
+        "/ help",
+        "//help",
+        "/Help",
+        "/1",
+        "what does /help do?",
+    ],
+)
+async def test_text_that_only_looks_like_a_command_goes_to_the_model(prompt: str) -> None:
+    """ACP-PROMPT."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, prompt) == expected.END_TURN
+        assert editor.said(session) == prompt
+
+
+class Unused:
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        raise AssertionError((request, receive))

@@ -1,0 +1,219 @@
+"""Two connected transports of every kind, for one set of tests over all of them."""
+
+import os
+import socket
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio import to_thread
+
+from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line
+from acp_server.jsonrpc.memory import memory_pair
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES
+from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
+from acp_server.jsonrpc.transport import Transport
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What both transports of a link are made with."""
+
+    capacity_bytes: int = CAPACITY_BYTES
+    limit_bytes: int = MAX_MESSAGE_BYTES
+
+
+class Link(ABC):
+    """A transport to send with and one to receive with; the test enters them."""
+
+    ours: Transport
+    theirs: Transport
+
+    @abstractmethod
+    def end(self) -> None:
+        """End what we send, behind what was flushed."""
+
+    async def transfer(self, *sent: bytes) -> list[Line]:
+        """Send these bytes as they are and nothing more; return what the other side receives."""
+        received: list[Line] = []
+
+        async def receive() -> None:
+            received.extend(await everything_from(self.theirs))
+
+        async with self.ours as ours, self.theirs, anyio.create_task_group() as tasks:
+            tasks.start_soon(receive)
+            await send_all(ours, sent)
+            self.end()
+        return received
+
+
+class DuplexLink(Link):
+    """A link whose sides can be used together."""
+
+    @abstractmethod
+    async def break_off(self) -> None:
+        """Let the other side, which was never entered, stop reading for good."""
+
+
+async def send_all(transport: Transport, sent: Sequence[bytes]) -> None:
+    """Send and flush."""
+    for line in sent:
+        transport.send(line)
+    await transport.flush()
+
+
+async def everything_from(transport: Transport) -> list[Line]:
+    """Receive until the end."""
+    received: list[Line] = []
+    while batch := await transport.receive():
+        received += batch
+    return received
+
+
+class MemoryLink(DuplexLink):
+    """A crossed pair in memory."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.ours, self.theirs = self._first, self._second = memory_pair(
+            capacity_bytes=bounds.capacity_bytes, limit_bytes=bounds.limit_bytes
+        )
+
+    def end(self) -> None:
+        self._first.end()
+
+    async def break_off(self) -> None:
+        async with self._second:
+            pass
+
+
+class PipeLink(DuplexLink):
+    """Two pipes."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        our_read, their_write = os.pipe()
+        their_read, our_write = os.pipe()
+        self.ours = _stdio(bounds, our_read, our_write)
+        self.theirs = _stdio(bounds, their_read, their_write)
+        self._our_write = our_write
+        self._their_read = their_read
+        self._open = [our_write, their_write, their_read, our_read]
+
+    def end(self) -> None:
+        self._close([self._our_write])
+
+    async def break_off(self) -> None:
+        self._close([self._their_read])
+
+    def close(self) -> None:
+        self._close(list(self._open))
+
+    def _close(self, descriptors: list[int]) -> None:
+        for descriptor in descriptors:
+            if descriptor in self._open:
+                self._open.remove(descriptor)
+                os.close(descriptor)
+
+
+class SocketLink(DuplexLink):
+    """A pair of sockets."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._our_socket, self._their_socket = socket.socketpair()
+        self.ours = _stdio(bounds, self._our_socket.fileno(), self._our_socket.fileno())
+        self.theirs = _stdio(bounds, self._their_socket.fileno(), self._their_socket.fileno())
+
+    def end(self) -> None:
+        self._our_socket.shutdown(socket.SHUT_WR)
+
+    async def break_off(self) -> None:
+        self._their_socket.shutdown(socket.SHUT_RD)
+
+    def close(self) -> None:
+        for each in (self._our_socket, self._their_socket):
+            each.shutdown(socket.SHUT_RDWR)
+        self._our_socket.close()
+        self._their_socket.close()
+
+
+class FileLink(Link):
+    """A regular file that is written, then read."""
+
+    def __init__(self, bounds: Bounds, folder: Path) -> None:
+        path = folder / "lines"
+        self._descriptors = [
+            os.open(path, os.O_WRONLY | os.O_CREAT),
+            os.open(path, os.O_RDONLY),
+            os.open(os.devnull, os.O_RDWR),
+        ]
+        write, read, nothing = self._descriptors
+        self.ours = _stdio(bounds, nothing, write)
+        self.theirs = _stdio(bounds, read, nothing)
+
+    def end(self) -> None: ...
+
+    async def transfer(self, *sent: bytes) -> list[Line]:
+        async with self.ours as ours:
+            await send_all(ours, sent)
+        async with self.theirs as theirs:
+            return await everything_from(theirs)
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+
+
+def _stdio(bounds: Bounds, read: int, write: int) -> StdioTransport:
+    return StdioTransport(
+        Descriptors(read, write),
+        capacity_bytes=bounds.capacity_bytes,
+        limit_bytes=bounds.limit_bytes,
+    )
+
+
+@asynccontextmanager
+async def no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
+    """Close descriptors at the end; then every thread of a transport must leave by itself."""
+    before = threading.enumerate()
+    try:
+        yield
+    finally:
+        close()
+        left = [
+            each
+            for each in threading.enumerate()
+            if each.name.startswith("acp-") and each not in before
+        ]
+        with anyio.CancelScope(shield=True):
+            for thread in left:
+                await to_thread.run_sync(thread.join, 10)
+        assert not any(thread.is_alive() for thread in left)
+
+
+@asynccontextmanager
+async def duplex_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[DuplexLink]:
+    """Return a link of a kind that works both ways at once."""
+    bounds = bounds or Bounds()
+    if kind == "memory":
+        yield MemoryLink(bounds)
+        return
+    link = PipeLink(bounds) if kind == "pipes" else SocketLink(bounds)
+    async with no_threads_left(link.close):
+        yield link
+
+
+@asynccontextmanager
+async def any_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[Link]:
+    """Return a link of any kind."""
+    if kind != "files":
+        async with duplex_link(kind, bounds) as link:
+            yield link
+        return
+    with TemporaryDirectory() as folder:
+        files = FileLink(bounds or Bounds(), Path(folder))
+        async with no_threads_left(files.close):
+            yield files

@@ -1,0 +1,168 @@
+"""Peers over a memory pair, whole or with a bare line at the other end."""
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio import lowlevel
+from pydantic import JsonValue
+
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
+from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES
+from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
+
+PATIENCE_SECONDS = 5
+Answer = Callable[[JsonValue], Awaitable[JsonValue]]
+
+
+def answering(answer: Answer) -> RequestHandler:
+    """Return a request handler that has no synchronous part."""
+
+    def handle(params: JsonValue, call: Call) -> Job:
+        del call
+
+        async def run() -> Reply:
+            return Reply(await answer(params))
+
+        return run
+
+    return handle
+
+
+async def echo(params: JsonValue) -> JsonValue:
+    """Answer with what was asked."""
+    return params
+
+
+ECHO = {"echo": answering(echo)}
+
+
+class Held:
+    """A request that is answered when the test says so, with its params."""
+
+    def __init__(self) -> None:
+        self.began = anyio.Event()
+        self.may_end = anyio.Event()
+        self.was_cancelled = False
+
+    async def answer(self, params: JsonValue) -> JsonValue:
+        """Wait, then echo."""
+        self.began.set()
+        try:
+            await self.may_end.wait()
+        except anyio.get_cancelled_exc_class():
+            self.was_cancelled = True
+            raise
+        return params
+
+
+async def settle() -> None:
+    """Let every task that can go on do so."""
+    for _ in range(20):
+        await lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def two_peers(ours: Handlers, theirs: Handlers) -> AsyncGenerator[tuple[Peer, Peer]]:
+    """Run two peers that are connected to each other."""
+    our_end, their_end = memory_pair()
+    our_peer, their_peer = Peer(our_end), Peer(their_end)
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_serve, our_peer, ours, our_end)
+            tasks.start_soon(_serve, their_peer, theirs, their_end)
+            yield our_peer, their_peer
+            our_end.end()
+
+
+async def _serve(peer: Peer, handlers: Handlers, transport: MemoryTransport) -> None:
+    async with transport:
+        await peer.run(handlers)
+
+
+class BareClient:
+    """The other end of a peer, line by line."""
+
+    def __init__(self, peer: Peer, transport: MemoryTransport, server_end: MemoryTransport) -> None:
+        self.peer = peer
+        self.server_end = server_end
+        self._transport = transport
+        self._received: list[JsonValue] = []
+
+    def send(self, *messages: JsonValue) -> None:
+        """Send messages as they are, each on a line, in one go."""
+        self.send_lines(*(json.dumps(message).encode() for message in messages))
+
+    def request(self, request_id: JsonValue, method: str, params: JsonValue = None) -> None:
+        """Send a request."""
+        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+
+    def notify(self, method: str, params: JsonValue = None) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def cancel(self, request_id: JsonValue) -> None:
+        """Send `$/cancel_request`."""
+        self.notify("$/cancel_request", {"requestId": request_id})
+
+    def send_lines(self, *lines: bytes) -> None:
+        """Send any bytes, as lines."""
+        self.send_bytes(b"".join(line + b"\n" for line in lines))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send any bytes."""
+        self._transport.send(data)
+
+    def end(self) -> None:
+        """End the stream."""
+        self._transport.end()
+
+    async def receive(self) -> JsonValue:
+        """Return the next message."""
+        while not self._received:
+            lines = await self._transport.receive()
+            assert lines, "the peer ended its stream"
+            self._received = [json.loads(line) for line in lines if isinstance(line, bytes)]
+        return self._received.pop(0)
+
+    async def receive_to_the_end(self) -> list[JsonValue]:
+        """End the stream; return all that comes until the peer ends its own."""
+        self.end()
+        received, self._received = self._received, []
+        while lines := await self._transport.receive():
+            received += [json.loads(line) for line in lines if isinstance(line, bytes)]
+        return received
+
+
+@asynccontextmanager
+async def bare_client(
+    handlers: Handlers,
+    *,
+    capacity_bytes: int = CAPACITY_BYTES,
+    limit_bytes: int = MAX_MESSAGE_BYTES,
+    is_file: bool = False,
+) -> AsyncGenerator[BareClient]:
+    """Run a peer and hold its other end."""
+    server_end, client_end = memory_pair(
+        capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
+    )
+    peer = Peer(server_end)
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_serve, peer, handlers, server_end)
+            yield BareClient(peer, client_end, server_end)
+            client_end.end()
+
+
+def result(request_id: JsonValue, value: JsonValue) -> JsonValue:
+    """Return a successful answer as it stands on the wire."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": value}
+
+
+def error(request_id: JsonValue, code: int, message: str, reason: str) -> JsonValue:
+    """Return an error answer as it stands on the wire."""
+    body: JsonValue = {"code": code, "message": message, "data": {"message": reason}}
+    return {"jsonrpc": "2.0", "id": request_id, "error": body}

@@ -1,0 +1,204 @@
+import sys
+from collections import deque
+from collections.abc import Iterator
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.jsonrpc.outbox import Outbox
+
+PLENTY = 10**9
+
+
+def filled(*lines: bytes, capacity_bytes: int = PLENTY) -> Outbox:
+    outbox = Outbox(capacity_bytes)
+    for line in lines:
+        outbox.put(line)
+    return outbox
+
+
+def test_lines_come_out_in_the_order_they_went_in() -> None:
+    assert filled(b"1", b"2", b"3").take(PLENTY) == [b"1", b"2", b"3"]
+
+
+def test_a_line_replaces_the_unsent_line_of_its_key_and_goes_to_the_end() -> None:
+    outbox = Outbox()
+    outbox.put(b"diff 1", "diff")
+    outbox.put(b"text")
+    outbox.put(b"diff 2", "diff")
+    assert outbox.take(PLENTY) == [b"text", b"diff 2"]
+
+
+def test_a_line_that_was_taken_is_not_replaced() -> None:
+    outbox = Outbox()
+    outbox.put(b"diff 1", "diff")
+    assert outbox.take(PLENTY) == [b"diff 1"]
+    outbox.put(b"diff 2", "diff")
+    outbox.put(b"diff 3", "diff")
+    assert outbox.take(PLENTY) == [b"diff 3"]
+
+
+def test_different_keys_do_not_replace_each_other() -> None:
+    outbox = Outbox()
+    for key in ("a", "b", "a", ("a", 1)):
+        outbox.put(repr(key).encode(), key)
+    assert outbox.take(PLENTY) == [b"'b'", b"'a'", b"('a', 1)"]
+
+
+Puts = list[tuple[bytes, str | None]]
+puts = st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.sampled_from([None, "a", "b"])))
+
+
+@given(st.lists(st.one_of(puts, st.integers(1, 12))))
+def test_an_outbox_is_a_list_in_which_the_latest_of_a_key_stays(steps: list[Puts | int]) -> None:
+    outbox, model = Outbox(10), list[tuple[bytes, str | None]]()
+    for step in steps:
+        if isinstance(step, int):
+            size = 0
+            expected = list[bytes]()
+            while model and size < step:
+                expected.append(model.pop(0)[0])
+                size += len(expected[-1])
+            assert outbox.take_now(step) == expected
+            continue
+        for line, key in step:
+            model = [each for each in model if key is None or each[1] != key] + [(line, key)]
+            outbox.put(line, key)
+        assert outbox.has_room == (sum(len(line) for line, _ in model) < 10)
+        assert outbox.is_empty == (not model)
+
+
+def test_there_is_room_until_the_capacity_is_reached() -> None:
+    outbox = filled(b"1234", capacity_bytes=5)
+    assert outbox.has_room
+    outbox.put(b"5")
+    assert not outbox.has_room
+
+
+def test_a_full_outbox_refuses_nothing() -> None:
+    outbox = filled(b"full", b"answer", capacity_bytes=4)
+    assert outbox.take(PLENTY) == [b"full", b"answer"]
+
+
+def test_taking_makes_room() -> None:
+    outbox = filled(b"1234", b"5678", capacity_bytes=5)
+    assert outbox.take(1) == [b"1234"]
+    assert outbox.has_room
+
+
+def test_a_replaced_line_takes_no_room() -> None:
+    outbox = Outbox(10)
+    for _ in range(100):
+        outbox.put(b"12345678", "key")
+    assert outbox.has_room
+
+
+def test_at_least_one_line_is_taken_however_long_it_is() -> None:
+    assert filled(b"long line", b"next").take(1) == [b"long line"]
+
+
+def test_lines_in_hand_are_not_delivered_yet() -> None:
+    outbox = filled(b"1")
+    outbox.take(PLENTY)
+    assert not outbox.is_empty
+    outbox.delivered()
+    assert outbox.is_empty
+
+
+def test_a_closed_outbox_gives_what_is_left_and_then_nothing() -> None:
+    outbox = filled(b"1", b"2")
+    outbox.close()
+    outbox.put(b"too late")
+    assert outbox.take(1) == [b"1"]
+    assert outbox.take(1) == [b"2"]
+    assert outbox.take(1) == []
+
+
+def test_a_discarded_outbox_gives_nothing_and_lets_everybody_go_on() -> None:
+    outbox = filled(b"1234", capacity_bytes=4)
+    outbox.close(discard=True)
+    assert outbox.has_room
+    assert outbox.is_empty
+    assert outbox.take(PLENTY) == []
+
+
+def test_closing_wakes_the_thread_that_waits_for_lines() -> None:
+    outbox, taken = Outbox(), list[list[bytes]]()
+    thread = Thread(target=lambda: taken.append(outbox.take(PLENTY)))
+    thread.start()
+    outbox.close()
+    thread.join(10)
+    assert taken == [[]]
+
+
+def test_a_line_wakes_the_thread_that_waits_for_it() -> None:
+    outbox, taken = Outbox(), list[list[bytes]]()
+    thread = Thread(target=lambda: taken.append(outbox.take(PLENTY)))
+    thread.start()
+    outbox.put(b"1")
+    thread.join(10)
+    assert taken == [[b"1"]]
+
+
+@pytest.fixture
+def busy_threads() -> Iterator[None]:
+    """Threads take turns after every few instructions, so that races come out."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("busy_threads")
+def test_one_thread_takes_what_others_put_each_in_its_order() -> None:
+    outbox, taken = Outbox(), list[bytes]()
+    start = Barrier(4)
+
+    def put(name: str) -> None:
+        start.wait()
+        for number in range(2000):
+            outbox.put(f"{name} {number}".encode())
+
+    def take() -> None:
+        start.wait()
+        while lines := outbox.take(64):
+            taken.extend(lines)
+            outbox.delivered()
+
+    writers = [Thread(target=put, args=[name]) for name in "abc"]
+    taker = Thread(target=take)
+    for thread in (*writers, taker):
+        thread.start()
+    for thread in writers:
+        thread.join(30)
+    outbox.close()
+    taker.join(30)
+    for name in "abc":
+        mine = [line for line in taken if line.startswith(name.encode())]
+        assert mine == [f"{name} {number}".encode() for number in range(2000)]
+    assert outbox.is_empty
+
+
+@pytest.mark.usefixtures("busy_threads")
+@pytest.mark.parametrize("lines", [2000, pytest.param(300_000, marks=pytest.mark.full)])
+def test_an_outbox_is_never_empty_while_a_line_is_on_its_way(lines: int) -> None:
+    outbox, written, lost = Outbox(), deque[bytes](), list[int]()
+
+    def write() -> None:
+        while lines := outbox.take(PLENTY):
+            written.extend(lines)
+            outbox.delivered()
+
+    writer = Thread(target=write)
+    writer.start()
+    for number in range(lines):
+        outbox.put(b"%d" % number)
+        while not outbox.is_empty:
+            pass
+        if len(written) != number + 1:
+            lost.append(number)
+    outbox.close()
+    writer.join(30)
+    assert lost == []

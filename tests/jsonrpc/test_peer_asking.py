@@ -1,0 +1,237 @@
+"""Our own requests and notifications, and how everything ends."""
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
+from acp_server.jsonrpc.peer import Handlers, Peer
+from tests.jsonrpc.peers import (
+    ECHO,
+    BareClient,
+    Held,
+    answering,
+    bare_client,
+    error,
+    result,
+    settle,
+    two_peers,
+)
+
+
+class Asked:
+    """The outcome of a request of ours, once there is one."""
+
+    def __init__(self) -> None:
+        self.result: JsonValue = "none yet"
+        self.error: RemoteError | ConnectionClosedError | None = None
+
+    async def ask(self, peer: Peer, params: JsonValue = None) -> None:
+        try:
+            self.result = await peer.request("ask", params)
+        except (RemoteError, ConnectionClosedError) as error:
+            self.error = error
+
+
+async def outcome_of(client: BareClient, *answers: JsonValue) -> Asked:
+    """What a request of ours, whose id is 1, comes to when these messages are received."""
+    asked = Asked()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(asked.ask, client.peer)
+        await client.receive()
+        client.send(*answers)
+    return asked
+
+
+async def test_an_error_answer_is_raised_with_all_it_says() -> None:
+    answer: JsonValue = {"code": -5, "message": "no\nway", "data": {"x": [1]}}
+    async with bare_client(Handlers()) as client:
+        asked = await outcome_of(client, {"jsonrpc": "2.0", "id": 1, "error": answer})
+    assert isinstance(asked.error, RemoteError)
+    assert (asked.error.code, asked.error.message) == (-5, "no\nway")
+    assert asked.error.data == {"x": [1]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": 1, "result": None},
+        {"id": 1},
+        {"id": 1, "error": None},
+        {"id": 1, "result": None, "error": None},
+    ],
+)
+async def test_an_answer_without_a_result_is_null(answer: JsonValue) -> None:
+    async with bare_client(Handlers()) as client:
+        asked = await outcome_of(client, answer)
+    assert (asked.result, asked.error) == (None, None)
+
+
+async def test_an_answer_is_for_the_request_with_the_very_same_id() -> None:
+    others: list[JsonValue] = ["1", True, 1.0, 2, 0, -1, None, [1]]
+    async with bare_client(Handlers()) as client:
+        asked = await outcome_of(
+            client, *(result(each, "wrong") for each in others), result(1, "right")
+        )
+    assert asked.result == "right"
+
+
+async def test_answers_may_come_in_any_order() -> None:
+    first, second = Asked(), Asked()
+    async with bare_client(Handlers()) as client, anyio.create_task_group() as tasks:
+        tasks.start_soon(first.ask, client.peer)
+        await client.receive()
+        tasks.start_soon(second.ask, client.peer)
+        await client.receive()
+        client.send(result(2, "second"), result(1, "first"))
+    assert (first.result, second.result) == ("first", "second")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":77,"result":{}}',
+        b'{"jsonrpc":"2.0","id":"77","error":{"code":-1,"message":"no"}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+        b'{"jsonrpc":"2.0","id":true,"result":1}',
+        b'{"jsonrpc":"2.0","id":[],"error":{}}',
+        b'{"jsonrpc":"2.0","error":{"code":-1,"message":"no"}}',
+        b'{"result":1}',
+        b'{"id":5}',
+    ],
+)
+async def test_an_answer_is_never_answered(line: bytes) -> None:
+    async with bare_client(Handlers(ECHO)) as client:
+        client.send_lines(line)
+        client.request(1, "echo", {})
+        assert await client.receive() == result(1, {})
+        assert await client.receive_to_the_end() == []
+
+
+async def test_an_answer_too_long_to_read_ends_its_request_and_is_not_answered() -> None:
+    async with bare_client(Handlers(ECHO), limit_bytes=1000) as client:
+        asked = await outcome_of(client, result(1, {"content": "x" * 2000}))
+        assert isinstance(asked.error, RemoteError)
+        assert asked.error.message == "Message too large"
+        assert await client.receive_to_the_end() == []
+
+
+async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_one_works() -> None:
+    reason = "the message is longer than 1000 bytes; send less at once"
+    async with bare_client(Handlers(ECHO), limit_bytes=1000) as client:
+        client.request("big", "echo", {"x": "x" * 2000})
+        client.request(2, "echo", {})
+        assert await client.receive() == error("big", -32600, "Message too large", reason)
+        assert await client.receive() == result(2, {})
+
+
+async def test_requests_that_wait_when_the_stream_ends_fail_and_so_do_later_ones() -> None:
+    asked, late = Asked(), Asked()
+    async with bare_client(Handlers()) as client:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asked.ask, client.peer)
+            await client.receive()
+            client.end()
+        await late.ask(client.peer)
+    assert isinstance(asked.error, ConnectionClosedError)
+    assert isinstance(late.error, ConnectionClosedError)
+
+
+async def test_requests_of_theirs_are_cancelled_when_the_stream_ends() -> None:
+    held = Held()
+    async with bare_client(Handlers({"hold": answering(held.answer)})) as client:
+        client.request(1, "hold")
+        await held.began.wait()
+        assert await client.receive_to_the_end() == []
+    assert held.was_cancelled
+
+
+async def test_requests_of_theirs_are_finished_when_the_stream_was_a_file() -> None:
+    held = Held()
+    handlers = Handlers({"hold": answering(held.answer), **ECHO})
+    async with bare_client(handlers, is_file=True) as client:
+        client.request(1, "hold", {"a": 1})
+        client.request(2, "echo", {"b": 2})
+        await held.began.wait()
+        client.end()
+        await settle()
+        held.may_end.set()
+        assert await client.receive_to_the_end() == [result(2, {"b": 2}), result(1, {"a": 1})]
+
+
+async def test_the_last_line_of_a_file_needs_no_newline() -> None:
+    async with bare_client(Handlers(ECHO), is_file=True) as client:
+        client.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"echo"}')
+        assert await client.receive_to_the_end() == [result(1, None)]
+
+
+async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -> None:
+    told: list[int] = []
+    async with bare_client(Handlers(ECHO), capacity_bytes=2000) as client:
+
+        async def tell() -> None:
+            for number in range(100):
+                await client.peer.notify("told", {"n": number, "text": "x" * 100})
+                told.append(number)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(tell)
+            await settle()
+            assert 10 < len(told) < 30
+            unsent = len(told)
+            client.request(1, "echo", {})
+            await settle()
+            assert len(told) == unsent
+            received = [await client.receive() for _ in range(unsent + 1)]
+            assert received[-1] == result(1, {})
+            for _ in range(100 - unsent):
+                await client.receive()
+    assert told == list(range(100))
+
+
+async def test_of_notifications_with_a_key_only_the_latest_unsent_one_goes_out() -> None:
+    async with bare_client(Handlers()) as client:
+        for number in range(10):
+            await client.peer.notify("diff", {"n": number}, "diff")
+            await client.peer.notify("text", {"n": number})
+        received = await client.receive_to_the_end()
+    texts = [{"jsonrpc": "2.0", "method": "text", "params": {"n": n}} for n in range(10)]
+    diff = {"jsonrpc": "2.0", "method": "diff", "params": {"n": 9}}
+    assert received == [*texts[:9], diff, texts[9]]
+
+
+async def test_malformed_lines_that_nobody_can_match_are_not_answered_while_nobody_reads() -> None:
+    async with bare_client(Handlers(ECHO), capacity_bytes=2000) as client:
+        client.send_lines(*[b"nonsense"] * 1000)
+        client.request(1, "echo", {})
+        await settle()
+        received = await client.receive_to_the_end()
+    assert len(received) < 30
+    assert received[-1] == result(1, {})
+
+
+async def test_every_malformed_line_of_a_file_is_answered_however_slow_the_reader() -> None:
+    async with bare_client(Handlers(ECHO), capacity_bytes=200, is_file=True) as client:
+        client.send_lines(*[b"nonsense"] * 1000)
+        await settle()
+        assert not client.server_end.has_room
+        assert len(await client.receive_to_the_end()) == 1000
+
+
+async def test_malformed_lines_with_an_id_are_answered_even_then() -> None:
+    async with bare_client(Handlers(ECHO), capacity_bytes=200) as client:
+        for number in range(100):
+            client.send({"id": number, "method": "echo"})
+        reason = 'jsonrpc must be "2.0"'
+        assert await client.receive_to_the_end() == [
+            error(number, -32600, "Invalid Request", reason) for number in range(100)
+        ]
+
+
+async def test_a_peer_that_is_left_asks_nothing_more_of_the_other_one() -> None:
+    async with two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
+        assert await ours.request("echo", {}) == {}
+    for peer in (ours, theirs):
+        with pytest.raises(ConnectionClosedError):
+            await peer.request("echo", {})
+        await peer.notify("into the void", {})

@@ -1,0 +1,151 @@
+"""The script format: what can be written, and which line is named when it cannot."""
+
+import pytest
+
+from acp_server.models.script import (
+    Block,
+    Fail,
+    Line,
+    Pace,
+    Pause,
+    Say,
+    ScriptError,
+    Stop,
+    parse_script,
+)
+
+
+def test_a_script_is_blocks_of_lines_in_their_order() -> None:
+    script = """\
+# A comment.
+
+prompt: greet
+think: A greeting.
+say: Hello!
+  And a second line.
+pace: 20ms
+pause: 1.5s
+chunks: 3 word
+fail: The endpoint is down.
+
+# Another comment.
+prompt: *
+stop: max_tokens
+"""
+    assert parse_script(script) == (
+        Block(
+            "greet",
+            (
+                Say("A greeting.", is_thought=True),
+                Say("Hello!\nAnd a second line."),
+                Pace(0.02),
+                Pause(1.5),
+                Say("word", copies=3),
+                Fail("The endpoint is down."),
+            ),
+        ),
+        Block("*", (Stop("max_tokens"),)),
+    )
+
+
+@pytest.mark.parametrize("nothing", ["", "\n\n", "# only a comment", "\n# a\n\n# b\n"])
+def test_a_script_may_have_no_blocks(nothing: str) -> None:
+    assert parse_script(nothing) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ("say: Hello!", Say("Hello!")),
+        ("say:", Say("")),
+        ("say: ", Say("")),
+        ("say:  two spaces are one of mine", Say(" two spaces are one of mine")),
+        ("say: a: b", Say("a: b")),
+        ("say: # no comment", Say("# no comment")),
+        ("say: a\n  b\n    c", Say("a\nb\n  c")),
+        ("say:\n  a", Say("\na")),
+        ("say: a\n\n  b", Say("a\n\nb")),
+        ("say: a\n\n\n", Say("a")),
+        ("say: a\n# a comment\n  b", Say("a\nb")),
+        ("say: a\n  # no comment", Say("a\n# no comment")),
+        ("say: a\n  prompt: b", Say("a\nprompt: b")),
+        ("say: a\r\n  b\r\n", Say("a\nb")),
+        ("say: a\u2028b\x85c\x0cd", Say("a\u2028b\x85c\x0cd")),
+        ("say: 日本 🙂", Say("日本 🙂")),
+        ("think: Hm.", Say("Hm.", is_thought=True)),
+        ("chunks: 2000 word", Say("word", copies=2000)),
+        ("chunks: 1 a b", Say("a b", copies=1)),
+        ("chunks: 3 a\n  b", Say("a\nb", copies=3)),
+        ("pace: 20ms", Pace(0.02)),
+        ("pace: 0ms", Pace(0)),
+        ("pace: 0.5s", Pace(0.5)),
+        ("pause: 2s ", Pause(2)),
+        ("fail: It broke.", Fail("It broke.")),
+        ("stop: end_turn", Stop("end_turn")),
+        ("stop: max_tokens", Stop("max_tokens")),
+        ("stop: refusal ", Stop("refusal")),
+    ],
+)
+def test_a_line_means_what_it_says(written: str, line: Line) -> None:
+    assert parse_script(f"prompt: *\n{written}") == (Block("*", (line,)),)
+
+
+A_TIME = "expected a time such as 20ms or 1.5s, found"
+A_STOP = "stop is one of end_turn, max_tokens, refusal"
+A_COUNT = "expected `chunks: COUNT TEXT`"
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        ("say: Hello!", "line 1: a script begins with `prompt:` and what it answers"),
+        ("# a\n\npace: 1s", "line 3: a script begins with `prompt:` and what it answers"),
+        ("  indented", "line 1: expected `verb: text`, found '  indented'"),
+        ("\ufeffprompt: *", "line 1: expected `verb: text`, found '\\ufeffprompt: *'"),
+        ("prompt: *\nHello!", "line 2: expected `verb: text`, found 'Hello!'"),
+        ("prompt: *\nSay: a", "line 2: expected `verb: text`, found 'Say: a'"),
+        ("prompt: *\nsay:a", "line 2: expected `verb: text`, found 'say:a'"),
+        ("prompt: *\nsay : a", "line 2: expected `verb: text`, found 'say : a'"),
+        ("prompt: *\n say: a", "line 2: expected `verb: text`, found ' say: a'"),
+        ("prompt: *\n\tsay: a", "line 2: expected `verb: text`, found '\\tsay: a'"),
+        ("prompt: *\nsay: a\n  b\n\nfly: away", "line 5: there is no verb 'fly'"),
+        ("prompt: *\npace: 20", f"line 2: {A_TIME} '20'"),
+        ("prompt: *\npace:", f"line 2: {A_TIME} ''"),
+        ("prompt: *\npause: -1s", f"line 2: {A_TIME} '-1s'"),
+        ("prompt: *\npause: 1e3s", f"line 2: {A_TIME} '1e3s'"),
+        ("prompt: *\npause: 1 s", f"line 2: {A_TIME} '1 s'"),
+        ("prompt: *\npause: 1m", f"line 2: {A_TIME} '1m'"),
+        ("prompt: *\npause: 1s\n  more", f"line 2: {A_TIME} '1s\\nmore'"),
+        ("prompt: *\nstop: now", f"line 2: {A_STOP}"),
+        ("prompt: *\nstop:", f"line 2: {A_STOP}"),
+        ("prompt: *\nstop: cancelled", f"line 2: {A_STOP}"),
+        ("prompt: *\nchunks: word", f"line 2: {A_COUNT}"),
+        ("prompt: *\nchunks: 5", f"line 2: {A_COUNT}"),
+        ("prompt: *\nchunks: 0 word", f"line 2: {A_COUNT}"),
+        ("prompt: *\nchunks: -1 word", f"line 2: {A_COUNT}"),
+        ("prompt: *\nchunks: 99999999 word", f"line 2: {A_COUNT}"),
+        (f"prompt: *\nchunks: {'9' * 5000} word", f"line 2: {A_COUNT}"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_with_its_line(script: str, complaint: str) -> None:
+    with pytest.raises(ScriptError) as raised:
+        parse_script(script)
+    assert str(raised.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prompt", "answers"),
+    [
+        ("*", "", True),
+        ("*", "anything", True),
+        ("greet", "Please GREET me", True),
+        ("greet me", "greet us", False),
+        ("straße", "STRASSE", True),
+        ("a*", "ab", False),
+        ("a*", "a*b", True),
+    ],
+)
+def test_a_block_answers_the_prompts_that_contain_its_pattern(
+    pattern: str, prompt: str, *, answers: bool
+) -> None:
+    assert Block(pattern, ()).answers(prompt) is answers

@@ -1,0 +1,224 @@
+"""The scripted model, the catalogue that finds it, and the model of a server that has none."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.models.absent import AbsentModel
+from acp_server.models.catalog import model_for
+from acp_server.models.script import parse_script
+from acp_server.models.scripted import SCRIPTS, ScriptedModel
+from acp_server.turn.conversation import AssistantMessage, Link, Message, Text, UserMessage
+from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
+from acp_server.turn.ports import (
+    Model,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    TextDelta,
+    ThinkingDelta,
+)
+
+SHIPPED = sorted(SCRIPTS.glob("*.script"))
+
+
+async def play(model: Model, *messages: Message) -> tuple[list[ModelEvent], ModelStop]:
+    """Ask a model; return what it streamed and why it stopped."""
+    events: list[ModelEvent] = []
+
+    async def receive(event: ModelEvent) -> None:
+        events.append(event)
+
+    stop = await model.respond(ModelRequest(messages), receive)
+    return events, stop
+
+
+def said(text: str) -> UserMessage:
+    return UserMessage((Text(text),))
+
+
+def scripted(folder: Path, script: str) -> ScriptedModel:
+    file = folder / "a.script"
+    file.write_text(script, encoding="utf-8")
+    return ScriptedModel(str(file))
+
+
+async def test_a_text_is_streamed_word_by_word_with_all_its_white_space(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "prompt: *\nthink: Hm, hm.\nsay: One  two\n\n  three")
+    assert await play(model, said("hi")) == (
+        [
+            ThinkingDelta("Hm, "),
+            ThinkingDelta("hm."),
+            TextDelta("One  "),
+            TextDelta("two\n\n"),
+            TextDelta("three"),
+        ],
+        "end_turn",
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_chunks_are_copies_of_the_whole_text(tmp_path: Path, count: int) -> None:
+    model = scripted(tmp_path, f"prompt: *\nchunks: {count} two words ")
+    assert await play(model, said("hi")) == ([TextDelta("two words ")] * count, "end_turn")
+
+
+async def test_a_very_long_answer_is_not_held_in_memory(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "prompt: *\nchunks: 9999999 word")
+    received = 0
+
+    async def receive(event: ModelEvent) -> None:
+        nonlocal received
+        received += len(event.text)
+        if received > 1000:
+            raise ModelFailedError("enough")
+
+    with pytest.raises(ModelFailedError, match="enough"):
+        await model.respond(ModelRequest((said("hi"),)), receive)
+
+
+async def test_an_empty_text_says_nothing(tmp_path: Path) -> None:
+    assert await play(scripted(tmp_path, "prompt: *\nsay:"), said("hi")) == ([], "end_turn")
+
+
+async def test_the_first_block_that_fits_the_newest_prompt_is_played_every_time(
+    tmp_path: Path,
+) -> None:
+    model = scripted(tmp_path, "prompt: one\nsay: 1\n\nprompt: *\nsay: 2\n\nprompt: two\nsay: 3")
+    one, other = ([TextDelta("1")], "end_turn"), ([TextDelta("2")], "end_turn")
+    answer = AssistantMessage((Text("one"),))
+    assert await play(model, said("one")) == one
+    assert await play(model, said("one"), answer, said("two")) == other
+    assert await play(model, said("two"), answer, said("two one")) == one
+    assert await play(model, said("two"), answer) == other
+    assert await play(model) == other
+
+
+async def test_links_are_part_of_the_prompt(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "prompt: a.py\nsay: yes")
+    prompt = UserMessage((Text("look"), Link("file:///a.py", "a.py")))
+    assert await play(model, prompt) == ([TextDelta("yes")], "end_turn")
+
+
+async def test_a_prompt_that_no_block_fits_is_a_failure_with_the_script_named(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.script"
+    with pytest.raises(ModelFailedError) as raised:
+        await play(scripted(tmp_path, "prompt: one\nsay: 1"), said("two"))
+    assert raised.value.reason == f"the script {str(file)!r} has no block for this prompt"
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
+async def test_a_stop_ends_the_answer(tmp_path: Path, stop: str) -> None:
+    model = scripted(tmp_path, f"prompt: *\nsay: a\nstop: {stop}\nsay: never")
+    assert await play(model, said("hi")) == ([TextDelta("a")], stop)
+
+
+async def test_a_failure_comes_after_what_was_said(tmp_path: Path) -> None:
+    events: list[ModelEvent] = []
+
+    async def receive(event: ModelEvent) -> None:
+        events.append(event)
+
+    model = scripted(tmp_path, "prompt: *\nsay: a\nfail: The endpoint is down.\nsay: never")
+    with pytest.raises(ModelFailedError) as raised:
+        await model.respond(ModelRequest((said("hi"),)), receive)
+    assert (events, raised.value.reason) == ([TextDelta("a")], "The endpoint is down.")
+
+
+async def test_pace_and_pause_take_their_time(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "prompt: *\npause: 20ms\npace: 10ms\nchunks: 3 a\npace: 0ms\nsay: b")
+    begin = anyio.current_time()
+    await play(model, said("hi"))
+    assert anyio.current_time() - begin >= 0.05
+
+
+@pytest.mark.parametrize("script", ["pause: 1000s", "pace: 1000s\nsay: a", "chunks: 999999 a"])
+async def test_a_script_can_be_cancelled_wherever_it_is(tmp_path: Path, script: str) -> None:
+    model = scripted(tmp_path, f"prompt: *\n{script}")
+    with anyio.move_on_after(0.01) as scope:
+        await play(model, said("hi"))
+    assert scope.cancelled_caught
+
+
+async def test_a_script_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert await play(scripted(tmp_path, "\ufeffprompt: *\nsay: a"), said("hi")) == (
+        [TextDelta("a")],
+        "end_turn",
+    )
+
+
+async def test_a_script_that_cannot_be_played_says_which_and_why(tmp_path: Path) -> None:
+    missing, broken, binary = (tmp_path / name for name in ("missing", "broken", "binary"))
+    broken.write_text("prompt: *\nfly: away", encoding="utf-8")
+    binary.write_bytes(b"\xff")
+    cases = {
+        str(missing): f"[Errno 2] No such file or directory: {str(missing)!r}",
+        str(tmp_path): f"[Errno 21] Is a directory: {str(tmp_path)!r}",
+        str(broken): "line 2: there is no verb 'fly'",
+        str(binary): ("'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        "unshipped": "[Errno 2] No such file or directory: 'unshipped'",
+    }
+    shipped = ", ".join(path.stem for path in SHIPPED)
+    for source, problem in cases.items():
+        with pytest.raises(ModelUnavailableError) as raised:
+            await play(ScriptedModel(source), said("hi"))
+        assert raised.value.reason == (
+            f"cannot play the script {source!r}: {problem}; shipped ones are {shipped}"
+        )
+
+
+async def test_a_script_that_was_mended_is_played_without_a_restart(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "nonsense")
+    with pytest.raises(ModelUnavailableError):
+        await play(model, said("hi"))
+    scripted(tmp_path, "prompt: *\nsay: a")
+    assert await play(model, said("hi")) == ([TextDelta("a")], "end_turn")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_script_can_be_played_and_answers_every_prompt(path: Path) -> None:
+    blocks = parse_script(path.read_text(encoding="utf-8"))
+    assert blocks[-1].pattern == "*"
+    assert all(block.lines for block in blocks)
+
+
+async def test_a_shipped_script_is_found_by_its_name() -> None:
+    with anyio.move_on_after(0.05):
+        await play(model_for("scripted:demo"), said("tour"))
+
+
+def test_a_name_leads_to_its_adapter() -> None:
+    names = ("scripted:demo", "scripted:", "scripted", "unheard-of", "", None)
+    assert [type(model_for(name)) for name in names] == [
+        ScriptedModel,
+        ScriptedModel,
+        AbsentModel,
+        AbsentModel,
+        AbsentModel,
+        AbsentModel,
+    ]
+
+
+WAY_OUT = (
+    "start the server with `--model scripted:demo` to try it, or set `model.default` in the "
+    "configuration"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (None, "no model is configured"),
+        ("", "no model is configured"),
+        ("unheard-of", "there is no model 'unheard-of'"),
+    ],
+)
+async def test_a_model_that_is_not_there_says_so_and_the_way_out(
+    name: str | None, problem: str
+) -> None:
+    with pytest.raises(ModelUnavailableError) as raised:
+        await play(model_for(name), said("hi"))
+    assert raised.value.reason == f"{problem}; {WAY_OUT}"

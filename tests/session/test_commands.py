@@ -1,0 +1,122 @@
+"""Slash commands: what is one, and what those say that need no model."""
+
+import pytest
+
+from acp_server.session.commands import (
+    Command,
+    CommandRegistry,
+    Invocation,
+    parse_invocation,
+)
+from acp_server.version import __version__
+
+
+def shout(arguments: str) -> str:
+    return arguments.upper()
+
+
+SHOUT = Command("shout", "Say it louder", shout, "<words>")
+ALL = """\
+Commands:
+
+- `/help [command]`: List the commands, or explain one
+- `/shout <words>`: Say it louder
+- `/version`: Say which version of acp-server this is"""
+
+
+@pytest.mark.parametrize(
+    ("text", "invocation"),
+    [
+        ("/help", Invocation("help", "")),
+        ("/help version", Invocation("help", "version")),
+        (" \n/help  version \t", Invocation("help", "version")),
+        ("/review\nthe last\ncommit", Invocation("review", "the last\ncommit")),
+        ("/plugin:skill.name-2 a b", Invocation("plugin:skill.name-2", "a b")),
+        ("/do_it now", Invocation("do_it", "now")),
+        ("/cd /etc/hosts", Invocation("cd", "/etc/hosts")),
+        ("/srv is full", Invocation("srv", "is full")),
+    ],
+)
+def test_a_slash_and_a_name_are_a_command(text: str, invocation: Invocation) -> None:
+    assert parse_invocation(text) == invocation
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/",
+        "help",
+        "/etc/hosts is broken",
+        "/usr/bin/env",
+        "/ help",
+        "//help",
+        "/Help",
+        "/1st",
+        "/-x",
+        "/help!",
+        "/help, please",
+        "see /help",
+        "/ünïcödé/x",
+    ],
+)
+def test_anything_else_is_text(text: str) -> None:
+    assert parse_invocation(text) is None
+
+
+def test_a_long_text_is_told_from_a_command_at_once() -> None:
+    words = "/etc/" + "a " * 5_000_000
+    assert parse_invocation(words) is None
+
+
+def test_the_commands_are_listed_by_name() -> None:
+    commands = CommandRegistry()
+    commands.add(SHOUT)
+    assert [command.name for command in commands.all()] == ["help", "shout", "version"]
+
+
+def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
+    commands = CommandRegistry()
+    commands.add(SHOUT)
+    other = Command("shout", "Say it twice", lambda words: words + words)
+    commands.add(other)
+    assert other in commands.all()
+    assert SHOUT not in commands.all()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "answer"),
+    [
+        ("shout", "hello", "HELLO"),
+        ("shout", "", ""),
+        ("version", "", f"acp-server {__version__}"),
+        ("help", "shout", "`/shout <words>`: Say it louder"),
+        ("help", "/shout", "`/shout <words>`: Say it louder"),
+        (
+            "help",
+            "",
+            ALL,
+        ),
+        (
+            "shoot",
+            "him",
+            "There is no command `/shoot`. Did you mean `/shout`? `/help` lists them all.",
+        ),
+        ("zzz", "", "There is no command `/zzz`. `/help` lists them all."),
+        ("help", "zzz", "There is no command `/zzz`. `/help` lists them all."),
+    ],
+)
+def test_each_command_has_its_answer(name: str, arguments: str, answer: str) -> None:
+    commands = CommandRegistry()
+    commands.add(SHOUT)
+    assert commands.answer(Invocation(name, arguments)) == answer
+
+
+def test_a_mistyped_command_is_answered_with_at_most_three_near_ones_the_nearest_first() -> None:
+    commands = CommandRegistry()
+    for name in ("review", "reviews", "reviewer", "preview"):
+        commands.add(Command(name, "", shout))
+    assert commands.answer(Invocation("revieww", "")) == (
+        "There is no command `/revieww`. Did you mean `/review` or `/reviews` or `/preview`? "
+        "`/help` lists them all."
+    )

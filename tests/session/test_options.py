@@ -1,0 +1,52 @@
+"""Modes, and the option that stands for them."""
+
+from typing import get_args
+
+import pytest
+
+from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
+from acp_server.session.modes import MODES, Mode, is_mode
+from acp_server.session.options import Choice, Option, mode_from_option, mode_option
+
+KNOWN = "ask, accept_edits, plan, bypass"
+
+
+def test_every_mode_is_described_once_in_the_order_of_trust() -> None:
+    assert tuple(mode.id for mode in MODES) == get_args(Mode)
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
+    assert mode_option(mode) == Option(
+        id="mode",
+        name="Mode",
+        description="How much the agent may do without asking",
+        category="mode",
+        current=mode,
+        choices=(
+            Choice("ask", "Ask", "Asks before every edit and command"),
+            Choice(
+                "accept_edits",
+                "Accept edits",
+                "Edits files in the workspace unasked; asks for the rest",
+            ),
+            Choice("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
+            Choice("bypass", "Bypass", "Never asks; only what is always forbidden stays so"),
+        ),
+    )
+    assert mode_from_option("mode", mode) == mode
+
+
+@pytest.mark.parametrize("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
+def test_what_is_no_mode_is_refused_with_those_that_there_are(value: object) -> None:
+    assert not is_mode(value)
+    with pytest.raises(InvalidValueError) as raised:
+        mode_from_option("mode", value)
+    assert str(raised.value) == f"{value!r} is no value of 'mode'; there are {KNOWN}"
+
+
+def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UnknownOptionError) as raised:
+        mode_from_option("colour", "ask")
+    assert str(raised.value) == "unknown configuration option 'colour'; there are mode"
+    assert isinstance(raised.value, SessionError)

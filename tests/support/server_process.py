@@ -1,0 +1,276 @@
+"""The real server in a process of its own, on pipes, sockets, a terminal or any descriptors.
+
+    with start_server(tmp_path, "prompt: *\\nsay: Hello!") as server:
+        server.call("initialize", {"protocolVersion": 1})
+        server.close_stdin()
+        assert server.wait() == 0
+        assert server.stderr() == ""
+
+Reads and writes are plain and synchronous, and nothing waits longer than it is told to. Messages
+that the server sends are checked by `check_message` and kept, in order, in `messages`.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import socket
+import subprocess
+import sys
+import termios
+import time
+import tty
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from pydantic import JsonValue
+
+from tests.support.editor import Object, check_message, prompt_params
+
+PATIENCE_SECONDS = 15.0
+READ_BYTES = 256 * 1024
+ECHO = "prompt: *\nsay: Hello!"
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The four ends of a connection: the server's two, and the test's two."""
+
+    server_reads: int
+    server_writes: int
+    write: int
+    read: int
+
+
+def pipes() -> Ends:
+    """Return two pipes, as an editor makes them."""
+    server_reads, write = os.pipe()
+    read, server_writes = os.pipe()
+    return Ends(server_reads, server_writes, write, read)
+
+
+def nonblocking_pipes() -> Ends:
+    """Return two pipes of which the server's ends are non-blocking, as Node may leave them."""
+    ends = pipes()
+    for descriptor in (ends.server_reads, ends.server_writes):
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+    return ends
+
+
+def sockets() -> Ends:
+    """Return a connected pair of sockets, each end for both directions."""
+    server, test = socket.socketpair()
+    server_fd, test_fd = server.detach(), test.detach()
+    return Ends(server_fd, os.dup(server_fd), test_fd, os.dup(test_fd))
+
+
+def terminal() -> Ends:
+    """Return a raw terminal: nothing is echoed and no byte is special."""
+    test, server = pty.openpty()
+    tty.setraw(server)
+    return Ends(server, os.dup(server), test, os.dup(test))
+
+
+def command_line(home: Path, script: str = ECHO, options: Sequence[str] = ()) -> list[str]:
+    """Return the command that serves a scripted model; the script is written into `home`."""
+    file = home / "test.script"
+    file.write_text(script, encoding="utf-8")
+    return [sys.executable, "-m", "acp_server", "serve", "--model", f"scripted:{file}", *options]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the whole environment of a server whose home is a folder of the test's."""
+    return {"HERMES_HOME": str(home), "HOME": str(home), "PATH": os.defpath}
+
+
+@contextmanager
+def start_server(
+    home: Path,
+    script: str = ECHO,
+    *,
+    ends: Ends | None = None,
+    command: Sequence[str] | None = None,
+) -> Generator["ServerProcess"]:
+    """Start a server and kill it at the end, if it has not left by itself."""
+    ends = ends or pipes()
+    with (home / "stderr.txt").open("wb") as stderr:
+        process = subprocess.Popen(
+            command or command_line(home, script),
+            stdin=ends.server_reads,
+            stdout=ends.server_writes,
+            stderr=stderr,
+            env=environment(home),
+        )
+    os.close(ends.server_reads)
+    os.close(ends.server_writes)
+    server = ServerProcess(process, ends, home / "stderr.txt")
+    try:
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+        server.close_stdin()
+        server.close_stdout()
+
+
+class ServerProcess:
+    """A running server and the two descriptors that lead to it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ends: Ends, stderr: Path) -> None:
+        self.process = process
+        self.messages: list[Object] = []
+        """Everything received, in order."""
+        self._write: int | None = ends.write
+        self._read: int | None = ends.read
+        self._stderr = stderr
+        self._unread = bytearray()
+        self._next_id = 1
+
+    def initialize(self) -> None:
+        """Say hello."""
+        assert "result" in self.call("initialize", {"protocolVersion": 1})
+
+    def new_session(self, cwd: str = "/") -> str:
+        """Open a session; return its id."""
+        result = self.call("session/new", {"cwd": cwd, "mcpServers": []})["result"]
+        assert isinstance(result, dict)
+        return str(result["sessionId"])
+
+    def prompt(self, session_id: str, text: str = "hi") -> Object:
+        """Send a prompt; return the whole response."""
+        return self.call("session/prompt", prompt_params(session_id, text))
+
+    def begin_prompt(self, session_id: str, text: str = "hi") -> int:
+        """Send a prompt; return the request's id."""
+        return self.begin("session/prompt", prompt_params(session_id, text))
+
+    def call(self, method: str, params: JsonValue = None) -> Object:
+        """Send a request; return the whole response, having kept what came before it."""
+        return self.receive_answer(self.begin(method, params))
+
+    def begin(self, method: str, params: JsonValue = None) -> int:
+        """Send a request; return its id."""
+        number = self._next_id
+        self._next_id += 1
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return number
+
+    def send(self, message: JsonValue) -> None:
+        """Send any JSON as a line of its own."""
+        self.send_bytes(json.dumps(message).encode() + b"\n")
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send any bytes."""
+        assert self._write is not None
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._write, view) :]
+
+    def receive_answer(self, request_id: JsonValue) -> Object:
+        """Receive up to the response with this id, and return it."""
+        while True:
+            message = self.receive()
+            if "method" not in message and message["id"] == request_id:
+                return message
+
+    def receive_update(self) -> Object:
+        """Receive up to the next `session/update`, and return it."""
+        while True:
+            message = self.receive()
+            if message.get("method") == "session/update":
+                return message
+
+    def receive(self) -> Object:
+        """Receive the next message."""
+        line = self.read_line()
+        assert line, f"the server ended its stream; stderr: {self.stderr()}"
+        message = check_message(line)
+        self.messages.append(message)
+        return message
+
+    def read_line(self, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
+        """Return the next line with its newline, or what is left at the end of the stream."""
+        deadline = time.monotonic() + patience_seconds
+        searched = 0
+        while (end := self._unread.find(b"\n", searched)) < 0:
+            searched = len(self._unread)
+            chunk = self.read_some(READ_BYTES, deadline - time.monotonic())
+            if not chunk:
+                end = len(self._unread)
+                break
+            self._unread += chunk
+        line = bytes(self._unread[: end + 1])
+        del self._unread[: end + 1]
+        return line
+
+    def read_some(self, limit_bytes: int, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
+        """Return what the next read of the server's stdout gives; nothing at its end."""
+        assert self._read is not None
+        ready, _, _ = select.select([self._read], [], [], max(patience_seconds, 0))
+        assert ready, f"the server said nothing for too long; stderr: {self.stderr()}"
+        try:
+            return os.read(self._read, limit_bytes)
+        except OSError:  # a terminal that nobody has open any more
+            return b""
+
+    def rest(self) -> list[Object]:
+        """Receive to the end of the stream; return those messages."""
+        seen = len(self.messages)
+        while line := self.read_line():
+            self.messages.append(check_message(line))
+        return self.messages[seen:]
+
+    def close_stdin(self) -> None:
+        """Hang up, as an editor that is done."""
+        if self._write is not None:
+            os.close(self._write)
+            self._write = None
+
+    def close_stdout(self) -> None:
+        """Stop listening for good."""
+        if self._read is not None:
+            os.close(self._read)
+            self._read = None
+
+    def wait(self, patience_seconds: float = PATIENCE_SECONDS) -> int | None:
+        """Return the exit code; None when the server is still there."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.process.wait(patience_seconds)
+        return None
+
+    def wait_until_all_is_read(self) -> None:
+        """Return when the server has taken everything that was sent from the pipe."""
+        assert self._write is not None
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while _waiting_bytes(self._write):
+            assert time.monotonic() < deadline, "the server does not read"
+            time.sleep(0.005)
+
+    def wait_until_stuck(self) -> None:
+        """Return when the server has written what it can without being read."""
+        assert self._read is not None
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        before, now = -1, 0
+        while not now or before != now:
+            assert time.monotonic() < deadline, "the server does not stop writing"
+            time.sleep(0.1)
+            before, now = now, _waiting_bytes(self._read)
+
+    def memory_bytes(self) -> int:
+        """Return the resident memory of the server as it is now."""
+        return psutil.Process(self.process.pid).memory_info().rss
+
+    def stderr(self) -> str:
+        """Return what the server has logged so far."""
+        return self._stderr.read_text(encoding="utf-8", errors="replace")
+
+
+def _waiting_bytes(descriptor: int) -> int:
+    """Return how much a pipe holds, seen from either end."""
+    count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
+    return int.from_bytes(count, sys.byteorder)

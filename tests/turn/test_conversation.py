@@ -1,0 +1,49 @@
+"""The conversation: append-only, and what a prompt is as text."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Link,
+    PromptPart,
+    Text,
+    UserMessage,
+    text_of,
+)
+
+FIRST = UserMessage((Text("one"),))
+SECOND = AssistantMessage((Text("two"),))
+
+
+def test_messages_stay_in_the_order_in_which_they_came() -> None:
+    conversation = Conversation()
+    conversation.append(FIRST)
+    conversation.append(SECOND)
+    assert (list(conversation), len(conversation)) == ([FIRST, SECOND], 2)
+
+
+def test_reading_a_conversation_is_not_disturbed_by_what_is_added_meanwhile() -> None:
+    conversation = Conversation()
+    conversation.append(FIRST)
+    reading = iter(conversation)
+    conversation.append(SECOND)
+    assert list(reading) == [FIRST]
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ((), ""),
+        ((Text("hi"),), "hi"),
+        ((Text("a"), Text("b")), "a\nb"),
+        ((Link("file:///a%20b", "a b"),), "[a b](file:///a%20b)"),
+        ((Text("see"), Link("file:///x", "x"), Text("")), "see\n[x](file:///x)\n"),
+    ],
+)
+def test_a_prompt_as_text_has_its_parts_on_lines_of_their_own(
+    parts: Sequence[PromptPart], text: str
+) -> None:
+    assert text_of(parts) == text

@@ -1,0 +1,181 @@
+"""Messages gone wrong: a valid one of every method, anything in it replaced, removed or added.
+
+And what a server owes such a message, told from the message alone.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from tests.support.editor import Object
+
+SESSION = "the session's id"
+"""Stands for the id of a session that exists; see `in_session`."""
+
+_TEXT: JsonValue = {
+    "type": "text",
+    "text": "hi",
+    "annotations": {"audience": ["user"], "lastModified": "2026-01-01", "priority": 0.5},
+    "_meta": {"k": [1]},
+}
+_LINK: JsonValue = {
+    "type": "resource_link",
+    "name": "a",
+    "uri": "file:///a",
+    "title": "A",
+    "mimeType": "text/plain",
+    "size": 5,
+}
+_STDIO: JsonValue = {
+    "name": "s",
+    "command": "/c",
+    "args": ["-x"],
+    "env": [{"name": "a", "value": "b"}],
+}
+_HTTP: JsonValue = {
+    "type": "http",
+    "name": "s",
+    "url": "http://localhost",
+    "headers": [{"name": "a", "value": "b"}],
+}  # fmt: skip
+_CAPABILITIES: JsonValue = {
+    "fs": {"readTextFile": True, "writeTextFile": True},
+    "terminal": True,
+    "session": {"notices": {}, "compaction": {}, "configOptions": {"boolean": {}}},
+    "auth": {"terminal": True},
+    "elicitation": {"form": {}, "url": {}},
+    "_meta": {"terminal_output": True},
+}
+
+PARAMS: Mapping[str, Object] = {
+    "initialize": {
+        "protocolVersion": 1,
+        "clientCapabilities": _CAPABILITIES,
+        "clientInfo": {"name": "test", "title": "Test", "version": "1"},
+    },
+    "session/new": {
+        "cwd": "/",
+        "mcpServers": [_STDIO, _HTTP],
+        "additionalDirectories": ["/"],
+        "_meta": {},
+    },
+    "session/prompt": {"sessionId": SESSION, "prompt": [_TEXT, _LINK]},
+    "session/set_mode": {"sessionId": SESSION, "modeId": "plan"},
+    "session/set_config_option": {"sessionId": SESSION, "configId": "mode", "value": "plan"},
+    "session/close": {"sessionId": SESSION},
+    "session/cancel": {"sessionId": SESSION},
+    "$/cancel_request": {"requestId": "hostile"},
+}
+NOTIFICATIONS = {"session/cancel", "$/cancel_request"}
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["\ud800", "a\udfffb", "\0", "/", "/help", "-1", "mode", SESSION, 1e400]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+names = st.sampled_from(["id", "method", "params", "result", "error", "jsonrpc", "type", "_meta"])
+
+Place: TypeAlias = tuple[JsonValue, str | int]
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What must come back for a message: one answer under `id`, or nothing."""
+
+    is_answered: bool
+    id: JsonValue = None
+
+
+def valid(method: str) -> Object:
+    """Return a message that the server serves."""
+    message: Object = {"jsonrpc": "2.0", "method": method, "params": copy.deepcopy(PARAMS[method])}
+    return message if method in NOTIFICATIONS else {"id": "hostile", **message}
+
+
+@st.composite
+def mutated(draw: st.DrawFn, method: str) -> JsonValue:
+    """Return a message of a method with up to three things wrong in it."""
+    message = valid(method)
+    for _ in range(draw(st.integers(1, 3))):
+        places = list(_places(message))
+        if places:
+            _change(draw, *draw(st.sampled_from(places)))
+    return message
+
+
+def _places(value: JsonValue) -> Iterator[Place]:
+    """Every place in a value, at any depth: the container and the key or index."""
+    inner = value.items() if isinstance(value, dict) else enumerate(cast("list[JsonValue]", value))
+    for key, each in inner:
+        yield value, key
+        if isinstance(each, dict | list):
+            yield from _places(each)
+
+
+def _change(draw: st.DrawFn, container: JsonValue, key: str | int) -> None:
+    """Replace or remove what is at a place, or add something beside it."""
+    action = draw(st.sampled_from(["replace", "remove", "add"]))
+    if isinstance(container, dict) and isinstance(key, str):
+        if action == "remove":
+            del container[key]
+        else:
+            name = key if action == "replace" else draw(names | st.text(max_size=4))
+            container[name] = draw(values)
+    elif isinstance(container, list) and isinstance(key, int):
+        if action == "remove":
+            del container[key]
+        elif action == "replace":
+            container[key] = draw(values)
+        else:
+            container.insert(key, draw(values))
+
+
+messages: st.SearchStrategy[JsonValue] = st.one_of(
+    [mutated(method) for method in PARAMS] + [cast("st.SearchStrategy[JsonValue]", values)]
+)
+
+
+def in_session(message: JsonValue, session_id: str) -> bytes:
+    """Return the line of a message, for a session that exists."""
+    line = json.dumps(message).replace(json.dumps(SESSION), json.dumps(session_id))
+    return line.replace("Infinity", "1e400").encode()
+
+
+def owed_to(line: bytes) -> Owed:
+    """Say what must come back for a line of JSON, by the rules of JSON-RPC and ACP alone."""
+    message: JsonValue = json.loads(line)
+    if not isinstance(message, dict):
+        return Owed(is_answered=True)
+    identifier = message.get("id")
+    if "method" not in message:
+        return Owed(is_answered=not message.keys() & {"id", "result", "error"})
+    if "id" not in message:
+        is_good = message.get("jsonrpc") == "2.0" and isinstance(message["method"], str)
+        return Owed(is_answered=not is_good)
+    return Owed(is_answered=True, id=mended(identifier) if _is_id(identifier) else None)
+
+
+def mended(identifier: JsonValue) -> JsonValue:
+    """Return an id as UTF-8 can carry it."""
+    if not isinstance(identifier, str):
+        return identifier
+    return identifier.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _is_id(value: JsonValue) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, str)

@@ -1,0 +1,199 @@
+"""The server on every kind of descriptor that something may start it with."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.support.editor import Object, check_message
+from tests.support.server_process import (
+    ECHO,
+    Ends,
+    command_line,
+    environment,
+    nonblocking_pipes,
+    pipes,
+    sockets,
+    start_server,
+    terminal,
+)
+
+KINDS = {"pipes": pipes, "nonblocking pipes": nonblocking_pipes, "sockets": sockets}
+LONG = "prompt: *\nchunks: 300 " + "x" * 5000
+INITIALIZE: Object = {
+    "jsonrpc": "2.0",
+    "id": "hello",
+    "method": "initialize",
+    "params": {"protocolVersion": 1},
+}
+
+
+@pytest.mark.parametrize("ends", KINDS.values(), ids=KINDS.keys())
+def test_a_conversation_works_both_ways_however_large(
+    tmp_path: Path, ends: Callable[[], Ends]
+) -> None:
+    with start_server(tmp_path, LONG, ends=ends()) as server:
+        server.initialize()
+        session_id = server.new_session()
+        assert server.prompt(session_id, "x" * 1_000_000)["result"] == {"stopReason": "end_turn"}
+        assert len(server.messages) > 300
+        server.close_stdin()
+        if ends is sockets:
+            server.close_stdout()  # the same socket: only both together hang up
+        assert (server.wait(), server.stderr()) == (0, "")
+
+
+def test_a_conversation_works_on_a_terminal_and_the_person_there_gets_a_hint(
+    tmp_path: Path,
+) -> None:
+    with start_server(tmp_path, LONG, ends=terminal()) as server:
+        server.initialize()
+        assert server.prompt(server.new_session(), "x" * 10_000)["result"] == {
+            "stopReason": "end_turn"
+        }
+        server.close_stdin()
+        server.close_stdout()
+        assert server.wait() == 0
+        hint = server.stderr().splitlines()
+    assert len(hint) == 2
+    assert hint[0].startswith("acp-server speaks the Agent Client Protocol here")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a server that was run to its end."""
+
+    exit_code: int
+    messages: list[Object]
+    stderr: str
+
+
+def run_on_files(home: Path, data: bytes, script: str = ECHO) -> Ran:
+    """Run the server as `acp-server < in.jsonl > out.jsonl` does."""
+    (home / "in.jsonl").write_bytes(data)
+    with (home / "in.jsonl").open("rb") as stdin, (home / "out.jsonl").open("wb") as stdout:
+        finished = subprocess.run(
+            command_line(home, script),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=environment(home),
+            timeout=30,
+            check=False,
+        )
+    lines = (home / "out.jsonl").read_bytes().splitlines()
+    return Ran(
+        finished.returncode, [check_message(each) for each in lines], finished.stderr.decode()
+    )
+
+
+def lines_of(*messages: JsonValue) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def new_session(name: str) -> JsonValue:
+    params: JsonValue = {"cwd": "/", "mcpServers": []}
+    return {"jsonrpc": "2.0", "id": name, "method": "session/new", "params": params}
+
+
+def test_every_line_of_a_file_is_answered(tmp_path: Path) -> None:
+    names = [f"session {number}" for number in range(200)]
+    ran = run_on_files(tmp_path, lines_of(INITIALIZE, *map(new_session, names)))
+    answered = [message["id"] for message in ran.messages if "result" in message]
+    assert sorted(map(str, answered)) == sorted(["hello", *names])
+    assert (ran.exit_code, ran.stderr) == (0, "")
+
+
+def test_the_last_line_of_a_file_is_answered_without_its_newline(tmp_path: Path) -> None:
+    ran = run_on_files(tmp_path, lines_of(INITIALIZE, new_session("last")).rstrip())
+    assert [message.get("id") for message in ran.messages if "result" in message] == [
+        "hello",
+        "last",
+    ]
+    assert ran.exit_code == 0
+
+
+def test_a_file_with_nothing_but_an_initialize_is_answered(tmp_path: Path) -> None:
+    for data in (lines_of(INITIALIZE), lines_of(INITIALIZE).rstrip()):
+        ran = run_on_files(tmp_path, data)
+        assert [message["id"] for message in ran.messages] == ["hello"]
+        assert (ran.exit_code, ran.stderr) == (0, "")
+
+
+def test_every_malformed_line_of_a_long_file_is_answered(tmp_path: Path) -> None:
+    ran = run_on_files(tmp_path, b"nonsense\n" * 20_000 + lines_of(INITIALIZE))
+    assert [message["id"] for message in ran.messages] == [*[None] * 20_000, "hello"]
+    assert ran.exit_code == 0
+
+
+def test_an_empty_file_is_a_client_that_never_came(tmp_path: Path) -> None:
+    assert run_on_files(tmp_path, b"") == Ran(0, [], "")
+
+
+def test_nothing_for_stdin_is_a_client_that_never_came(tmp_path: Path) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    read, write = os.pipe()
+    unused = os.open(os.devnull, os.O_WRONLY)
+    with start_server(tmp_path, ends=Ends(nothing, write, unused, read)) as server:
+        assert server.rest() == []
+        assert (server.wait(), server.stderr()) == (0, "")
+
+
+def test_nothing_for_stdout_is_written_to_all_the_same(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    unused = os.open(os.devnull, os.O_RDONLY)
+    ends = Ends(read, os.open(os.devnull, os.O_WRONLY), write, unused)
+    with start_server(tmp_path, ends=ends) as server:
+        server.send(INITIALIZE)
+        server.send(new_session("x"))
+        server.close_stdin()
+        assert (server.wait(), server.stderr()) == (0, "")
+
+
+def shell(home: Path, redirection: str, stdin: bytes = b"") -> Ran:
+    """Run the server through a shell, which can close descriptors."""
+    finished = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *command_line(home)],
+        input=stdin,
+        capture_output=True,
+        env=environment(home),
+        timeout=30,
+        check=False,
+    )
+    messages = [check_message(line) for line in finished.stdout.splitlines()]
+    return Ran(finished.returncode, messages, finished.stderr.decode())
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_stdin_or_stdout_is_said_in_one_line(tmp_path: Path, closed: str) -> None:
+    ran = shell(tmp_path, closed)
+    assert (ran.exit_code, ran.messages) == (1, [])
+    assert ran.stderr.startswith("acp-server: stdin and stdout must be open: ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_closed_stderr_is_done_without(tmp_path: Path) -> None:
+    ran = shell(tmp_path, "2>&-", lines_of(INITIALIZE) + b"nonsense\n")
+    assert [message["id"] for message in ran.messages] == ["hello", None]
+    assert ran.exit_code == 0
+
+
+def test_a_slow_reader_of_what_a_file_asked_gets_everything(tmp_path: Path) -> None:
+    unknown: list[JsonValue] = [
+        {"jsonrpc": "2.0", "id": number, "method": "no/such"} for number in range(3000)
+    ]
+    (tmp_path / "in.jsonl").write_bytes(lines_of(INITIALIZE, *unknown))
+    stdin = os.open(tmp_path / "in.jsonl", os.O_RDONLY)
+    read, write = os.pipe()
+    unused = os.open(os.devnull, os.O_WRONLY)
+    with start_server(tmp_path, ends=Ends(stdin, write, unused, read)) as server:
+        assert server.wait(1.5) is None
+        assert sorted(str(each["id"]) for each in server.rest()) == sorted(
+            ["hello", *(str(number) for number in range(3000))]
+        )
+        assert (server.wait(), server.stderr()) == (0, "")

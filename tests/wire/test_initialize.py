@@ -1,0 +1,110 @@
+"""What `initialize` answers, and what comes before it."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.handshake import initialize_result
+from tests.support.editor import Object, at, configuration, open_editor
+from tests.support.server_process import start_server
+from tests.wire.hostility import NOTIFICATIONS, PARAMS
+
+
+def hello(identifier: JsonValue, **params: JsonValue) -> Object:
+    return {"jsonrpc": "2.0", "id": identifier, "method": "initialize", "params": params}
+
+
+def result(identifier: JsonValue) -> Object:
+    return {"jsonrpc": "2.0", "id": identifier, "result": initialize_result()}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 65535])
+async def test_every_version_is_answered_with_ours(tmp_path: Path, version: int) -> None:
+    async with open_editor(configuration(tmp_path)) as editor:
+        assert await editor.initialize(protocolVersion=version) == initialize_result()
+    assert at(initialize_result(), "protocolVersion") == 1
+
+
+async def test_a_second_initialize_is_answered_like_the_first(tmp_path: Path) -> None:
+    async with open_editor(configuration(tmp_path, "prompt: *\nsay: Hello!")) as editor:
+        assert await editor.initialize() == initialize_result()
+        session_id = await editor.new_session()
+        assert await editor.initialize() == initialize_result()
+        assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
+
+
+async def test_an_initialize_that_was_answered_elsewhere_counts(tmp_path: Path) -> None:
+    params: JsonValue = {"protocolVersion": 1}
+    async with open_editor(configuration(tmp_path), initialize_params=params) as editor:
+        assert (await editor.new_session()).startswith("sess_")
+
+
+@pytest.mark.parametrize("version", ["1", 1.0, True, None, -1, 65536, [1], {}])
+async def test_a_version_that_is_none_is_refused(tmp_path: Path, version: JsonValue) -> None:
+    async with open_editor(configuration(tmp_path)) as editor:
+        response = await editor.call("initialize", {"protocolVersion": version})
+        assert at(response, "error", "code") == -32602
+        assert str(at(response, "error", "data", "message")).startswith("protocolVersion: ")
+
+
+@pytest.mark.parametrize("params", [None, {}, [], [1]])
+async def test_an_initialize_without_a_version_is_refused(
+    tmp_path: Path, params: JsonValue
+) -> None:
+    async with open_editor(configuration(tmp_path)) as editor:
+        assert at(await editor.call("initialize", params), "error", "code") == -32602
+        await editor.initialize()
+
+
+@pytest.mark.parametrize("method", sorted(PARAMS.keys() - NOTIFICATIONS - {"initialize"}))
+async def test_other_methods_wait_for_initialize(tmp_path: Path, method: str) -> None:
+    reason: JsonValue = {"message": "send `initialize` first"}
+    async with open_editor(configuration(tmp_path)) as editor:
+        response = await editor.call(method, PARAMS[method])
+        error: JsonValue = {"code": -32600, "message": "Invalid Request", "data": reason}
+        assert response["error"] == error
+        await editor.initialize()
+        await editor.new_session()
+
+
+async def test_notifications_before_initialize_get_silence(tmp_path: Path) -> None:
+    async with open_editor(configuration(tmp_path)) as editor:
+        editor.cancel("none")
+        editor.notify("$/cancel_request", {"requestId": 1})
+        await editor.initialize()
+        await editor.leave()
+        assert len(editor.messages) == 1
+
+
+def test_a_real_server_answers_alike_on_both_ways(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.send_bytes(b'  {"jsonrpc":"2.0","id":"x","method":"initialize",')
+        server.send_bytes(b'"params":{"protocolVersion":65535}}\n')
+        short = server.read_line()
+        server.send(hello("x", protocolVersion=65535))
+        assert server.read_line() == short
+        for message, answer in [
+            (hello(None, protocolVersion=0), result(None)),
+            (hello("", protocolVersion=1), result("")),
+        ]:
+            server.send(message)
+            assert server.receive() == answer
+        server.close_stdin()
+        assert (server.wait(), server.stderr()) == (0, "")
+
+
+def test_a_real_server_that_is_greeted_by_surprise_answers_too(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.send(hello(None, protocolVersion=1))
+        assert server.receive() == result(None)
+        assert server.new_session().startswith("sess_")
+
+
+def test_a_real_server_stays_uninitialized_when_the_greeting_was_refused(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        assert at(server.call("initialize", {"protocolVersion": "1"}), "error", "code") == -32602
+        response = server.call("session/new", {"cwd": "/", "mcpServers": []})
+        assert at(response, "error", "code") == -32600
+        server.initialize()
+        assert server.new_session().startswith("sess_")

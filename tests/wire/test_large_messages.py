@@ -1,0 +1,124 @@
+"""Long lines take time in proportion to their length; above the cap there is a clear error."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.support.editor import Object, configuration, open_editor, prompt_params
+from tests.support.server_process import ECHO, ServerProcess, start_server
+
+MIB = 1024 * 1024
+CAP_MIB = 64
+
+
+def prompt_line(request_id: JsonValue, session_id: str, text: str) -> bytes:
+    params = prompt_params(session_id, text)
+    message: JsonValue = {"jsonrpc": "2.0", "id": request_id, "method": "session/prompt"}
+    return json.dumps({**message, "params": params}).encode() + b"\n"
+
+
+def too_large(request_id: JsonValue) -> Object:
+    reason = f"the message is longer than {CAP_MIB * MIB} bytes; send less at once"
+    error: JsonValue = {
+        "code": -32600,
+        "message": "Message too large",
+        "data": {"message": reason},
+    }
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+def seconds_for(server: ServerProcess, session_id: str, size_mib: int, rounds: int = 2) -> float:
+    """The best of some rounds."""
+    times: list[float] = []
+    for number in range(rounds):
+        name = f"{size_mib} MiB, {number}"
+        line = prompt_line(name, session_id, "x" * (size_mib * MIB))
+        start = time.perf_counter()
+        server.send_bytes(line)
+        answer = server.receive_answer(name)
+        times.append(time.perf_counter() - start)
+        assert answer["result"] == {"stopReason": "end_turn"}
+    return min(times)
+
+
+def test_prompts_of_many_mebibytes_take_time_in_proportion(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.initialize()
+        session_id = server.new_session()
+        seconds = {size: seconds_for(server, session_id, size) for size in (1, 10, 50)}
+        per_mebibyte = {size: max(seconds[size], 0.02) / size for size in seconds}
+        assert per_mebibyte[10] < 8 * per_mebibyte[1]
+        assert per_mebibyte[50] < 8 * per_mebibyte[1]
+
+
+def test_a_prompt_of_surrogate_pairs_that_are_escaped_takes_time_in_proportion(
+    tmp_path: Path,
+) -> None:
+    with start_server(tmp_path) as server:
+        server.initialize()
+        session_id = server.new_session()
+        start = time.perf_counter()
+        server.send_bytes(prompt_line("emoji", session_id, "😀" * (10 * MIB // 12)))
+        assert server.receive_answer("emoji")["result"] == {"stopReason": "end_turn"}
+        assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("request_id", ["big", 7])
+def test_a_line_above_the_cap_is_refused_under_its_id_and_the_next_request_works(
+    tmp_path: Path, request_id: JsonValue
+) -> None:
+    with start_server(tmp_path) as server:
+        server.initialize()
+        session_id = server.new_session()
+        server.send_bytes(prompt_line(request_id, session_id, "x" * (80 * MIB)))
+        assert server.receive_answer(request_id) == too_large(request_id)
+        assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
+        server.close_stdin()
+        assert server.wait() == 0
+
+
+def test_a_first_line_above_the_cap_is_refused_and_the_next_request_works(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.send_bytes(b"[" * (CAP_MIB * MIB + 1) + b"\n")
+        assert server.receive() == too_large(None)
+        server.initialize()
+        assert server.prompt(server.new_session())["result"] == {"stopReason": "end_turn"}
+
+
+def test_an_answer_above_the_cap_gets_no_answer(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.initialize()
+        server.send_bytes(b'{"jsonrpc":"2.0","id":1,"result":{"content":"')
+        server.send_bytes(b"x" * (CAP_MIB * MIB) + b'"}}\n')
+        assert server.new_session().startswith("sess_")
+        assert len([each for each in server.messages if "method" not in each]) == 2
+
+
+def test_two_hundred_mebibytes_without_a_newline_cost_no_more_than_the_cap(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.initialize()
+        server.new_session()
+        server.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"')
+        most_bytes = 0
+        for _ in range(200):
+            server.send_bytes(b"x" * MIB)
+            most_bytes = max(most_bytes, server.memory_bytes())
+        assert server.receive_answer(1) == too_large(1)
+        assert most_bytes < 250 * MIB
+        server.close_stdin()
+        assert server.wait() == 0
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+async def test_the_cap_counts_the_whole_line_and_no_more(tmp_path: Path, missing: int) -> None:
+    async with open_editor(configuration(tmp_path, ECHO), limit_bytes=10_000) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session()
+        frame = len(prompt_line("exact", session_id, "")) - 1
+        text = "x" * (10_000 - frame + 1 - missing)
+        editor.send_line(prompt_line("exact", session_id, text).strip())
+        answer = await editor.wait_for(lambda message: message.get("id") == "exact")
+        assert ("result" in answer) == bool(missing)

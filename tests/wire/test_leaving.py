@@ -1,0 +1,208 @@
+"""How a server leaves: when its client hangs up, stops listening, or sends a signal."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Object, configuration, open_editor
+from tests.support.server_process import ServerProcess, start_server
+
+STREAM = "prompt: *\npace: 2ms\nchunks: 100000 word "
+SILENCE = "prompt: *\npause: 600s\nsay: done"
+STREAM_FAST = "prompt: *\nchunks: 1000000 " + "x" * 1000
+SOON_SECONDS = 2
+
+
+def nothing(server: ServerProcess) -> None:
+    """The server has just been started."""
+    del server
+
+
+def greeted(server: ServerProcess) -> None:
+    """`initialize` was answered, and nothing came after it."""
+    server.initialize()
+
+
+def idle(server: ServerProcess) -> None:
+    """A session is open and nothing happens in it."""
+    server.initialize()
+    server.new_session()
+    server.receive_update()
+
+
+def streaming(server: ServerProcess) -> None:
+    """A turn says something."""
+    idle(server)
+    server.begin_prompt(server.new_session())
+    server.receive_update()
+
+
+def prompting(server: ServerProcess) -> None:
+    """A prompt was sent, and may or may not have been read."""
+    idle(server)
+    server.begin_prompt(server.new_session())
+
+
+def deaf(server: ServerProcess) -> None:
+    """A turn says more than anybody reads."""
+    idle(server)
+    server.begin_prompt(server.new_session(), "deaf")
+    server.receive_update()
+    server.wait_until_stuck()
+
+
+STAGES = [nothing, greeted, idle, prompting, streaming]
+stages = pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
+scripts = pytest.mark.parametrize("script", [STREAM, SILENCE], ids=["chatty", "silent"])
+
+
+def assert_gone(server: ServerProcess, exit_code: int = 0) -> None:
+    start = time.monotonic()
+    assert server.wait() == exit_code
+    assert time.monotonic() - start < SOON_SECONDS
+    assert server.stderr() == ""
+
+
+@stages
+def test_a_client_that_hangs_up_is_the_end(
+    tmp_path: Path, stage: Callable[[ServerProcess], None]
+) -> None:
+    with start_server(tmp_path, STREAM) as server:
+        stage(server)
+        server.close_stdin()
+        assert_gone(server)
+
+
+def test_a_client_that_hangs_up_in_a_silent_turn_is_the_end(tmp_path: Path) -> None:
+    with start_server(tmp_path, SILENCE) as server:
+        prompting(server)
+        server.close_stdin()
+        assert_gone(server)
+
+
+def test_a_client_that_hangs_up_without_having_read_is_the_end(tmp_path: Path) -> None:
+    with start_server(tmp_path, STREAM_FAST) as server:
+        deaf(server)
+        server.close_stdin()
+        assert_gone(server)
+
+
+def test_a_client_that_vanishes_is_the_end(tmp_path: Path) -> None:
+    with start_server(tmp_path, STREAM) as server:
+        streaming(server)
+        server.close_stdout()
+        server.close_stdin()
+        assert_gone(server)
+
+
+def test_a_client_that_stops_listening_is_the_end_as_soon_as_something_is_said(
+    tmp_path: Path,
+) -> None:
+    with start_server(tmp_path, STREAM) as server:
+        streaming(server)
+        server.close_stdout()
+        assert_gone(server)
+
+
+def test_a_client_that_stops_listening_before_the_greeting_is_the_end(tmp_path: Path) -> None:
+    with start_server(tmp_path) as server:
+        server.close_stdout()
+        server.begin("initialize", {"protocolVersion": 1})
+        assert_gone(server)
+
+
+@stages
+@pytest.mark.parametrize(
+    ("number", "exit_code"),
+    [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)],
+    ids=["SIGTERM", "SIGHUP", "SIGINT"],
+)
+def test_a_signal_is_the_end(
+    tmp_path: Path,
+    stage: Callable[[ServerProcess], None],
+    number: signal.Signals,
+    exit_code: int,
+) -> None:
+    with start_server(tmp_path, STREAM) as server:
+        stage(server)
+        if stage is nothing:  # a signal ends any process before its own code runs
+            server.send_bytes(b" ")
+            server.wait_until_all_is_read()
+        server.process.send_signal(number)
+        assert_gone(server, exit_code)
+
+
+@scripts
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_prompt_that_runs_when_a_signal_comes_is_answered_as_cancelled(
+    tmp_path: Path, script: str, number: signal.Signals
+) -> None:
+    with start_server(tmp_path, script) as server:
+        idle(server)
+        session_id = server.new_session()
+        request_id = server.begin_prompt(session_id)
+        waiting = server.begin_prompt(session_id, "behind it")
+        barrier = server.begin("no/such")
+        server.receive_answer(barrier)
+        server.process.send_signal(number)
+        answers = {
+            str(message["id"]): message["result"]
+            for message in server.rest()
+            if "result" in message
+        }
+        cancelled = {"stopReason": "cancelled"}
+        assert answers == {str(request_id): cancelled, str(waiting): cancelled}
+        assert_gone(server, 130 if number == signal.SIGINT else 0)
+
+
+def test_a_signal_ends_a_server_whose_client_does_not_read(tmp_path: Path) -> None:
+    with start_server(tmp_path, STREAM_FAST) as server:
+        deaf(server)
+        server.process.terminate()
+        assert_gone(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_second_signal_leaves_no_traceback(tmp_path: Path, number: signal.Signals) -> None:
+    with start_server(tmp_path, STREAM_FAST) as server:
+        deaf(server)
+        for _ in range(3):
+            server.process.send_signal(number)
+            time.sleep(0.01)
+        assert_gone(server, 130 if number == signal.SIGINT else 0)
+
+
+def test_a_signal_right_behind_the_hanging_up_leaves_no_traceback(tmp_path: Path) -> None:
+    with start_server(tmp_path, STREAM_FAST) as server:
+        deaf(server)
+        server.close_stdin()
+        time.sleep(0.05)
+        server.process.terminate()
+        assert_gone(server)
+
+
+async def test_a_turn_in_memory_is_cancelled_when_the_stream_ends(tmp_path: Path) -> None:
+    async with open_editor(configuration(tmp_path, SILENCE)) as editor:
+        await editor.initialize()
+        pending = editor.begin_prompt(await editor.new_session(), "hi")
+        await editor.leave()
+        assert not pending.is_answered
+
+
+def updates_in(messages: list[Object]) -> int:
+    return sum(message.get("method") == "session/update" for message in messages)
+
+
+def test_what_was_said_before_the_signal_is_delivered(tmp_path: Path) -> None:
+    with start_server(tmp_path, "prompt: *\nchunks: 90 " + "x" * 1000 + "\npause: 600s") as server:
+        idle(server)
+        server.begin_prompt(server.new_session())
+        server.wait_until_stuck()  # more than the pipe holds, less than the server does
+        server.process.terminate()
+        rest = server.rest()
+        assert updates_in(rest) == 91
+        assert rest[-1]["result"] == {"stopReason": "cancelled"}
+        assert_gone(server)
