@@ -39,33 +39,48 @@ def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
 async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
     transport = StdioTransport(Descriptors(wire.read, wire.write, wire.unread))
     connection = build(transport, configuration, wire.initialize_params)
-    exit_code = 0
+    exits = _Exits(connection, transport)
+    async with transport:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(exits.by_signal, tasks.cancel_scope)
+            tasks.start_soon(exits.by_hanging_up)
+            await connection.run()
+            if transport.finishes_requests_at_end:  # a file asked: its answers may take their time
+                await transport.flush()
+            tasks.cancel_scope.cancel()
+        _leave_for_certain(exits.code)
+        with anyio.move_on_after(FLUSH_SECONDS):
+            await transport.flush()
+    return exits.code
 
-    async def leave_on_signal() -> None:
-        nonlocal exit_code
+
+class _Exits:
+    """The ways in which a client makes the server leave, and the exit code that they lead to."""
+
+    def __init__(self, connection: Connection, transport: StdioTransport) -> None:
+        self.code = 0
+        self._connection = connection
+        self._transport = transport
+
+    async def by_signal(self, everything: anyio.CancelScope) -> None:
+        """Answer every turn as cancelled, then end everything."""
         try:
             with anyio.open_signal_receiver(*SIGNALS) as signals:
                 number = await anext(signals)
         finally:
             leave_at_once_on_signals()
-        exit_code = exit_code_of(number)
+        self.code = exit_code_of(number)
         logger.info("leaving on %s", signal.Signals(number).name)
-        _leave_for_certain(exit_code)
+        _leave_for_certain(self.code)
         with anyio.move_on_after(TURNS_END_SECONDS):
-            await connection.end_turns()
-        tasks.cancel_scope.cancel()
+            await self._connection.end_turns()
+        everything.cancel()
 
-    async with transport:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(leave_on_signal)
-            await connection.run()
-            if transport.finishes_requests_at_end:  # a file asked: its answers may take their time
-                await transport.flush()
-            tasks.cancel_scope.cancel()
-        _leave_for_certain(exit_code)
-        with anyio.move_on_after(FLUSH_SECONDS):
-            await transport.flush()
-    return exit_code
+    async def by_hanging_up(self) -> None:
+        """Leave soon behind a client that closed its end, even if a turn does not end."""
+        await self._connection.wait_until_left()
+        if not self._transport.finishes_requests_at_end:
+            _leave_for_certain(self.code)
 
 
 def build(

@@ -46,6 +46,10 @@ class Connection:
         """Serve until the client's stream ends."""
         await self._peer.run(self._handlers())
 
+    async def wait_until_left(self) -> None:
+        """Return when the client has ended its stream; turns may still be on their way out."""
+        await self._peer.has_ended.wait()
+
     async def end_turns(self) -> None:
         """Cancel every turn and wait until each has been answered."""
         await self._sessions.close_all()

@@ -116,6 +116,8 @@ class Peer:
         self._calls: dict[tuple[type, RequestId], Call] = {}
         self._unfinished: set[Call] = set()
         self._waiters: dict[RequestId, _Waiter] = {}
+        self.has_ended = anyio.Event()
+        """Set when the other side has ended its stream, however long the rest then takes."""
         self._ids = itertools.count(1)
         self._closed = False
         self._methods: Methods
@@ -137,6 +139,7 @@ class Peer:
                     self._accept(line)
                 await lowlevel.checkpoint()
             self._end_waiters()
+            self.has_ended.set()
             if not self._transport.finishes_requests_at_end:
                 self._tasks.cancel_scope.cancel()
 

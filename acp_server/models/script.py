@@ -7,6 +7,7 @@
       And a second line.
     pace: 20ms                 from here on, the time between two chunks (a chunk is a word)
     pause: 300ms               wait once
+    deaf: 5s                   wait once and ignore being cancelled, as a broken library does
     chunks: 2000 word          the text as so many chunks of its own
     fail: The endpoint is down.
     stop: max_tokens           why it ends: end_turn (if nothing is said), max_tokens or refusal
@@ -52,6 +53,13 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Deaf:
+    """Wait once, and do not let oneself be cancelled."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Fail:
     """Fail as a model does."""
 
@@ -65,7 +73,7 @@ class Stop:
     reason: ModelStop
 
 
-Line = Say | Pace | Pause | Fail | Stop
+Line = Say | Pace | Pause | Deaf | Fail | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,7 @@ class Block:
 _VERB = re.compile(r"([a-z]+):(?: (.*))?")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 _CHUNKS = re.compile(r"([1-9]\d{0,6}) (.+)", re.DOTALL)
+_TIMED = {"pace": Pace, "pause": Pause, "deaf": Deaf}
 _SECONDS = {"ms": 0.001, "s": 1.0}
 
 
@@ -125,10 +134,8 @@ def _line(number: int, verb: str, value: str) -> Line:
             return Say(value, is_thought=verb == "think")
         case "chunks":
             return _chunks(number, value)
-        case "pace":
-            return Pace(_seconds(number, value))
-        case "pause":
-            return Pause(_seconds(number, value))
+        case "pace" | "pause" | "deaf":
+            return _TIMED[verb](_seconds(number, value))
         case "fail":
             return Fail(value)
         case "stop":

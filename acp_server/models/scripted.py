@@ -8,7 +8,17 @@ from pathlib import Path
 import anyio
 from anyio import lowlevel
 
-from acp_server.models.script import Block, Fail, Pace, Pause, Say, ScriptError, Stop, parse_script
+from acp_server.models.script import (
+    Block,
+    Deaf,
+    Fail,
+    Pace,
+    Pause,
+    Say,
+    ScriptError,
+    Stop,
+    parse_script,
+)
 from acp_server.turn.conversation import UserMessage, text_of
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 from acp_server.turn.ports import (
@@ -57,6 +67,9 @@ async def _play(block: Block, receive: Receive) -> ModelStop:
                 pace_seconds = line.seconds
             case Pause():
                 await anyio.sleep(line.seconds)
+            case Deaf():
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(line.seconds)
             case Fail():
                 raise ModelFailedError(line.reason)
             case Stop():

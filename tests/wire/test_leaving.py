@@ -90,6 +90,13 @@ def test_a_client_that_hangs_up_without_having_read_is_the_end(tmp_path: Path) -
         assert_gone(server)
 
 
+def test_a_turn_that_ignores_being_cancelled_does_not_keep_the_server(tmp_path: Path) -> None:
+    with start_server(tmp_path, "prompt: *\nsay: now\ndeaf: 60s") as server:
+        streaming(server)
+        server.close_stdin()
+        assert_gone(server)
+
+
 def test_a_client_that_vanishes_is_the_end(tmp_path: Path) -> None:
     with start_server(tmp_path, STREAM) as server:
         streaming(server)

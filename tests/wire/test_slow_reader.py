@@ -116,10 +116,12 @@ async def test_a_turn_that_goes_on_after_a_pause_loses_and_repeats_nothing(
 
 
 async def test_two_suspended_turns_go_on_together(tmp_path: Path) -> None:
-    given = configuration(tmp_path, f"prompt: *\nchunks: 200 {TEXT}")
+    given = configuration(tmp_path, f"prompt: ready\nsay: yes\n\nprompt: *\nchunks: 200 {TEXT}")
     async with open_editor(given, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         sessions = [await editor.new_session() for _ in range(2)]
+        for session_id in sessions:  # each has read its script, so that both begin at once
+            await editor.prompt(session_id, "ready")
         editor.stop_reading()
         turns = [editor.begin_prompt(session_id, "talk") for session_id in sessions]
         while editor.server_end.has_room:
@@ -127,7 +129,7 @@ async def test_two_suspended_turns_go_on_together(tmp_path: Path) -> None:
         editor.go_on_reading()
         for turn in turns:
             assert (await turn.response())["result"] == {"stopReason": "end_turn"}
-        order = [update["sessionId"] for update in editor.updates[2:]]
+        order = [update["sessionId"] for update in editor.updates[-400:]]
         assert sorted(map(str, order)) == sorted(sessions * 200)
         halfway = order[: len(order) // 2]
         assert min(halfway.count(session_id) for session_id in sessions) > 50
