@@ -44,7 +44,7 @@ class Connection:
 
     async def run(self) -> None:
         """Serve until the client's stream ends."""
-        await self._peer.run(self._handlers())
+        await self._peer.run(self._handlers(), self._sessions.end_turns)
 
     async def wait_until_left(self) -> None:
         """Return when the client has ended its stream; turns may still be on their way out."""
@@ -52,7 +52,7 @@ class Connection:
 
     async def end_turns(self) -> None:
         """Cancel every turn and wait until each has been answered."""
-        await self._sessions.close_all()
+        await self._sessions.end_turns()
         await self._peer.wait_until_answered()
 
     def _handlers(self) -> Handlers:

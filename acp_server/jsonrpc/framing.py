@@ -26,8 +26,7 @@ class LineSplitter:
 
     def __init__(self, limit_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._limit = limit_bytes
-        self._parts: list[bytes] = []
-        self._held = 0
+        self._held = bytearray()
         self._skipping = False
 
     def feed(self, chunk: bytes) -> list[Line]:
@@ -48,28 +47,17 @@ class LineSplitter:
         return lines
 
     def _hold(self, part: bytes, lines: list[Line]) -> None:
-        if self._skipping or not part:
+        if self._skipping:
             return
-        self._parts.append(part)
-        self._held += len(part)
-        if self._held > self._limit:
-            lines.append(Oversized(self._head(), self._limit))
-            self._drop()
+        self._held += part
+        if len(self._held) > self._limit:
+            lines.append(Oversized(bytes(self._held[:HEAD_BYTES]), self._limit))
+            self._held = bytearray()
             self._skipping = True
 
     def _finish_line(self, lines: list[Line]) -> None:
-        line = b"" if self._skipping else b"".join(self._parts).strip(b" \t\r")
-        self._drop()
+        line = bytes(self._held).strip(b" \t\r")
+        self._held = bytearray()
         self._skipping = False
         if line:
             lines.append(line)
-
-    def _head(self) -> bytes:
-        head = bytearray()
-        for part in self._parts:
-            head += part[: HEAD_BYTES - len(head)]
-        return bytes(head)
-
-    def _drop(self) -> None:
-        self._parts = []
-        self._held = 0

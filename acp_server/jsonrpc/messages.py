@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 from pydantic import JsonValue
 
 RequestId = int | str | None
+LONGEST_REASON = 2_000
+"""Characters of a text in an error's data."""
 
 
 @runtime_checkable
@@ -68,7 +70,11 @@ def encode(payload: Payload) -> bytes:
     if isinstance(payload, Encodable):
         return payload.to_json()
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # halves of surrogate pairs become U+FFFD
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.encode("utf-8")
 
 
 def request_line(request_id: RequestId, method: str, params: Payload) -> bytes:
@@ -91,8 +97,20 @@ def result_line(request_id: RequestId, result: Payload) -> bytes:
 
 
 def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
-    """Return the line of an error answer; `message` stays on one line."""
+    """Return the line of an error answer; `message` stays on one line.
+
+    Whatever of the request is quoted in it stays short: an error is never larger than its cause.
+    """
     body: dict[str, JsonValue] = {"code": error.code, "message": " ".join(error.message.split())}
-    if error.data is not None:
+    if isinstance(error.data, dict):
+        body["data"] = {name: _shortened(value) for name, value in error.data.items()}
+    elif error.data is not None:
         body["data"] = error.data
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(request_id), encode(body))
+
+
+def _shortened(value: JsonValue) -> JsonValue:
+    if not isinstance(value, str) or len(value) <= LONGEST_REASON:
+        return value
+    half = LONGEST_REASON // 2
+    return f"{value[:half]} … {value[-half:]}"

@@ -8,7 +8,7 @@ the transport's one FIFO queue, so what a job sent before its answer is on the w
 
 import itertools
 import logging
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 import anyio
@@ -51,6 +51,7 @@ from acp_server.jsonrpc.transport import Transport
 logger = logging.getLogger(__name__)
 
 CANCEL_METHOD = "$/cancel_request"
+FAREWELL_SECONDS = 0.8
 
 
 class Call:
@@ -123,11 +124,14 @@ class Peer:
         self._methods: Methods
         self._tasks: TaskGroup
 
-    async def run(self, handlers: Handlers) -> None:
+    async def run(
+        self, handlers: Handlers, farewell: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         """Serve these handlers until the other side ends its stream.
 
-        Then requests of ours fail with ConnectionClosedError; requests of theirs are cancelled, or
-        finished first where the input was a file.
+        Then requests of ours fail with ConnectionClosedError. Requests of theirs are finished where
+        the input was a file. Else `farewell` is called, to end what would take long, what then
+        ends within FAREWELL_SECONDS is answered, and the rest is cancelled.
         """
         self._handlers = handlers
         self._methods = method_table(handlers.requests)
@@ -141,7 +145,15 @@ class Peer:
             self._end_waiters()
             self.has_ended.set()
             if not self._transport.finishes_requests_at_end:
+                await self._take_leave(farewell)
                 self._tasks.cancel_scope.cancel()
+
+    async def _take_leave(self, farewell: Callable[[], Awaitable[None]] | None) -> None:
+        """See quick requests through: a script may have closed its end behind the last one."""
+        if farewell is not None:
+            with anyio.move_on_after(FAREWELL_SECONDS):
+                await farewell()
+                await self.wait_until_answered()
 
     async def request(self, method: str, params: Payload) -> JsonValue:
         """Ask the other side; cancelling the wait tells it so.

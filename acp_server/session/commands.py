@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from acp_server.version import __version__
 
-_FIRST_WORD = re.compile(r"/([a-z][\w.:-]*)(?:\s+(.*))?", re.DOTALL)
+_FIRST_WORD = re.compile(r"/([a-z][\w.:-]{0,99})(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

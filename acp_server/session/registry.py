@@ -57,10 +57,9 @@ class SessionRegistry:
         del self._sessions[session_id]
         return session
 
-    async def close_all(self) -> None:
-        """Cancel every session's work, wait for its end, and forget them all."""
+    async def end_turns(self) -> None:
+        """Cancel every session's work and wait for its end."""
         sessions = tuple(self._sessions.values())
-        self._sessions.clear()
         for session in sessions:
             session.cancel()
         for session in sessions:

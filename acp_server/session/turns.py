@@ -15,7 +15,7 @@ from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Sink, StopReason
 
-GRACE_SECONDS = 0.25
+GRACE_SECONDS = 0.2
 
 
 class Ticket:

@@ -55,7 +55,7 @@ def test_newlines_in_texts_do_not_end_the_line() -> None:
 
 
 def test_half_a_surrogate_pair_does_not_reach_the_wire() -> None:
-    assert encode("a\ud800b") == b'"a?b"'
+    assert encode("a\ud800b") == '"a\ufffdb"'.encode()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [-float("inf")]])
@@ -111,3 +111,10 @@ def test_every_line_is_one_json_object(payload: Payload) -> None:
     for line in lines:
         assert isinstance(json.loads(line), dict)
         assert line.endswith(b"}\n")
+
+
+def test_an_error_quotes_its_cause_briefly_and_keeps_its_end() -> None:
+    error = ErrorObject(-32602, "Invalid params", {"message": "x" * 1_000_000 + " is too long"})
+    line = error_line(1, error)
+    assert len(line) < 3_000
+    assert line.endswith(b' is too long"}}}\n')

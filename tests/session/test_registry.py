@@ -84,7 +84,7 @@ async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -
     assert await ask(session, "hi", RecordingSink()) == "end_turn"
 
 
-async def test_closing_all_ends_the_work_of_every_session_and_forgets_them(tmp_path: Path) -> None:
+async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) -> None:
     models = [Stubborn() for _ in range(3)]
     new_models = iter(models)
     registry = SessionRegistry(lambda: next(new_models), "ask")
@@ -94,10 +94,8 @@ async def test_closing_all_ends_the_work_of_every_session_and_forgets_them(tmp_p
             for session, model in zip(sessions, models, strict=True):
                 tasks.start_soon(ask, session, "hang", RecordingSink())
                 await model.hangs.wait()
-            await registry.close_all()
-            for session in sessions:
-                with pytest.raises(UnknownSessionError):
-                    registry.find(session.id)
+            await registry.end_turns()
+            assert [registry.find(session.id) for session in sessions] == sessions
             for model in models:
                 model.may_end.set()
 

@@ -191,12 +191,26 @@ def test_a_signal_right_behind_the_hanging_up_leaves_no_traceback(tmp_path: Path
         assert_gone(server)
 
 
+def test_what_was_asked_right_before_hanging_up_is_answered(tmp_path: Path) -> None:
+    with start_server(tmp_path, SILENCE) as server:
+        asked = [
+            server.begin("initialize", {"protocolVersion": 1}),
+            server.begin("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
+            server.begin("no/such"),
+        ]
+        server.close_stdin()
+        answers = {
+            message["id"]: "result" in message for message in server.rest() if "id" in message
+        }
+        assert answers == dict(zip(asked, [True, True, False], strict=True))
+
+
 async def test_a_turn_in_memory_is_cancelled_when_the_stream_ends(tmp_path: Path) -> None:
     async with open_editor(configuration(tmp_path, SILENCE)) as editor:
         await editor.initialize()
         pending = editor.begin_prompt(await editor.new_session(), "hi")
         await editor.leave()
-        assert not pending.is_answered
+        assert (await pending.response())["result"] == {"stopReason": "cancelled"}
 
 
 def updates_in(messages: list[Object]) -> int:
