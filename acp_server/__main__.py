@@ -17,6 +17,8 @@ def main() -> None:
         sys.exit(serve(options))
     from acp_server.cli.main import run_command
 
+    if arguments[-1:] == ["setup"]:  # a client's login: our own command line, and `setup` behind it
+        arguments = ["setup"]
     sys.exit(run_command(arguments, serve))
 
 

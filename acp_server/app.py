@@ -4,21 +4,32 @@ import logging
 import os
 import signal
 from collections.abc import Mapping
-from functools import partial
 from threading import Timer
+from typing import cast
 
 import anyio
 from pydantic import JsonValue
 
 from acp_server import settings
+from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.diagnostics import configure_logging
+from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
-from acp_server.models.catalog import model_for
+from acp_server.models.anthropic.access import Access
+from acp_server.models.anthropic.provider import AnthropicProvider, Plan
+from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
+from acp_server.models.loading import SdkLoader
+from acp_server.models.retry import RetryPolicy
+from acp_server.session.context import write_system_prompt
+from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Equipment
 from acp_server.settings import Configuration
+from acp_server.tools.toolbox import EmptyToolbox
+from prompt_engine.cache_control import mark
 
 logger = logging.getLogger(__name__)
 
@@ -91,8 +102,45 @@ def build(
     `initialize_params` are those of an `initialize` that was answered before.
     """
     current = configuration.settings
-    sessions = SessionRegistry(partial(model_for, current.model), current.mode)
-    return Connection(transport, sessions, initialize_params)
+    credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
+    catalog = _catalog(configuration, credentials)
+    equipment = Equipment(
+        catalog=catalog,
+        toolbox=lambda _workspace: EmptyToolbox(),
+        system_prompt=write_system_prompt,
+        mode=current.mode,
+        max_turn_requests=current.max_turn_requests,
+    )
+    auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
+    connection = Connection(transport, SessionRegistry(equipment), auth, initialize_params)
+    catalog.on_change(connection.tell_options)
+    return connection
+
+
+def configured_credential(configuration: Configuration) -> Credential | None:
+    """Return the key or the token that the configuration gives; a key counts first."""
+    current, origins = configuration.settings, configuration.origins
+    if current.api_key is not None:
+        return Credential(origins["api_key"], api_key=current.api_key.get_secret_value())
+    if current.auth_token is not None:
+        return Credential(origins["auth_token"], auth_token=current.auth_token.get_secret_value())
+    return None
+
+
+def _catalog(configuration: Configuration, credentials: Credentials) -> ModelCatalog:
+    current = configuration.settings
+    scripted = scripted_catalog(current.model or "")
+    origin = configuration.origins["provider"]
+    foreign = foreign_catalog(current.provider, origin, current.model)
+    if scripted is not None or foreign is not None:
+        return scripted or cast("FixedCatalog", foreign)
+    plan = Plan(
+        access=Access(current.base_url, idle_seconds=current.idle_seconds),
+        model_id=current.model,
+        retry=RetryPolicy(attempts=current.retries),
+        list_file=configuration.home / "acp" / "models.json",
+    )
+    return AnthropicProvider(plan, credentials.current, SdkLoader(), mark)
 
 
 def _leave_for_certain(exit_code: int) -> None:

@@ -37,11 +37,12 @@ AGENT_INFO: JsonValue = {
 }
 AGENT_CAPABILITIES: JsonValue = {
     "loadSession": False,
-    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": False},
+    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": False, "sse": False},
     "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
-    "auth": {},
+    "auth": {"logout": {}},
 }
+AUTH_METHOD_IDS = ("api-key", "setup")
 
 
 class Wire:
@@ -58,18 +59,52 @@ class Wire:
         """The client left right after the greeting."""
 
 
-def initialize_result() -> JsonValue:
-    """Return the answer to `initialize`: the same for every client and every version asked for.
+def initialize_result(params: JsonValue) -> JsonValue:
+    """Return the answer to `initialize`: the same for every version asked for.
 
     An unsupported version is answered with ours, never an error and never an echo
-    (https://agentclientprotocol.com/protocol/v1/initialization#version-negotiation).
+    (https://agentclientprotocol.com/protocol/v1/initialization#version-negotiation). A login in a
+    terminal is offered only to clients that can open one.
     """
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": AGENT_CAPABILITIES,
-        "authMethods": [],
+        "authMethods": _auth_methods(params),
         "agentInfo": AGENT_INFO,
     }
+
+
+def _auth_methods(params: JsonValue) -> JsonValue:
+    stored: dict[str, JsonValue] = {
+        "id": AUTH_METHOD_IDS[0],
+        "name": "API key",
+        "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
+    }
+    if _look_up(params, "clientCapabilities", "_meta", "terminal-auth") is True:
+        command: JsonValue = {
+            "label": "acp-server setup",
+            "command": sys.executable,
+            "args": ["-m", "acp_server", "setup"],
+        }
+        stored["_meta"] = {"terminal-auth": command}
+    if _look_up(params, "clientCapabilities", "auth", "terminal") is not True:
+        return [stored]
+    setup: JsonValue = {
+        "id": AUTH_METHOD_IDS[1],
+        "type": "terminal",
+        "name": "Sign in in a terminal",
+        "description": "Asks for an API key and stores it",
+        "args": ["setup"],
+    }
+    return [stored, setup]
+
+
+def _look_up(value: JsonValue, *path: str) -> JsonValue:
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
 
 
 def claim_wire() -> Wire:
@@ -160,7 +195,7 @@ def _answer(line: bytes, wire: Wire) -> bytes | None:
         return None
     if not isinstance(params, dict) or not _is_version(params.get("protocolVersion")):
         return None
-    answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": initialize_result()}
+    answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": initialize_result(params)}
     wire.initialize_params = params
     return _encode(answer) + b"\n"
 

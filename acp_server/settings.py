@@ -20,7 +20,17 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Literal, cast, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 YAML_SLIPS = (ValueError, LookupError, AttributeError, RecursionError)
 """What PyYAML lets out for a date of 2001-99-99, a tag that does not fit, or ten thousand ["""
@@ -39,12 +49,12 @@ def expanded(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a setting can be given (a dotted key of the files, a variable, an option), and why."""
+    """What a setting means and where it can be given: a dotted key, a variable, an option."""
 
-    key: str
-    variable: str
-    option: str
     meaning: str
+    key: str = ""
+    variable: str = ""
+    option: str = ""
 
 
 class Settings(BaseModel):
@@ -54,19 +64,51 @@ class Settings(BaseModel):
 
     model: Annotated[
         str | None,
-        Source("model.default", "ACP_SERVER_MODEL", "--model", "The model to ask"),
+        Source("The model to ask", "model.default", "ACP_SERVER_MODEL", "--model"),
     ] = None
+    provider: Annotated[
+        str,
+        Source("Whose language the model speaks", "model.provider", "ACP_SERVER_PROVIDER"),
+    ] = ""
+    base_url: Annotated[
+        str | None,
+        Source("The endpoint of the Messages API", "anthropic.base_url", "ANTHROPIC_BASE_URL"),
+    ] = None
+    api_key: Annotated[SecretStr | None, Source("The key", variable="ANTHROPIC_API_KEY")] = None
+    auth_token: Annotated[
+        SecretStr | None, Source("A token in place of a key", variable="ANTHROPIC_AUTH_TOKEN")
+    ] = None
+    idle_seconds: Annotated[
+        PositiveFloat,
+        Source(
+            "How long the endpoint may be silent",
+            "anthropic.idle_seconds",
+            "ACP_SERVER_IDLE_SECONDS",
+        ),
+    ] = 120.0
+    retries: Annotated[
+        NonNegativeInt,
+        Source("How often a failed request is repeated", "anthropic.retries", "ACP_SERVER_RETRIES"),
+    ] = 5
+    max_turn_requests: Annotated[
+        PositiveInt,
+        Source(
+            "The most model calls in one turn",
+            "max_turn_requests",
+            "ACP_SERVER_MAX_TURN_REQUESTS",
+        ),
+    ] = 100
     mode: Annotated[
         DefaultMode,
-        Source("default_mode", "ACP_SERVER_MODE", "--mode", "The mode that a session begins in"),
+        Source("The mode that a session begins in", "default_mode", "ACP_SERVER_MODE", "--mode"),
     ] = "ask"
     log_level: Annotated[
         LogLevel,
-        Source("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level", "How much is logged"),
+        Source("How much is logged", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
     ] = "warning"
     log_file: Annotated[
         Path | None,
-        Source("log.file", "ACP_SERVER_LOG_FILE", "--log-file", "A file to log to, with stderr"),
+        Source("A file to log to, with stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"),
         AfterValidator(lambda path: path and expanded(path)),
     ] = None
 
@@ -77,6 +119,12 @@ class Layer:
 
     name: str
     values: Mapping[str, object]
+    form: Literal["key", "variable", "option"]
+    """How a setting is written there."""
+
+    def written(self, source: Source) -> str:
+        """Return a setting's name as it is written in this source."""
+        return {"key": source.key, "variable": source.variable, "option": source.option}[self.form]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +141,8 @@ class Configuration:
 def sources() -> Mapping[str, Source]:
     """Return where each setting can be given, by field name."""
     return {
-        name: cast("Source", field.metadata[0]) for name, field in Settings.model_fields.items()
+        name: next(note for note in field.metadata if isinstance(note, Source))
+        for name, field in Settings.model_fields.items()
     }
 
 
@@ -126,7 +175,9 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
         _variables_layer("environment", environment),
         Layer(
-            "option", {n: options[s.option] for n, s in sources().items() if s.option in options}
+            "option",
+            {n: options[s.option] for n, s in sources().items() if s.option in options},
+            "option",
         ),
     ]
     return _resolve(layers, home, problems)
@@ -143,7 +194,8 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
                 values[name] = adapter.validate_python(layer.values[name])
             except ValidationError as error:
                 reason = error.errors()[0]["msg"]
-                problems.append(f"{layer.name}: {sources()[name].key}: {reason}; passed over")
+                written = layer.written(sources()[name])
+                problems.append(f"{layer.name}: {written}: {reason}; passed over")
                 continue
             origins[name] = layer.name
             break
@@ -152,8 +204,8 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
 
 
 def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
-    given = {n: variables[s.variable] for n, s in sources().items() if variables.get(s.variable)}
-    return Layer(name, given)
+    given = {n: variables.get(s.variable) for n, s in sources().items()}
+    return Layer(name, {n: value for n, value in given.items() if value}, "variable")
 
 
 def _read_text(path: Path, problems: list[str]) -> str | None:
@@ -182,10 +234,10 @@ def _file_layer(path: Path, problems: list[str]) -> Layer:
     values: dict[str, object] = {}
     document = _read_yaml(path, problems)
     for name, source in sources().items():
-        found = _look_up(document, source.key)
+        found = _look_up(document, source.key) if source.key else None
         if found is not None:
             values[name] = found
-    return Layer(str(path), values)
+    return Layer(str(path), values, "key")
 
 
 def _look_up(document: Mapping[str, object] | None, key: str) -> object:
@@ -217,7 +269,7 @@ def _read_yaml(path: Path, problems: list[str]) -> dict[str, object] | None:
         problems.append(f"{path}: not YAML{_place(error)}; passed over")
         return None
     if isinstance(document, dict):
-        return cast("dict[str, object]", document)
+        return {str(key): value for key, value in cast("dict[object, object]", document).items()}
     if document is not None:
         problems.append(f"{path}: must be a mapping of keys to values; passed over")
     return None

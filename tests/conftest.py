@@ -1,8 +1,12 @@
+import keyring
 import pytest
 from hypothesis import settings
+from keyring.backends import null
 
 settings.register_profile("house", deadline=None, print_blob=True)
 settings.load_profile("house")
+
+keyring.set_keyring(null.Keyring())  # no test looks into the user's
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -17,12 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
 import anyio
+from pydantic import SecretStr
 
+from acp_server.app import configured_credential
+from acp_server.credentials import Credentials, KeyStore
 from acp_server.headless.driver import SpawnedAgent, spawn
 from acp_server.headless.errors import DriverError
 from acp_server.headless.process import Launch, serve_command
-from acp_server.models.absent import AbsentModel
-from acp_server.models.catalog import model_for
+from acp_server.models.catalog import foreign_catalog, scripted_catalog
 from acp_server.settings import Configuration, sources
 from acp_server.version import __version__
 
@@ -31,7 +33,6 @@ STATUSES: tuple[Status, ...] = ("ok", "warning", "problem")
 PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
 HIDDEN = "(hidden)"
-_SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 _SECRET = re.compile(
     r"""((?:key|token|secret|password|credential)\w*["']?\s*[:=]\s*)\S+|\bsk-[\w-]{8,}""",
     re.IGNORECASE,
@@ -69,7 +70,7 @@ async def examine(configuration: Configuration, tell: Callable[[Finding], None])
     tell(home_folder(configuration.home))
     for finding in configuration_problems(configuration):
         tell(finding)
-    tell(model(configuration))
+    tell(await model(configuration))
     tell(await git())
     tell(await round_trip())
 
@@ -79,7 +80,7 @@ def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
     for name, source in sources().items():
         value: object = getattr(configuration.settings, name)
         shown = "none" if value is None else str(value)
-        if value is not None and _SECRET_NAME.search(name):
+        if isinstance(value, SecretStr):
             shown = HIDDEN
         origin = configuration.origins[name]
         yield SettingRow(name, shown, origin, source.option, source.variable, source.key)
@@ -131,18 +132,23 @@ def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
         yield Finding("configuration", "ok", "everything that is set was understood")
 
 
-def model(configuration: Configuration) -> Finding:
-    """Look whether there is a model to ask."""
-    name, home = configuration.settings.model, configuration.home
-    advice = (
-        f"set `model.default` in {home / 'acp' / 'config.yaml'}, ACP_SERVER_MODEL, or "
-        "`serve --model`; scripted:demo needs no account"
-    )
-    if name is None:
-        return Finding("model", "warning", "none is set: prompts will be refused", advice)
-    if isinstance(model_for(name), AbsentModel):
-        return Finding("model", "warning", f"nothing here answers to {name!r}", advice)
-    return Finding("model", "ok", f"{name} ({configuration.origins['model']})")
+async def model(configuration: Configuration) -> Finding:
+    """Look whether there is a model to ask, and something to sign in with."""
+    current, origins = configuration.settings, configuration.origins
+    name = current.model or "the endpoint's first that is known"
+    if scripted_catalog(current.model or "") is not None:
+        return Finding("model", "ok", f"{name} ({origins['model']})")
+    if foreign_catalog(current.provider, "", None) is not None:
+        fact = f"the provider {current.provider!r} ({origins['provider']}) is not spoken here"
+        advice = "set `model.provider: anthropic` in HERMES_HOME/acp/config.yaml"
+        return Finding("model", "warning", fact, advice)
+    credential = await Credentials(
+        configured_credential(configuration), KeyStore(configuration.home)
+    ).current()
+    if credential is None:
+        advice = f"run `{PROGRAM} setup`, or set ANTHROPIC_API_KEY; scripted:demo needs no account"
+        return Finding("model", "warning", "no key: prompts will be refused", advice)
+    return Finding("model", "ok", f"{name}, with the key of {credential.source}")
 
 
 async def git() -> Finding:

@@ -97,7 +97,7 @@ async def _launch(folder: Path, request: Request) -> Launch:
     home = anyio.Path(folder / "home")
     await home.mkdir()
     model = await _quick_model(folder) if request.is_quick else MODEL
-    variables = dict.fromkeys(source.variable for source in sources().values())
+    variables = dict.fromkeys(source.variable for source in sources().values() if source.variable)
     return Launch(
         serve_command("--model", model),
         folder=folder,

@@ -22,6 +22,7 @@ Serve = Callable[[dict[str, str]], int]
 COMMANDS: Mapping[str, str] = {
     "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
     "demo": "Watch the server at work, in this terminal.",
+    "setup": "Store the API key that the server signs in with.",
     "doctor": "Check this installation and say what to do about it.",
     "completion": "Print the completion script of a shell.",
 }
@@ -37,6 +38,7 @@ EXAMPLES = """\
 \b
 Examples:
   acp-server demo                          see it at work, with nothing to set up
+  acp-server setup                         store an API key
   acp-server doctor                        is everything in place?
   acp-server serve --model scripted:demo   what an editor would start, to try it there
   acp-server demo --json | head            the protocol itself, line by line

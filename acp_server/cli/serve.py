@@ -30,6 +30,7 @@ def setting_options() -> list[click.Option]:
             help=f"{source.meaning} [{source.variable}].",
         )
         for name, source in sources().items()
+        if source.option
     ]
 
 

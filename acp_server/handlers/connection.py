@@ -1,18 +1,28 @@
 """One client's connection: the table of methods, and the peer that serves them."""
 
+from collections.abc import Callable
+from functools import partial
+
+import anyio
 from pydantic import JsonValue
 
+from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.prompting import PromptHandlers
 from acp_server.handlers.reading import notification_handler, read, request_handler
 from acp_server.handlers.sessions import SessionHandlers
-from acp_server.handlers.updates import Outlet
+from acp_server.handlers.updates import Surface, options_update
 from acp_server.handshake import initialize_result
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
 from acp_server.jsonrpc.transport import Transport
 from acp_server.protocol.client import Client
-from acp_server.protocol.lifecycle import ClientCapabilities, InitializeRequest
+from acp_server.protocol.lifecycle import (
+    AuthenticateRequest,
+    ClientCapabilities,
+    InitializeRequest,
+    LogoutRequest,
+)
 from acp_server.protocol.prompting import CancelNotification, PromptRequest
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
@@ -30,21 +40,26 @@ class Connection:
         self,
         transport: Transport,
         sessions: SessionRegistry,
+        auth: AuthHandlers,
         initialize_params: JsonValue = None,
     ) -> None:
         self.capabilities = ClientCapabilities()
         """What the client can do: nothing, until it says so."""
         self._is_initialized = False
         self._sessions = sessions
+        self._auth = auth
         self._peer = Peer(transport)
         self._client = Client(self._peer)
-        self._outlet = Outlet(transport)
+        self._surface = Surface(self._client)
         if initialize_params is not None:
             self._meet(read(InitializeRequest, initialize_params))
 
     async def run(self) -> None:
         """Serve until the client's stream ends."""
-        await self._peer.run(self._handlers(), self._sessions.end_turns)
+        async with anyio.create_task_group() as background:
+            refresh = partial(background.start_soon, self._sessions.refresh_models)
+            await self._peer.run(self._handlers(refresh), self._sessions.end_turns)
+            background.cancel_scope.cancel()
 
     async def wait_until_left(self) -> None:
         """Return when the client has ended its stream; turns may still be on their way out."""
@@ -55,12 +70,20 @@ class Connection:
         await self._sessions.end_turns()
         await self._peer.wait_until_answered()
 
-    def _handlers(self) -> Handlers:
-        sessions = SessionHandlers(self._client, self._sessions)
-        prompts = PromptHandlers(self._client, self._sessions, self._outlet)
+    def tell_options(self) -> None:
+        """Send every session's options again: what can be chosen has changed."""
+        for session in self._sessions:
+            self._client.update_now(session.id, options_update(session))
+
+    def _handlers(self, refresh_models: Callable[[], object]) -> Handlers:
+        sessions = SessionHandlers(self._client, self._sessions, refresh_models)
+        auth = self._auth
+        prompts = PromptHandlers(self._surface, self._sessions)
         ready = self._require_initialize
         requests: dict[str, RequestHandler] = {
             "initialize": request_handler(InitializeRequest, self._initialize, _anytime),
+            "authenticate": request_handler(AuthenticateRequest, auth.authenticate, ready),
+            "logout": request_handler(LogoutRequest, auth.logout, ready),
             "session/new": request_handler(NewSessionRequest, sessions.new, ready),
             "session/close": request_handler(CloseSessionRequest, sessions.close, ready),
             "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, ready),
@@ -73,17 +96,18 @@ class Connection:
         return Handlers(requests, notifications)
 
     def _initialize(self, request: InitializeRequest, call: Call) -> Job:
-        """Answer the same every time; the newest word on the client's capabilities counts."""
-        del call
+        """Answer every time; the newest word on the client's capabilities counts."""
         self._meet(request)
 
         async def run() -> Reply:
-            return Reply(initialize_result())
+            return Reply(initialize_result(call.request.params))
 
         return run
 
     def _meet(self, request: InitializeRequest) -> None:
         self.capabilities = request.client_capabilities
+        session = self.capabilities.session
+        self._surface.shows_notices = session is not None and session.notices is not None
         self._is_initialized = True
 
     def _require_initialize(self) -> None:

@@ -11,8 +11,9 @@ from acp_server.protocol.content import (
     ImageContent,
     ResourceLink,
     TextContent,
+    TextResourceContents,
 )
-from acp_server.turn.conversation import Link, PromptPart, Text, UserMessage
+from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage
 
 
 def user_message(blocks: Sequence[ContentBlock]) -> UserMessage:
@@ -33,6 +34,8 @@ def _part(index: int, block: ContentBlock) -> PromptPart:
             return Text(block.text)
         case ResourceLink():
             return Link(block.uri, block.name)
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return Attachment(resource.uri, resource.text)
         case ImageContent() | AudioContent() | EmbeddedResource():
             reason = (
                 f"prompt.{index}: a block of type {block.type!r} is not accepted; "

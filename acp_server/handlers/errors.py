@@ -6,15 +6,25 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from pydantic import JsonValue
+
 from acp_server.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from acp_server.session.errors import SessionError, UnknownSessionError
-from acp_server.turn.errors import TurnError
+from acp_server.turn.errors import (
+    CredentialsMissingError,
+    ModelFailedError,
+    PromptTooLargeError,
+    TurnError,
+)
 
+AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 
 _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSessionError, RESOURCE_NOT_FOUND, "Session not found"),
     (SessionError, INVALID_PARAMS, "Invalid params"),
+    (CredentialsMissingError, AUTH_REQUIRED, "Authentication required"),
+    (PromptTooLargeError, INVALID_PARAMS, "Prompt too large"),
     (TurnError, INTERNAL_ERROR, "The turn failed"),
 )
 
@@ -26,4 +36,7 @@ def translated() -> Generator[None]:
         yield
     except (SessionError, TurnError) as error:
         code, message = next(row[1:] for row in _TABLE if isinstance(error, row[0]))
-        raise RpcError(code, message, {"message": str(error)}) from error
+        data: dict[str, JsonValue] = {"message": str(error)}
+        if isinstance(error, ModelFailedError):
+            data["kind"] = error.kind
+        raise RpcError(code, message, data) from error

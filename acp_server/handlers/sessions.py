@@ -1,5 +1,7 @@
 """session/new, close, set_mode and set_config_option."""
 
+from collections.abc import Callable
+
 from acp_server.handlers.updates import (
     commands_update,
     config_options,
@@ -26,9 +28,12 @@ from acp_server.session.registry import SessionRegistry
 class SessionHandlers:
     """What a client can do with sessions, beside prompting."""
 
-    def __init__(self, client: Client, sessions: SessionRegistry) -> None:
+    def __init__(
+        self, client: Client, sessions: SessionRegistry, refresh_models: Callable[[], object]
+    ) -> None:
         self._client = client
         self._sessions = sessions
+        self._refresh_models = refresh_models
 
     def new(self, request: NewSessionRequest, call: Call) -> Job:
         """Open a session; its commands are advertised after the answer, never before."""
@@ -44,6 +49,7 @@ class SessionHandlers:
 
             async def advertise() -> None:
                 await self._client.update(session.id, commands_update(session.commands.all()))
+                self._refresh_models()
 
             return Reply(response, advertise)
 
@@ -79,6 +85,7 @@ class SessionHandlers:
         """Choose a value and answer with all options; the mode follows."""
         del call
         session = self._sessions.find(request.session_id)
+        mode = session.mode
         session.set_option(request.config_id, request.value)
         response = SetSessionConfigOptionResponse(config_options=config_options(session))
 
@@ -86,6 +93,6 @@ class SessionHandlers:
             await self._client.update(session.id, mode_update(session))
 
         async def run() -> Reply:
-            return Reply(response, tell)
+            return Reply(response, tell if session.mode != mode else None)
 
         return run

@@ -185,9 +185,22 @@ class Peer:
 
         With `replaces`, an unsent notification of the same key is dropped in favour of this one.
         """
+        await self.wait_for_room()
+        self.notify_now(method, params, replaces)
+
+    def notify_now(self, method: str, params: Payload, replaces: Hashable = None) -> None:
+        """Tell the other side at once, however much is unsent."""
+        self._transport.send(notification_line(method, params), replaces)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether what is unsent is below the transport's bound."""
+        return self._transport.has_room
+
+    async def wait_for_room(self) -> None:
+        """Wait while too much is unsent."""
         if not self._transport.has_room:
             await self._transport.wait_for_room()
-        self._transport.send(notification_line(method, params), replaces)
 
     async def wait_until_answered(self) -> None:
         """Wait until every request that was read so far is done with."""

@@ -1,18 +1,93 @@
-"""From a model's name, as configured, to its adapter."""
+"""From the configuration to the models that a session can choose from."""
 
-from acp_server.models.absent import AbsentModel
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from acp_server.models.metering import Unmetered
 from acp_server.models.scripted import ScriptedModel
-from acp_server.turn.ports import Model
+from acp_server.session.ports import ModelChoice
+from acp_server.turn.errors import ModelUnavailableError
+from acp_server.turn.ports import Model, ModelRequest, Receive
 
 SCRIPTED_PREFIX = "scripted:"
+SPOKEN_PROVIDERS = ("", "auto", "anthropic")
 
 
-def model_for(name: str | None) -> Model:
-    """Return the adapter for a name such as `scripted:demo` or `scripted:/path/to/file`.
+@dataclass(frozen=True, slots=True)
+class FixedCatalog:
+    """A catalog of one model that needs no endpoint."""
 
-    A name that nothing answers to gives a model that says so when it is asked, so that no
-    configuration keeps an editor from opening a session.
-    """
-    if name is not None and name.startswith(SCRIPTED_PREFIX):
-        return ScriptedModel(name.removeprefix(SCRIPTED_PREFIX))
-    return AbsentModel(name)
+    model_id: str
+    make: Callable[[], Model]
+
+    @property
+    def default_id(self) -> str:
+        """The one."""
+        return self.model_id
+
+    def choices(self) -> Sequence[ModelChoice]:
+        """Return the one."""
+        return (ModelChoice(self.model_id, self.model_id),)
+
+    def thought_levels(self, model_id: str) -> Sequence[str]:
+        """Return none: it thinks as it thinks."""
+        del model_id
+        return ()
+
+    def default_thought_level(self, model_id: str) -> None:
+        """Return none."""
+        del model_id
+
+    def model(self, model_id: str) -> Model:
+        """Return a new one for a session."""
+        del model_id
+        return self.make()
+
+    def meter(self, model_id: str) -> Unmetered:
+        """Return no measures: a prompt of any size is its own to take."""
+        del model_id
+        return Unmetered()
+
+    async def refresh(self) -> None:
+        """Do nothing: there is no list."""
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Do nothing: it never changes."""
+        del listener
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignModel:
+    """Stands for a model of a provider whose language is not spoken here."""
+
+    provider: str
+    origin: str
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            ModelUnavailableError: always, naming the provider and the way out.
+        """
+        del request, receive
+        raise ModelUnavailableError(
+            f"the configured provider is {self.provider!r} ({self.origin}), and acp-server speaks "
+            "the Messages API of Anthropic only; set `model.provider: anthropic` in "
+            "HERMES_HOME/acp/config.yaml, or ACP_SERVER_PROVIDER=anthropic, and a key"
+        )
+
+
+def scripted_catalog(name: str) -> FixedCatalog | None:
+    """Return the catalog of a scripted model, for a name such as `scripted:demo`; else None."""
+    if not name.startswith(SCRIPTED_PREFIX):
+        return None
+    source = name.removeprefix(SCRIPTED_PREFIX)
+    return FixedCatalog(name, lambda: ScriptedModel(source))
+
+
+def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog | None:
+    """Return the catalog of a provider that is not spoken here; None for one that is."""
+    if provider in SPOKEN_PROVIDERS:
+        return None
+    return FixedCatalog(model_id or provider, lambda: ForeignModel(provider, origin))

@@ -17,9 +17,9 @@ The first block that fits a prompt is played, every time anew. Times are in ms o
 
 import re
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
-from acp_server.turn.ports import ModelStop
+ScriptStop = Literal["end_turn", "max_tokens", "refusal"]
 
 
 class ScriptError(ValueError):
@@ -70,7 +70,7 @@ class Fail:
 class Stop:
     """End the answer."""
 
-    reason: ModelStop
+    reason: ScriptStop
 
 
 Line = Say | Pace | Pause | Deaf | Fail | Stop
@@ -158,8 +158,8 @@ def _seconds(number: int, value: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def _stop(number: int, value: str) -> ModelStop:
-    for reason in get_args(ModelStop):
+def _stop(number: int, value: str) -> ScriptStop:
+    for reason in get_args(ScriptStop):
         if reason == value.strip():
             return reason
-    raise ScriptError(number, f"stop is one of {', '.join(get_args(ModelStop))}")
+    raise ScriptError(number, f"stop is one of {', '.join(get_args(ScriptStop))}")

@@ -24,3 +24,17 @@ class Client:
         """
         notification = SessionNotification(session_id=session_id, update=update)
         await self._peer.notify("session/update", notification, replaces)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the queue to the editor is below its bound."""
+        return self._peer.has_room
+
+    async def wait_for_room(self) -> None:
+        """Wait while too much is unsent."""
+        await self._peer.wait_for_room()
+
+    def update_now(self, session_id: str, update: SessionUpdate) -> None:
+        """Send `session/update` at once, however much is unsent."""
+        notification = SessionNotification(session_id=session_id, update=update)
+        self._peer.notify_now("session/update", notification)

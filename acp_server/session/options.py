@@ -3,9 +3,21 @@
 from dataclasses import dataclass
 
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
-from acp_server.session.modes import MODE_IDS, MODES, Mode, is_mode
+from acp_server.session.modes import MODES, Mode
+from acp_server.session.ports import ModelCatalog
 
 MODE_OPTION = "mode"
+MODEL_OPTION = "model"
+THOUGHT_OPTION = "thought_level"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a session's pickers stand at."""
+
+    mode: Mode
+    model_id: str
+    thought_level: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +41,48 @@ class Option:
     choices: tuple[Choice, ...]
 
 
-def mode_option(current: Mode) -> Option:
-    """Return the modes as a picker, for editors that show options only."""
-    choices = tuple(Choice(mode.id, mode.name, mode.description) for mode in MODES)
-    description = "How much the agent may do without asking"
-    return Option(MODE_OPTION, "Mode", description, "mode", current, choices)
+def options_of(chosen: Chosen, catalog: ModelCatalog) -> tuple[Option, ...]:
+    """Return the pickers of a session; one with nothing to choose is left out."""
+    options = (_mode(chosen.mode), _model(chosen.model_id, catalog), _thinking(chosen, catalog))
+    return tuple(option for option in options if option is not None)
 
 
-def mode_from_option(option_id: str, value: object) -> Mode:
-    """Return the mode that a choice stands for.
+def choose(option_id: str, value: object, options: tuple[Option, ...]) -> str:
+    """Return the value that a choice stands for.
 
     Raises:
         UnknownOptionError: there is no such option.
         InvalidValueError: the option has no such value.
     """
-    if option_id != MODE_OPTION:
-        raise UnknownOptionError(option_id, MODE_OPTION)
-    if not is_mode(value):
-        raise InvalidValueError(option_id, value, MODE_IDS)
-    return value
+    option = next((option for option in options if option.id == option_id), None)
+    if option is None:
+        raise UnknownOptionError(option_id, ", ".join(option.id for option in options))
+    for choice in option.choices:
+        if choice.value == value:
+            return choice.value
+    known = ", ".join(choice.value for choice in option.choices)
+    raise InvalidValueError(option_id, value, known)
+
+
+def _mode(current: Mode) -> Option:
+    choices = tuple(Choice(mode.id, mode.name, mode.description) for mode in MODES)
+    description = "How much the agent may do without asking"
+    return Option(MODE_OPTION, "Mode", description, "mode", current, choices)
+
+
+def _model(current: str, catalog: ModelCatalog) -> Option:
+    choices = [Choice(model.id, model.name, "") for model in catalog.choices()]
+    if all(choice.value != current for choice in choices):
+        choices.insert(0, Choice(current, current, ""))
+    return Option(MODEL_OPTION, "Model", "Who answers", "model", current, tuple(choices))
+
+
+def _thinking(chosen: Chosen, catalog: ModelCatalog) -> Option | None:
+    levels = catalog.thought_levels(chosen.model_id)
+    if not levels or chosen.thought_level is None:
+        return None
+    choices = tuple(Choice(level, level.capitalize(), "") for level in levels)
+    description = "How deeply the model thinks before it answers"
+    return Option(
+        THOUGHT_OPTION, "Thinking", description, "thought_level", chosen.thought_level, choices
+    )

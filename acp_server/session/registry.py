@@ -1,22 +1,19 @@
 """All open sessions of this process, by id."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import anyio
 
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
-from acp_server.session.modes import Mode
-from acp_server.session.session import Session, Workspace
-from acp_server.turn.ports import Model
+from acp_server.session.session import Equipment, Session, Workspace
 
 
 class SessionRegistry:
     """Opens, finds and closes sessions."""
 
-    def __init__(self, new_model: Callable[[], Model], mode: Mode) -> None:
-        self._new_model = new_model
-        self._mode: Mode = mode
+    def __init__(self, equipment: Equipment) -> None:
+        self._equipment = equipment
         self._sessions: dict[str, Session] = {}
 
     async def open(self, cwd: str, additional: Sequence[str]) -> Session:
@@ -26,9 +23,16 @@ class SessionRegistry:
             InvalidRootError: a folder is not absolute, or `cwd` is no folder.
         """
         workspace = Workspace(await _folder(cwd), tuple(_absolute(root) for root in additional))
-        session = Session(workspace, self._new_model(), self._mode)
+        session = Session(workspace, self._equipment)
         self._sessions[session.id] = session
         return session
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(tuple(self._sessions.values()))
+
+    async def refresh_models(self) -> None:
+        """Learn which models can be had, if that is not known; takes long, and may fail quietly."""
+        await self._equipment.catalog.refresh()
 
     def find(self, session_id: str) -> Session:
         """Return an open session.

@@ -1,20 +1,29 @@
-"""One conversation: its folders, its mode, its queue of turns."""
+"""One conversation: its folders, its choices, its queue of turns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 from acp_server.session.commands import CommandRegistry, Invocation, parse_invocation
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.modes import MODE_IDS, Mode, is_mode
-from acp_server.session.options import Option, mode_from_option, mode_option
-from acp_server.session.turns import Screen, Ticket, TurnQueue
+from acp_server.session.options import (
+    MODE_OPTION,
+    MODEL_OPTION,
+    Chosen,
+    Option,
+    choose,
+    options_of,
+)
+from acp_server.session.ports import ModelCatalog
+from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
 from acp_server.turn.conversation import Conversation, UserMessage, text_of
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
-from acp_server.turn.loop import Turn
-from acp_server.turn.ports import Model, Sink, StopReason
+from acp_server.turn.loop import Kit, Spent, Turn
+from acp_server.turn.ports import Model, Sink, StopReason, Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +34,70 @@ class Workspace:
     additional: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What every session of a server works with."""
+
+    catalog: ModelCatalog
+    toolbox: Callable[[Workspace], Toolbox]
+    system_prompt: Callable[[Workspace], Awaitable[str]]
+    """Reads the facts and writes the prompt; asked once for each session, at its first turn."""
+    mode: Mode = "ask"
+    max_turn_requests: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a prompt ended, and what it used."""
+
+    reason: StopReason
+    spent: Spent
+
+
 class Session:
     """A conversation in a workspace."""
 
-    def __init__(self, workspace: Workspace, model: Model, mode: Mode) -> None:
+    def __init__(self, workspace: Workspace, equipment: Equipment) -> None:
         self.id = f"sess_{uuid4().hex}"
         self.workspace = workspace
-        self.mode: Mode = mode
         self.commands = CommandRegistry()
         self.conversation = Conversation()
-        self._model = model
+        self.spent = Spent()
+        self._equipment = equipment
+        self._catalog = equipment.catalog
+        self._chosen_model: str | None = None
+        self._chosen_level: str | None = None
+        self._mode: Mode = equipment.mode
+        self._models: dict[str, Model] = {}
+        self._toolbox = equipment.toolbox(workspace)
+        self._system: str | None = None
         self._turns = TurnQueue()
+
+    @property
+    def mode(self) -> Mode:
+        """How much the agent may do unasked."""
+        return self._mode
+
+    @property
+    def model_id(self) -> str:
+        """The chosen model while it can be had, else the default as it is known by now."""
+        for choice in self._catalog.choices():
+            if choice.id == self._chosen_model:
+                return choice.id
+        return self._catalog.default_id
+
+    @property
+    def thought_level(self) -> str | None:
+        """The chosen level if the model has it, else the model's own; None for no choice."""
+        levels = self._catalog.thought_levels(self.model_id)
+        if self._chosen_level in levels:
+            return self._chosen_level
+        return self._catalog.default_thought_level(self.model_id)
 
     @property
     def options(self) -> Sequence[Option]:
         """The pickers of this session, as they stand."""
-        return (mode_option(self.mode),)
+        return self._options()
 
     def set_mode(self, mode: str) -> None:
         """Switch the mode, at any time.
@@ -50,16 +107,22 @@ class Session:
         """
         if not is_mode(mode):
             raise UnknownModeError(mode, MODE_IDS)
-        self.mode = mode
+        self._mode = mode
 
     def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
-        """Choose a value of an option.
+        """Choose a value of an option, at any time; a running turn goes on with what it has.
 
         Raises:
             UnknownOptionError: there is no such option.
             InvalidValueError: the option has no such value.
         """
-        self.mode = mode_from_option(option_id, value)
+        chosen = choose(option_id, value, self._options())
+        if option_id == MODE_OPTION:
+            self._mode = cast("Mode", chosen)
+        elif option_id == MODEL_OPTION:
+            self._chosen_model = chosen
+        else:
+            self._chosen_level = chosen
 
     def admit(self) -> Ticket:
         """Take a place in the queue for a prompt, in the order in which prompts were read."""
@@ -67,30 +130,35 @@ class Session:
 
     async def prompt(
         self, ticket: Ticket, message: UserMessage, screen: Screen, abandon: Callable[[], None]
-    ) -> StopReason:
-        """Answer a prompt when its turn has come; see `TurnQueue.run` for `abandon`.
+    ) -> Answer:
+        """Answer a prompt when its turn has come; `abandon` is called if it must be given up.
 
         Raises:
             TurnError: the model cannot be asked, or failed; the user has been told why.
         """
-        turn = Turn(self.conversation, self._model, new_message_id)
+        turns: list[Turn] = []
+        before = self.spent.copy()
 
-        async def answer(gate: Sink) -> StopReason:
+        async def run(gate: Sink) -> StopReason:
+            nonlocal before
+            before = self.spent.copy()
             invocation = parse_invocation(text_of(message.parts))
             if invocation is not None:
                 return await self._answer_command(invocation, gate)
+            turns.append(Turn(self.conversation, await self._kit(), gate, self.spent))
             try:
-                return await turn.run(message, gate)
+                return await turns[0].run(message)
             except TurnError as error:  # said in the chat too: many clients hide error data
                 if not ticket.is_cancelled.is_set():
-                    await gate.emit(MessageChunk(new_message_id(), error.reason))
+                    await gate.emit(MessageChunk(new_id(), error.reason))
                 raise
 
-        def give_up() -> None:
-            turn.settle()
-            abandon()
+        def settle() -> None:
+            for turn in turns:
+                turn.settle()
 
-        return await self._turns.run(ticket, screen, answer, give_up)
+        reason = await self._turns.run(ticket, screen, Work(run, settle, abandon))
+        return Answer(reason, self.spent.since(before))
 
     def cancel(self) -> None:
         """Stop the running prompt and those that wait. Nothing happens on an idle session."""
@@ -100,11 +168,31 @@ class Session:
         """Wait until every prompt so far is over."""
         await self._turns.wait_until_idle()
 
+    def _options(self) -> tuple[Option, ...]:
+        return options_of(Chosen(self.mode, self.model_id, self.thought_level), self._catalog)
+
+    async def _kit(self) -> Kit:
+        """Return what a turn works with; the system prompt is written once and frozen."""
+        if self._system is None:
+            self._system = await self._equipment.system_prompt(self.workspace)
+        model_id = self.model_id
+        if model_id not in self._models:
+            self._models[model_id] = self._catalog.model(model_id)
+        return Kit(
+            model=self._models[model_id],
+            meter=self._catalog.meter(model_id),
+            toolbox=self._toolbox,
+            new_id=new_id,
+            system=self._system,
+            thought_level=self.thought_level,
+            max_requests=self._equipment.max_turn_requests,
+        )
+
     async def _answer_command(self, invocation: Invocation, sink: Sink) -> StopReason:
-        await sink.emit(MessageChunk(new_message_id(), self.commands.answer(invocation)))
+        await sink.emit(MessageChunk(new_id(), self.commands.answer(invocation)))
         return "end_turn"
 
 
-def new_message_id() -> str:
+def new_id() -> str:
     """Return an id for a message, unique for all time."""
     return f"msg_{uuid4().hex}"

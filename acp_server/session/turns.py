@@ -7,6 +7,7 @@ cancelled is abandoned: its answer is given, its events go nowhere, the next pro
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -33,16 +34,20 @@ class Ticket:
         self.scope.cancel()
 
 
-class Screen(Sink, Protocol):
-    """A sink that says beforehand when it would not have to wait."""
+class Screen(Protocol):
+    """Where a session's events are shown."""
 
     async def ready(self) -> None:
-        """Wait while the user's side is slow; an event emitted right then is shown at once."""
+        """Wait while the user's side is slow; an event shown right then overtakes nobody."""
+        ...
+
+    def show(self, event: Event) -> None:
+        """Show an event at once, however much is unsent."""
         ...
 
 
 class Gate:
-    """A sink that can be shut: nothing comes through once its turn was given up.
+    """A turn's sink, which can be shut: nothing comes through once the turn was given up.
 
     Not even what waited for a slow reader when it was shut: it would come out behind the answer.
     """
@@ -55,8 +60,23 @@ class Gate:
         """Pass the event on, unless the turn was given up."""
         if self.is_open:
             await self._screen.ready()
+        self.emit_now(event)
+
+    def emit_now(self, event: Event) -> None:
+        """Pass the event on at once, unless the turn was given up."""
         if self.is_open:
-            await self._screen.emit(event)
+            self._screen.show(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a ticket is for, and what to do when it does not end."""
+
+    run: Callable[[Sink], Awaitable[StopReason]]
+    settle: Callable[[], None]
+    """Writes down what is half done, before the next turn begins."""
+    abandon: Callable[[], None]
+    """Answers without waiting any longer."""
 
 
 class TurnQueue:
@@ -82,29 +102,20 @@ class TurnQueue:
         for ticket in tuple(self._tickets):
             await ticket.is_over.wait()
 
-    async def run(
-        self,
-        ticket: Ticket,
-        screen: Screen,
-        turn: Callable[[Sink], Awaitable[StopReason]],
-        abandon: Callable[[], None],
-    ) -> StopReason:
-        """Wait for the ticket's place, then run the turn; `cancelled` if that came first.
-
-        `abandon` is called when a cancelled turn has not ended in time: then the caller should
-        answer without waiting for this coroutine.
+    async def run(self, ticket: Ticket, screen: Screen, work: Work) -> StopReason:
+        """Wait for the ticket's place, then do its work; `cancelled` if that came first.
 
         Raises:
-            TurnError: as the turn does, unless it was cancelled.
+            TurnError: as the work does, unless it was cancelled.
         """
         gate = Gate(screen)
         reason: StopReason = "cancelled"
         try:
             async with anyio.create_task_group() as watch:
-                watch.start_soon(self._give_up, ticket, gate, abandon)
+                watch.start_soon(self._give_up, ticket, gate, work)
                 with ticket.scope:
                     await ticket.is_next.wait()
-                    reason = await _undisturbed(turn(gate), ticket)
+                    reason = await _undisturbed(work.run(gate), ticket)
                 watch.cancel_scope.cancel()
         except ExceptionGroup as group:  # so a task group raises what its body raised
             failure = group.exceptions[0]
@@ -113,12 +124,13 @@ class TurnQueue:
             self._release(ticket)
         return "cancelled" if ticket.is_cancelled.is_set() else reason
 
-    async def _give_up(self, ticket: Ticket, gate: Gate, abandon: Callable[[], None]) -> None:
+    async def _give_up(self, ticket: Ticket, gate: Gate, work: Work) -> None:
         """Some time after a cancel, go on without a turn that does not end."""
         await ticket.is_cancelled.wait()
         await anyio.sleep(GRACE_SECONDS)
+        work.settle()
         gate.is_open = False
-        abandon()
+        work.abandon()
         self._release(ticket)
 
     def _release(self, ticket: Ticket) -> None:

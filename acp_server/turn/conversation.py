@@ -1,7 +1,10 @@
 """What was said, as the engine keeps it: frozen messages in an append-only list."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from pydantic import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +23,59 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
-    """The model's reasoning, as far as it shows it."""
+class Attachment:
+    """A text that the user sent along: a file, or a part of one, as the editor has it."""
 
+    uri: str
     text: str
 
 
-PromptPart = Text | Link
-ReplyPart = Text | Thinking
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model's reasoning, as far as it shows it.
+
+    `signature` is the provider's seal over it and all before it; without one it is not sent back.
+    """
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedThinking:
+    """Reasoning that the provider keeps to itself; opaque, sent back as it came."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model made; `arguments` is a JSON object, as text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call led to, for the model."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+PromptPart = Text | Link | Attachment
+UserPart = ToolResult | PromptPart
+ReplyPart = Text | Thinking | RedactedThinking | ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user sent with one prompt."""
+    """What the user sent with one prompt, or the results of the calls just before."""
 
-    parts: tuple[PromptPart, ...]
+    parts: tuple[UserPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +88,61 @@ class AssistantMessage:
 Message = UserMessage | AssistantMessage
 
 
-def text_of(parts: Sequence[PromptPart]) -> str:
-    """Return a prompt as one text; links are written as Markdown links."""
-    return "\n".join(
-        part.text if isinstance(part, Text) else f"[{part.name}]({part.uri})" for part in parts
-    )
+def text_of(parts: Sequence[UserPart]) -> str:
+    """Return a prompt as one text: links as Markdown links, tool results left out."""
+    return "\n".join(text_of_part(part) for part in parts if not isinstance(part, ToolResult))
+
+
+def text_of_part(part: PromptPart) -> str:
+    """Return one part of a prompt as text."""
+    match part:
+        case Text():
+            return part.text
+        case Link():
+            return f"[{part.name}]({part.uri})"
+        case Attachment():
+            return f'<attachment uri="{part.uri}">\n{part.text}\n</attachment>'
+
+
+def mended(text: str) -> str:
+    """Return a text that UTF-8 can carry: pairs of surrogates joined, lone ones as U+FFFD.
+
+    A stream may cut a character in two, and a file's name may hold any bytes; neither could be sent
+    back to a model as it is.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def shortened(part: PromptPart, most_characters: int) -> PromptPart:
+    """Return an attachment with its middle cut out if it is longer; other parts as they are."""
+    if not isinstance(part, Attachment) or len(part.text) <= most_characters:
+        return part
+    head, tail = part.text[: most_characters * 7 // 9], part.text[-most_characters * 2 // 9 :]
+    kept, total = len(head) + len(tail), len(part.text)
+    marker = f"[… {kept:,} of {total:,} characters are shown; read {part.uri} for the rest …]"
+    return Attachment(part.uri, f"{head}\n\n{marker}\n\n{tail}")
+
+
+def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
+    """Return a call's arguments.
+
+    Raises:
+        ValueError: they are not a JSON object; the text says what they are, for the model.
+    """
+    try:
+        value: JsonValue = json.loads(call.arguments or "{}")
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # can be sent back
+    except (ValueError, RecursionError) as error:
+        problem = f"the arguments are not valid JSON ({error}); make the call again, whole"
+        raise ValueError(problem) from None
+    if not isinstance(value, dict):
+        problem = "the arguments must be a JSON object"
+        raise ValueError(problem)
+    return value
 
 
 class Conversation:

@@ -1,38 +1,269 @@
-"""The turn: a user's message in, steps until the model is done, a stop reason out."""
+"""The turn: a user's message in, steps until the model is done, a stop reason out.
 
-from acp_server.turn.conversation import Conversation, UserMessage
-from acp_server.turn.ports import Model, ModelRequest, Sink, StopReason
-from acp_server.turn.step import NewId, Step
+History is append-only and always such that a provider takes it back: every call is followed by
+its result, no message is empty, none ends in thinking. Each message is appended before it has an
+effect, and whatever was said is kept, however the turn ends.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, Protocol
+
+import anyio
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    ReplyPart,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    UserPart,
+    shortened,
+)
+from acp_server.turn.errors import ModelInterruptedError, PromptTooLargeError, TurnError
+from acp_server.turn.events import ContextMeasured, NoticeRaised, Usage
+from acp_server.turn.ports import (
+    Model,
+    ModelRequest,
+    ModelStop,
+    Sink,
+    StopReason,
+    Toolbox,
+)
+from acp_server.turn.step import Batch, NewId, Step
+
+MOST_INTERRUPTIONS = 5
+ATTACHMENT_SHARE = 0.25
+"""How much of the window one attachment may take."""
+CHARACTERS_PER_TOKEN = 2.5
+GO_ON = (
+    "Your answer was cut off there by a broken connection. Go on exactly where it stops; repeat "
+    "nothing and do not mention this."
+)
+NOT_RUN = "not run: the answer ended before this call was complete"
+CANCELLED = "cancelled by the user before it had finished"
+NO_ANSWER = "(There was no answer: {reason})"
+
+
+class Meter(Protocol):
+    """What the current model can hold and what it costs."""
+
+    @property
+    def window_tokens(self) -> int:
+        """The window: prompt and answer together."""
+        ...
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Return about how many tokens a request is; rather too many than too few."""
+        ...
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """Return what a call cost, if the price is known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """What a turn works with."""
+
+    model: Model
+    meter: Meter
+    toolbox: Toolbox
+    new_id: NewId
+    system: str = ""
+    thought_level: str | None = None
+    max_requests: int = 100
+    go_on_seconds: float = 0.5
+    """How long to wait after a stream broke, doubled each time."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a session has used so far; a turn adds to it."""
+
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    cost_usd: float | None = None
+
+    def copy(self) -> "Spent":
+        """Return what was used until now."""
+        return replace(self)
+
+    def since(self, before: "Spent") -> "Spent":
+        """Return what was used since `before`."""
+        cost = None if self.cost_usd is None else self.cost_usd - (before.cost_usd or 0.0)
+        return Spent(self.usage - before.usage, self.requests - before.requests, cost)
+
+    def add(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count one more call."""
+        self.usage += usage
+        self.requests += 1
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
 
 class Turn:
-    """One prompt's way through a conversation."""
+    """One prompt, from its message to its stop reason."""
 
-    def __init__(self, conversation: Conversation, model: Model, new_id: NewId) -> None:
+    def __init__(self, conversation: Conversation, kit: Kit, sink: Sink, spent: Spent) -> None:
         self._conversation = conversation
-        self._model = model
-        self._new_id = new_id
-        self._step: Step | None = None
+        self._kit = kit
+        self._sink = sink
+        self._spent = spent
+        self._close_open: Callable[[], None] | None = None
+        """Writes down what is half done: a reply that streams, calls that run."""
+        self._is_settled = False
+        self._interruptions = 0
+        self._continued_id: str | None = None
+        self._is_to_go_on = False
+        """Whether the next request asks for the rest of what a broken stream had said."""
 
-    async def run(self, prompt: UserMessage, sink: Sink) -> StopReason:
-        """Answer the prompt. Whatever was said is in the conversation, however the turn ends.
+    async def run(self, prompt: UserMessage) -> StopReason:
+        """Answer one prompt.
 
         Raises:
+            PromptTooLargeError: it does not fit the window; it was not stored.
             TurnError: the model cannot be asked, or failed.
         """
-        self._conversation.append(prompt)
-        self._step = Step(self._model, sink, self._new_id)
-        try:
-            return await self._step.run(ModelRequest(tuple(self._conversation)))
-        finally:
-            self.settle()
+        prompt = self._fitted(prompt)
+        self._append(prompt)
+        for _ in range(self._kit.max_requests):
+            reason = await self._step()
+            if reason is not None:
+                return reason
+        return "max_turn_requests"
 
     def settle(self) -> None:
-        """Put what was said so far into the conversation; what is said later is forgotten.
+        """Write down what is half done; what the turn does later is forgotten.
 
         For a turn that is given up while it still runs: the next prompt comes behind it.
         """
-        step, self._step = self._step, None
-        said = step.message() if step is not None else None
-        if said is not None:
-            self._conversation.append(said)
+        self._close()
+        self._is_settled = True
+
+    def _fitted(self, prompt: UserMessage) -> UserMessage:
+        """Return the prompt with its attachments cut so that they leave room for the work.
+
+        Raises:
+            PromptTooLargeError: it does not fit even so.
+        """
+        window = self._kit.meter.window_tokens
+        most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
+        fitted = UserMessage(tuple(_shortened(part, most_characters) for part in prompt.parts))
+        estimate = self._kit.meter.estimate(self._request((*self._conversation, fitted)))
+        if estimate > window:
+            raise PromptTooLargeError(estimate, window)
+        return fitted
+
+    def _request(self, messages: Sequence[Message]) -> ModelRequest:
+        kit = self._kit
+        return ModelRequest(messages, kit.system, tuple(kit.toolbox.specs), kit.thought_level)
+
+    async def _step(self) -> StopReason | None:
+        """Ask the model once and do what it wants; None when it is to be asked again."""
+        if self._is_to_go_on:
+            self._is_to_go_on = False
+            self._append(UserMessage((Text(GO_ON),)))
+        step = Step(self._kit.model, self._sink, self._kit.new_id, self._continued_id)
+        self._close_open = partial(self._keep_remains, step, CANCELLED)
+        try:
+            stop = await self._ask(step)
+        except TurnError as error:
+            self._close_open = partial(self._keep_remains, step, error.reason)
+            raise
+        else:
+            self._close_open = None
+        finally:
+            self._close()
+            self._count(step)
+        return await self._go_on_from(step, stop)
+
+    async def _ask(self, step: Step) -> ModelStop | None:
+        """Run the step; None when its stream broke half-way and it is worth going on."""
+        try:
+            return await step.run(self._request(tuple(self._conversation)))
+        except ModelInterruptedError as error:
+            self._interruptions += 1
+            if self._interruptions > MOST_INTERRUPTIONS:
+                raise
+            title = f"{error.reason}; going on from there"
+            await self._sink.emit(NoticeRaised("warning", title, self._kit.new_id()))
+            await anyio.sleep(self._kit.go_on_seconds * 2 ** (self._interruptions - 1))
+            return None
+
+    async def _go_on_from(self, step: Step, stop: ModelStop | None) -> StopReason | None:
+        calls = step.calls() if stop in {"tool_use", None} else ()
+        step.close_calls(calls, NOT_RUN)
+        if stop is None and not calls:
+            self._ask_for_the_rest(step)
+            return None
+        self._continued_id = None
+        if stop is None or calls:
+            await self._use_tools(step.reply(with_calls=True), calls)
+            return None
+        self._append_reply(step.reply(with_calls=False), "it said nothing")
+        return None if stop == "pause" else _stop_reason(stop)
+
+    def _ask_for_the_rest(self, step: Step) -> None:
+        """Keep what a broken stream had said and ask for the rest, under the same message id.
+
+        If it had said nothing that can be kept, the same request is simply made again.
+        """
+        said = step.reply(with_calls=False)
+        if said:
+            self._append(AssistantMessage(said))
+            self._continued_id = step.message_id
+            self._is_to_go_on = True
+
+    def _keep_remains(self, step: Step, why: str) -> None:
+        """Keep what was said before the turn was cancelled or failed."""
+        step.close_calls((), why)
+        self._append_reply(step.reply(with_calls=False), why)
+
+    async def _use_tools(self, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]) -> None:
+        """Run a batch of calls together; each has a result in history, whatever happens."""
+        self._append(AssistantMessage(said))
+        batch = Batch(self._kit.toolbox, self._sink)
+        self._close_open = partial(self._keep_results, batch, calls)
+        try:
+            await batch.run(calls)
+        finally:
+            self._close()
+
+    def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
+        self._append(UserMessage(tuple(batch.result(call, CANCELLED) for call in calls)))
+
+    def _append_reply(self, parts: tuple[ReplyPart, ...], why_empty: str) -> None:
+        """Append the model's message; never an empty one, which no provider takes back."""
+        parts = parts or (Text(NO_ANSWER.format(reason=why_empty)),)
+        self._append(AssistantMessage(parts))
+
+    def _append(self, message: Message) -> None:
+        if not self._is_settled:
+            self._conversation.append(message)
+
+    def _close(self) -> None:
+        close, self._close_open = self._close_open, None
+        if close is not None:
+            close()
+
+    def _count(self, step: Step) -> None:
+        """Add what a call used, and say how full the window is."""
+        if self._is_settled or step.usage == Usage():
+            return
+        meter, spent = self._kit.meter, self._spent
+        spent.add(step.usage, meter.cost_usd(step.usage))
+        used = step.usage.prompt_tokens + step.usage.output_tokens
+        self._sink.emit_now(ContextMeasured(used, meter.window_tokens, spent.cost_usd))
+
+
+def _shortened(part: UserPart, most_characters: int) -> UserPart:
+    return part if isinstance(part, ToolResult) else shortened(part, most_characters)
+
+
+def _stop_reason(stop: Literal["end_turn", "max_tokens", "refusal", "tool_use"]) -> StopReason:
+    return "end_turn" if stop == "tool_use" else stop

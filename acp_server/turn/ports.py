@@ -1,21 +1,34 @@
-"""What a turn needs of the world: a model to ask, and somebody to tell.
+"""What a turn needs of the world: a model to ask, tools to use, and somebody to tell.
 
-Both directions are awaited calls, not callbacks and not generators: whoever is slow holds the
+All directions are awaited calls, not callbacks and not generators: whoever is slow holds the
 stream back, and nothing is left suspended half-way when a turn is cancelled.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from acp_server.turn.conversation import Message
-from acp_server.turn.events import Event
+from pydantic import JsonValue
+
+from acp_server.turn.conversation import Message, ToolCall, ToolResult
+from acp_server.turn.events import Event, Usage
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 """Why a turn ended, in the words of the field."""
 
-ModelStop = Literal["end_turn", "max_tokens", "refusal"]
-"""Why a model stopped by itself."""
+ModelStop = Literal["end_turn", "max_tokens", "refusal", "tool_use", "pause"]
+"""Why a model stopped: `tool_use` waits for results, `pause` wants to be asked to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, JsonValue]
+    streams_arguments: bool = False
+    """Whether arguments are wanted as they are written, at the price of possibly broken JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +36,92 @@ class ModelRequest:
     """One call of the model: everything said so far, the newest user message last."""
 
     messages: Sequence[Message]
+    system: str = ""
+    tools: Sequence[ToolSpec] = field(default_factory=tuple[ToolSpec, ...])
+    thought_level: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The model says more."""
+    """The model says more; `is_new` begins another block of text."""
 
     text: str
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """The model thinks more."""
+    """The model thinks more; `is_new` begins another thought."""
 
     text: str
+    is_new: bool = False
 
 
-ModelEvent = TextDelta | ThinkingDelta
+@dataclass(frozen=True, slots=True)
+class ThinkingSigned:
+    """The current thought is complete and sealed."""
+
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingRedacted:
+    """A whole thought that only the provider can read."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The model begins a tool call."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """More of a call's arguments, as JSON text."""
+
+    call_id: str
+    fragment: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """A call's arguments are all there."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The model could not be reached; it is asked again after a wait."""
+
+    reason: str
+    wait_seconds: float
+    attempt: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What this call has cost so far, in all; the last report counts."""
+
+    usage: Usage
+
+
+ModelEvent = (
+    TextDelta
+    | ThinkingDelta
+    | ThinkingSigned
+    | ThinkingRedacted
+    | CallStarted
+    | CallArguments
+    | CallEnded
+    | Retrying
+    | UsageReported
+)
 Receive = Callable[[ModelEvent], Awaitable[None]]
 
 
@@ -53,6 +135,7 @@ class Model(Protocol):
 
         Raises:
             TurnError: the model cannot be asked, or failed; what was received stands.
+            ModelInterruptedError: the stream broke after something of it had been received.
         """
         ...
 
@@ -62,4 +145,21 @@ class Sink(Protocol):
 
     async def emit(self, event: Event) -> None:
         """Show one event; waits while the user's side is slow."""
+        ...
+
+    def emit_now(self, event: Event) -> None:
+        """Show one event that must be shown, also while the turn is being cancelled."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of a session."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """What the model is told; the same, in order and bytes, between rebuilds."""
+        ...
+
+    async def run(self, call: ToolCall, sink: Sink) -> ToolResult:
+        """Run one call, together with others. A failure is a result, never an exception."""
         ...

@@ -1,13 +1,49 @@
-"""One step: the model is asked once, what it streams is shown and kept."""
+"""One step: the model is asked once; what it streams is shown, and kept as one reply."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never, cast
 
-from acp_server.turn.conversation import AssistantMessage, ReplyPart, Text, Thinking
+import anyio
+from anyio import lowlevel
+
+from acp_server.turn.conversation import (
+    RedactedThinking,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    arguments_of,
+    mended,
+)
 from acp_server.turn.errors import ModelFailedError, TurnError
-from acp_server.turn.events import MessageChunk, ThoughtChunk
-from acp_server.turn.ports import Model, ModelEvent, ModelRequest, ModelStop, Sink, TextDelta
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    MessageChunk,
+    NoticeRaised,
+    ThoughtChunk,
+    Usage,
+)
+from acp_server.turn.ports import (
+    CallArguments,
+    CallEnded,
+    CallStarted,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    Retrying,
+    Sink,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingRedacted,
+    ThinkingSigned,
+    Toolbox,
+    UsageReported,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -15,26 +51,46 @@ NewId = Callable[[], str]
 
 
 @dataclass(slots=True)
-class _Block:
-    """A run of deltas of one kind: one message, or one thought, to the user."""
+class _Message:
+    """A block of text, as one message of the user's."""
 
-    is_text: bool
-    message_id: str
+    id: str
     pieces: list[str] = field(default_factory=list[str])
 
-    def part(self) -> ReplyPart:
-        text = "".join(self.pieces)
-        return Text(text) if self.is_text else Thinking(text)
+
+@dataclass(slots=True)
+class _Thought:
+    """A block of reasoning."""
+
+    id: str
+    pieces: list[str] = field(default_factory=list[str])
+    signature: str = ""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call whose arguments are arriving."""
+
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list[str])
+    is_whole: bool = False
+
+
+_Part = _Message | _Thought | _Call | RedactedThinking
 
 
 class Step:
     """Collects the stream of one model call while passing it on."""
 
-    def __init__(self, model: Model, sink: Sink, new_id: NewId) -> None:
+    def __init__(self, model: Model, sink: Sink, new_id: NewId, message_id: str | None) -> None:
+        """Prepare; a first block of text continues the message `message_id`, if one is given."""
         self._model = model
         self._sink = sink
         self._new_id = new_id
-        self._blocks: list[_Block] = []
+        self._continued_id = message_id
+        self._parts: list[_Part] = []
+        self.usage = Usage()
 
     async def run(self, request: ModelRequest) -> ModelStop:
         """Ask the model.
@@ -51,18 +107,156 @@ class Step:
             reason = f"the model failed unexpectedly: {type(error).__name__}: {error}"
             raise ModelFailedError(reason) from error
 
-    def message(self) -> AssistantMessage | None:
-        """Return what was said so far, also after a cancelled or failed run; None for nothing."""
-        parts = tuple(block.part() for block in self._blocks)
-        return AssistantMessage(parts) if parts else None
+    @property
+    def message_id(self) -> str | None:
+        """The id of the last text, for whoever continues it."""
+        return next((part.id for part in reversed(self._parts) if isinstance(part, _Message)), None)
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls that arrived whole."""
+        return tuple(part for part in self._reply_parts() if isinstance(part, ToolCall))
+
+    def reply(self, *, with_calls: bool) -> tuple[ReplyPart, ...]:
+        """Return what was said so far; empty when no provider would take it back.
+
+        A reply may not end in thinking, and calls stay only if their results will follow. Of its
+        thinking all or nothing is kept: a message that lacks some of it counts as changed.
+        """
+        parts = [part for part in self._reply_parts() if with_calls or not _is_call(part)]
+        if parts and _is_thinking(parts[-1]):
+            parts = [part for part in parts if not _is_thinking(part)]
+        return tuple(parts)
+
+    def close_calls(self, kept: Sequence[ToolCall], why: str) -> None:
+        """Show every call that appeared and is not kept as failed."""
+        kept_ids = {call.id for call in kept}
+        for part in self._parts:
+            if isinstance(part, _Call) and part.id not in kept_ids:
+                self._sink.emit_now(CallChanged(part.id, "failed", why))
+
+    def _reply_parts(self) -> list[ReplyPart]:
+        made = [_made(part) for part in self._parts]
+        return [part for part in made if part is not None]
 
     async def _receive(self, event: ModelEvent) -> None:
-        if not event.text:
+        match event:
+            case TextDelta() | ThinkingDelta():
+                await self._say(event)
+            case ThinkingSigned():
+                self._thought().signature = event.signature
+            case ThinkingRedacted():
+                self._parts.append(RedactedThinking(event.data))
+            case CallStarted():
+                self._parts.append(_Call(event.call_id, event.name))
+                await self._sink.emit(CallAppeared(event.call_id, event.name))
+            case CallArguments():
+                self._call(event.call_id).pieces.append(event.fragment)
+            case CallEnded():
+                self._call(event.call_id).is_whole = True
+            case Retrying():
+                await self._sink.emit(NoticeRaised("warning", _retry_text(event), self._new_id()))
+            case UsageReported():
+                self.usage = event.usage
+            case _:
+                assert_never(event)
+
+    async def _say(self, event: TextDelta | ThinkingDelta) -> None:
+        if not event.text and not event.is_new:
             return
-        is_text = isinstance(event, TextDelta)
-        if not self._blocks or self._blocks[-1].is_text != is_text:
-            self._blocks.append(_Block(is_text, self._new_id()))
-        block = self._blocks[-1]
-        block.pieces.append(event.text)
-        chunk = MessageChunk if is_text else ThoughtChunk
-        await self._sink.emit(chunk(block.message_id, event.text))
+        kind = _Message if isinstance(event, TextDelta) else _Thought
+        last = self._parts[-1] if self._parts else None
+        if event.is_new or not isinstance(last, kind):
+            last = kind(self._id_for(kind))
+            self._parts.append(last)
+        if event.text:
+            last.pieces.append(event.text)
+            chunk = MessageChunk if kind is _Message else ThoughtChunk
+            await self._sink.emit(chunk(last.id, event.text))
+
+    def _id_for(self, kind: type[_Message | _Thought]) -> str:
+        if kind is _Message and self._continued_id is not None:
+            continued, self._continued_id = self._continued_id, None
+            return continued
+        return self._new_id()
+
+    def _thought(self) -> _Thought:
+        """Return the thought that is being written; a signature alone begins an empty one."""
+        if not self._parts or not isinstance(self._parts[-1], _Thought):
+            self._parts.append(_Thought(self._new_id()))
+        return cast("_Thought", self._parts[-1])
+
+    def _call(self, call_id: str) -> _Call:
+        calls = (part for part in self._parts if isinstance(part, _Call) and part.id == call_id)
+        return next(calls)
+
+
+class Batch:
+    """The calls of one reply, run together; each is shown as it ends."""
+
+    def __init__(self, toolbox: Toolbox, sink: Sink) -> None:
+        self._toolbox = toolbox
+        self._sink = sink
+        self._results: dict[str, ToolResult] = {}
+
+    async def run(self, calls: Sequence[ToolCall]) -> None:
+        """Run all calls. Raises only cancellation; after that, nothing is begun any more."""
+        await lowlevel.checkpoint()  # a new task runs up to its first wait, cancelled or not
+        async with anyio.create_task_group() as tasks:
+            for call in calls:
+                tasks.start_soon(self._run, call)
+
+    def result(self, call: ToolCall, why_none: str) -> ToolResult:
+        """Return what a call led to; one that has not ended is closed as failed."""
+        if call.id not in self._results:
+            self._end(call, ToolResult(call.id, why_none, is_error=True))
+        return self._results[call.id]
+
+    async def _run(self, call: ToolCall) -> None:
+        try:
+            arguments_of(call)
+        except ValueError as error:
+            self._end(call, ToolResult(call.id, str(error), is_error=True))
+            return
+        await self._sink.emit(CallChanged(call.id, "in_progress"))
+        self._end(call, await self._use(call))
+
+    async def _use(self, call: ToolCall) -> ToolResult:
+        try:
+            return await self._toolbox.run(call, self._sink)
+        except Exception as error:
+            logger.exception("the tool %s failed", call.name)
+            return ToolResult(call.id, f"{type(error).__name__}: {error}", is_error=True)
+
+    def _end(self, call: ToolCall, result: ToolResult) -> None:
+        result = replace(result, text=mended(result.text))
+        self._results[call.id] = result
+        status = "failed" if result.is_error else "completed"
+        self._sink.emit_now(CallChanged(call.id, status, result.text))
+
+
+def _is_call(part: ReplyPart) -> bool:
+    return isinstance(part, ToolCall)
+
+
+def _is_thinking(part: ReplyPart) -> bool:
+    return isinstance(part, Thinking | RedactedThinking)
+
+
+def _made(part: _Part) -> ReplyPart | None:
+    """Return a part as it is kept; None for one that never became whole or holds nothing."""
+    match part:
+        case _Message():
+            text = mended("".join(part.pieces))
+            return Text(text) if text.strip() else None
+        case _Thought():
+            text = mended("".join(part.pieces))
+            return Thinking(text, part.signature) if text or part.signature else None
+        case _Call():
+            return ToolCall(part.id, part.name, "".join(part.pieces)) if part.is_whole else None
+        case RedactedThinking():
+            return part
+
+
+def _retry_text(event: Retrying) -> str:
+    wait = f"{event.wait_seconds:.0f} s" if event.wait_seconds >= 1 else "a moment"
+    return f"{event.reason}; trying again in {wait} ({event.attempt} of {event.attempts})"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.server_process import NO_KEYRING
+
 PATIENCE_SECONDS = 30
 
 
@@ -27,15 +29,22 @@ def command_line(*arguments: str) -> list[str]:
 def environment(home: Path, **variables: str) -> Mapping[str, str]:
     """Return an environment in which temporary files and configuration are the test's own."""
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG"}}  # noqa: TID251
-    return {**kept, "HERMES_HOME": str(home), "TMPDIR": str(home), "TERM": "xterm", **variables}
+    return {
+        **kept,
+        **NO_KEYRING,
+        "HERMES_HOME": str(home),
+        "TMPDIR": str(home),
+        "TERM": "xterm",
+        **variables,
+    }
 
 
-def run(home: Path, *arguments: str, **variables: str) -> Outcome:
-    """Run a command line to its end, its output in pipes."""
+def run(home: Path, *arguments: str, given: str = "", **variables: str) -> Outcome:
+    """Run a command line to its end, its output in pipes, its input what is given."""
     done = subprocess.run(
         command_line(*arguments),
         env=environment(home, **variables),
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         encoding="utf-8",
         timeout=PATIENCE_SECONDS,

@@ -16,6 +16,7 @@ from acp_server.cli.checks import (
     without_secrets,
 )
 from acp_server.cli.doctor import worst
+from acp_server.credentials import KeyStore
 from tests.cli.command_line import run
 
 Report = dict[str, list[dict[str, object]]]
@@ -56,7 +57,7 @@ def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
 def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> None:
     outcome = run(tmp_path, "doctor", ACP_SERVER_MODE="everything")
     assert (outcome.exit_code, outcome.stderr) == (1, "")
-    assert "  ✗ configuration  environment: default_mode: " in outcome.stdout
+    assert "  ✗ configuration  environment: ACP_SERVER_MODE: " in outcome.stdout
     assert "                   → correct it, or take it out\n" in outcome.stdout
     assert "1 problem" in outcome.stdout
     assert "\x1b" not in outcome.stdout
@@ -95,14 +96,62 @@ def test_the_rows_tell_where_a_value_came_from(tmp_path: Path) -> None:
     assert (rows["model"].value, rows["model"].origin) == ("none", "default")
 
 
-@pytest.mark.parametrize(
-    ("name", "status"), [(None, "warning"), ("unheard-of", "warning"), ("scripted:demo", "ok")]
+WITHOUT_KEY = Finding(
+    "model",
+    "warning",
+    "no key: prompts will be refused",
+    "run `acp-server setup`, or set ANTHROPIC_API_KEY; scripted:demo needs no account",
 )
-def test_a_model_that_cannot_be_asked_is_a_warning(
-    name: str | None, status: Status, tmp_path: Path
+
+
+@pytest.mark.parametrize(
+    ("variables", "finding"),
+    [
+        ({}, WITHOUT_KEY),
+        ({"ACP_SERVER_MODEL": "unheard-of"}, WITHOUT_KEY),
+        (
+            {"ACP_SERVER_MODEL": "scripted:demo"},
+            Finding("model", "ok", "scripted:demo (environment)"),
+        ),
+        (
+            {"ANTHROPIC_API_KEY": "secret"},
+            Finding(
+                "model", "ok", "the endpoint's first that is known, with the key of environment"
+            ),
+        ),
+        (
+            {"ACP_SERVER_MODEL": "claude-x", "ANTHROPIC_AUTH_TOKEN": "secret"},
+            Finding("model", "ok", "claude-x, with the key of environment"),
+        ),
+        (
+            {"ACP_SERVER_PROVIDER": "openrouter", "ANTHROPIC_API_KEY": "secret"},
+            Finding(
+                "model",
+                "warning",
+                "the provider 'openrouter' (environment) is not spoken here",
+                "set `model.provider: anthropic` in HERMES_HOME/acp/config.yaml",
+            ),
+        ),
+    ],
+    ids=["no key", "unheard-of", "scripted", "key", "token", "foreign"],
+)
+async def test_a_model_that_cannot_be_asked_is_a_warning(
+    variables: dict[str, str], finding: Finding, tmp_path: Path
 ) -> None:
-    variables = {} if name is None else {"ACP_SERVER_MODEL": name}
-    assert model(configured(tmp_path, **variables)).status == status
+    assert await model(configured(tmp_path, **variables)) == finding
+
+
+async def test_a_stored_key_is_found_and_said_to_be_where_it_is(tmp_path: Path) -> None:
+    place = KeyStore(tmp_path, use_keyring=False).save("secret")
+    assert await model(configured(tmp_path)) == Finding(
+        "model", "ok", f"the endpoint's first that is known, with the key of {place}"
+    )
+
+
+def test_a_key_is_hidden_among_the_settings(tmp_path: Path) -> None:
+    rows = {row.name: row for row in setting_rows(configured(tmp_path, ANTHROPIC_API_KEY="secret"))}
+    assert (rows["api_key"].value, rows["api_key"].origin) == (HIDDEN, "environment")
+    assert (rows["auth_token"].value, rows["auth_token"].origin) == ("none", "default")
 
 
 def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:

@@ -18,14 +18,17 @@ import anyio
 from anyio import lowlevel
 from pydantic import JsonValue
 
+from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
-from acp_server.models.catalog import model_for
+from acp_server.models.scripted import ScriptedModel
+from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.ports import Model
 from tests.handlers.expected import with_short_ids
 from tests.support.editor import PATIENCE_SECONDS, Editor, Object, at
+from tests.support.engine import registry_of, way_in
 from tests.support.published_schema import definitions, faults, shapes
 
 SCRIPT = """\
@@ -79,18 +82,24 @@ class CheckedEditor(Editor):
 async def open_checked_editor(
     engine: Model | SessionRegistry,
     *,
+    auth: AuthHandlers | None = None,
+    catalog: ModelCatalog | None = None,
     capacity_bytes: int = CAPACITY_BYTES,
     capabilities: JsonValue = None,
     initialized: bool = True,
 ) -> AsyncGenerator[CheckedEditor]:
-    """Start a server and connect to it, with `initialize` done; see this module."""
-    sessions = (
-        engine if isinstance(engine, SessionRegistry) else SessionRegistry(lambda: engine, "ask")
-    )
+    """Start a server and connect to it, with `initialize` done; see this module.
+
+    `catalog` is the registry's, if it can change; `auth` knows no key unless it is given.
+    """
+    sessions = engine if isinstance(engine, SessionRegistry) else registry_of(lambda: engine)
     server_end, editor_end = memory_pair(capacity_bytes=capacity_bytes)
     editor = CheckedEditor(editor_end, server_end)
+    connection = Connection(server_end, sessions, auth or way_in())
+    if catalog is not None:
+        catalog.on_change(connection.tell_options)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(editor.serve, Connection(server_end, sessions))
+        tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
         if initialized:
             await editor.initialize(clientCapabilities=capabilities)
@@ -103,7 +112,7 @@ def scripted(folder: Path, script: str = SCRIPT) -> SessionRegistry:
     """A registry whose sessions play this script."""
     file = folder / "handlers.script"
     file.write_text(script, encoding="utf-8")
-    return SessionRegistry(lambda: model_for(f"scripted:{file}"), "ask")
+    return registry_of(lambda: ScriptedModel(str(file)))
 
 
 def message_faults(message: Object, methods: Mapping[str, str]) -> list[str]:

@@ -6,23 +6,36 @@ from typing import cast
 from pydantic import JsonValue
 
 from acp_server.version import __version__
+from tests.support.engine import MODEL_ID
 
-INITIALIZED: JsonValue = {
-    "protocolVersion": 1,
-    "agentCapabilities": {
-        "loadSession": False,
-        "promptCapabilities": {"image": False, "audio": False, "embeddedContext": False},
-        "mcpCapabilities": {"http": False, "sse": False},
-        "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
-        "auth": {},
-    },
-    "authMethods": [],
-    "agentInfo": {
-        "name": "hermes-acp-server",
-        "title": "Hermes Agent",
-        "version": __version__,
-    },
+API_KEY: dict[str, JsonValue] = {
+    "id": "api-key",
+    "name": "API key",
+    "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
 }
+
+
+def initialized(*more_auth_methods: JsonValue) -> JsonValue:
+    """The answer to initialize, with more ways to sign in than a key that is there."""
+    return {
+        "protocolVersion": 1,
+        "agentCapabilities": {
+            "loadSession": False,
+            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": False, "sse": False},
+            "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
+            "auth": {"logout": {}},
+        },
+        "authMethods": [API_KEY, *more_auth_methods],
+        "agentInfo": {
+            "name": "hermes-acp-server",
+            "title": "Hermes Agent",
+            "version": __version__,
+        },
+    }
+
+
+INITIALIZED = initialized()
 
 MODES = (
     ("ask", "Ask", "Asks before every edit and command"),
@@ -55,28 +68,35 @@ def mode_state(current: str) -> JsonValue:
     return {"currentModeId": current, "availableModes": cast("JsonValue", modes)}
 
 
-def config_options(current_mode: str) -> JsonValue:
-    """The complete list of a session's options."""
+def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
+    """The complete list of a session's options, where there is one model that thinks as it does."""
     values = [{"value": id_, "name": name, "description": text} for id_, name, text in MODES]
+    description = "How much the agent may do without asking"
     return [
-        {
-            "id": "mode",
-            "name": "Mode",
-            "description": "How much the agent may do without asking",
-            "category": "mode",
-            "type": "select",
-            "currentValue": current_mode,
-            "options": cast("JsonValue", values),
-        }
+        _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
+        model_option(model, (model, model)),
     ]
 
 
-def new_session(session_id: str, mode: str = "ask") -> JsonValue:
+def model_option(current: str, *models: tuple[str, str]) -> JsonValue:
+    """The picker of the model; `models` are ids and names."""
+    values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in models]
+    return _select("model", "Model", "Who answers", current, values)
+
+
+def thought_option(current: str, *levels: tuple[str, str]) -> JsonValue:
+    """The picker of the thought level; `levels` are ids and names."""
+    values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in levels]
+    description = "How deeply the model thinks before it answers"
+    return _select("thought_level", "Thinking", description, current, values)
+
+
+def new_session(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> JsonValue:
     """The answer to session/new."""
     return {
         "sessionId": session_id,
         "modes": mode_state(mode),
-        "configOptions": config_options(mode),
+        "configOptions": config_options(mode, model),
     }
 
 
@@ -85,9 +105,9 @@ def mode_update(mode: str) -> JsonValue:
     return {"sessionUpdate": "current_mode_update", "currentModeId": mode}
 
 
-def options_update(mode: str) -> JsonValue:
+def options_update(mode: str, model: str = MODEL_ID) -> JsonValue:
     """The options have changed."""
-    return {"sessionUpdate": "config_option_update", "configOptions": config_options(mode)}
+    return {"sessionUpdate": "config_option_update", "configOptions": config_options(mode, model)}
 
 
 def said(message_id: str, text: str) -> JsonValue:
@@ -111,9 +131,12 @@ def result(request_id: JsonValue, content: JsonValue) -> JsonValue:
     return {"jsonrpc": "2.0", "id": request_id, "result": content}
 
 
-def error(request_id: JsonValue, code: int, message: str, reason: str) -> JsonValue:
-    """An error answer as a whole message."""
-    body: JsonValue = {"code": code, "message": message, "data": {"message": reason}}
+def error(
+    request_id: JsonValue, code: int, message: str, reason: str, *, kind: str | None = None
+) -> JsonValue:
+    """An error answer as a whole message; `kind` is how a model failed."""
+    data: JsonValue = {"message": reason} if kind is None else {"message": reason, "kind": kind}
+    body: JsonValue = {"code": code, "message": message, "data": data}
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
 
 
@@ -153,4 +176,18 @@ def _chunk(kind: str, message_id: str, text: str) -> JsonValue:
         "sessionUpdate": kind,
         "messageId": message_id,
         "content": {"type": "text", "text": text},
+    }
+
+
+def _select(
+    option_id: str, name: str, description: str, current: str, values: list[JsonValue]
+) -> JsonValue:
+    return {
+        "id": option_id,
+        "name": name,
+        "description": description,
+        "category": option_id,
+        "type": "select",
+        "currentValue": current,
+        "options": values,
     }

@@ -7,13 +7,13 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.session.registry import SessionRegistry
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from tests.handlers import expected
 from tests.handlers.checking import CheckedEditor, open_checked_editor, scripted
 from tests.handlers.models import Chatterbox, Echo, RaisingWhenCancelled, Stubborn
 from tests.support.editor import Object, prompt_params
+from tests.support.engine import registry_of
 
 ANSWER_SECONDS = 0.3
 ATTEMPTS = 3
@@ -251,7 +251,7 @@ async def test_a_model_that_ignores_cancelling_is_given_up_within_300_ms() -> No
     taken: list[float] = []
     for _ in range(ATTEMPTS):
         model = Stubborn()
-        registry = SessionRegistry(lambda model=model: model, "ask")
+        registry = registry_of(lambda model=model: model)
         async with open_checked_editor(registry) as editor:
             session = await editor.new_session()
             pending = editor.begin_prompt(session, "hang")
@@ -305,7 +305,7 @@ async def test_prompts_behind_a_model_that_ignores_cancelling_are_cancelled_at_o
 async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_dropped() -> None:
     """Trap 1, Trap 3: it waited in the queue's line, and must not come out behind the answer."""
     model = Chatterbox()
-    registry = SessionRegistry(lambda: model, "ask")
+    registry = registry_of(lambda: model)
     async with open_checked_editor(registry, capacity_bytes=1000) as editor:
         session = await editor.new_session()
         editor.stop_reading()

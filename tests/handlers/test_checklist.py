@@ -5,29 +5,32 @@ The traps are numbered as in our notes on the protocol; the families are those o
 and this module fails when the table and the docstrings disagree.
 
 What is served: initialize, session/new, session/prompt, session/cancel, session/set_mode,
-session/set_config_option, session/close, $/cancel_request.
+session/set_config_option, session/close, authenticate, logout,
+$/cancel_request.
 
-    Trap 1       test_cancel test_failures test_prompt test_queue
-    Trap 2       test_modes_and_options test_new_session; after session/load: not served yet
+    Trap 1       test_cancel test_events test_failures test_prompt test_queue
+    Trap 2       test_models test_modes_and_options test_new_session
+                 after session/load: not served yet
     Trap 3       test_cancel test_close
     Trap 4       not served yet: session/request_permission
-    Trap 5       not served yet: tool calls
+    Trap 5       test_events
     Trap 6       test_cancel test_new_session; MCP connections: not served yet
     Trap 7       test_prompt test_wire; the process's descriptors: tests/wire
     Trap 8       test_prompt test_wire; NaN and parsing: tests/jsonrpc
     Trap 9       test_prompt; above the cap: tests/jsonrpc tests/wire
     Trap 10      test_wire; line by line: tests/jsonrpc
-    Trap 11      test_cancel test_close test_initialize test_modes_and_options test_new_session
-                 test_prompt test_wire
+    Trap 11      test_auth test_cancel test_close test_initialize test_modes_and_options
+                 test_new_session test_prompt test_wire
     Trap 12      test_initialize; before any slow import: tests/wire
     Trap 13      test_new_session test_prompt; diffs and locations: not served yet
     Trap 14      test_cancel test_queue; session/load during a turn: not served yet
-    Trap 15      test_cancel test_close test_many_sessions test_modes_and_options test_queue
-    Trap 16      not served yet: tool calls
+    Trap 15      test_cancel test_close test_many_sessions test_models test_modes_and_options
+                 test_queue
+    Trap 16      test_events; permissions and terminals: not served yet
     Trap 17      test_wire; signals and exit codes: tests/wire
-    Trap 18      test_close test_modes_and_options
-    Trap 19      test_failures
-    Trap 20      test_initialize test_modes_and_options
+    Trap 18      test_auth test_close test_modes_and_options
+    Trap 19      test_auth test_failures
+    Trap 20      test_events test_initialize test_modes_and_options
 
     ACP-TRANSPORT            test_prompt test_wire; on real pipes: tests/wire tests/smoke
     ACP-JSONRPC              test_initialize test_new_session test_wire
@@ -43,12 +46,12 @@ session/set_config_option, session/close, $/cancel_request.
     ACP-CLOSE                test_close
     ACP-ADDDIRS              test_new_session
     ACP-MODES                test_modes_and_options test_new_session
-    ACP-CONFIG               test_modes_and_options test_new_session
+    ACP-CONFIG               test_models test_modes_and_options test_new_session
     ACP-PROMPTCAP            test_prompt
-    ACP-AUTH                 test_initialize; that nothing is advertised; the rest: not served yet
-    ACP-CLIENTCAP            test_initialize
+    ACP-AUTH                 test_auth test_initialize
+    ACP-CLIENTCAP            test_events test_initialize
     ACP-EXT                  test_wire
-    ACP-META                 test_initialize
+    ACP-META                 test_events test_initialize
     ACP-ERROR                test_failures test_wire
     ACP-SHUTDOWN             test_wire; the process: tests/wire tests/smoke
     ACP-STDERR               the process: tests/wire

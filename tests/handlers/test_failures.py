@@ -4,16 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.models.absent import AbsentModel
-from acp_server.models.catalog import model_for
+from acp_server.models.catalog import ForeignModel
+from acp_server.models.scripted import ScriptedModel
 from acp_server.session.commands import Command
-from acp_server.session.registry import SessionRegistry
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
-from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
+from acp_server.turn.errors import (
+    CredentialsMissingError,
+    ModelFailedError,
+    ModelUnavailableError,
+)
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor, scripted
 from tests.handlers.models import Echo, Failing
 from tests.support.editor import at
+from tests.support.engine import registry_of
 
 
 async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_chat(
@@ -29,7 +33,7 @@ async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_c
             expected.update("sess_1", expected.said("msg_1", "So ")),
             expected.update("sess_1", expected.said("msg_1", "far")),
             expected.update("sess_1", expected.said("msg_2", "the endpoint is down")),
-            expected.error(3, -32603, "The turn failed", "the endpoint is down"),
+            expected.error(3, -32603, "The turn failed", "the endpoint is down", kind="other"),
             expected.update("sess_1", expected.said("msg_3", "Hello.")),
             expected.result(4, expected.END_TURN),
         ]
@@ -66,30 +70,54 @@ async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
     async with open_checked_editor(Failing(error)) as editor:
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(3, -32603, "The turn failed", reason)
+        kind = None if isinstance(error, ModelUnavailableError) else "other"
+        assert answer == expected.error(3, -32603, "The turn failed", reason, kind=kind)
         assert editor.said(session) == f"So far{reason}"
 
 
-async def test_a_server_without_a_model_opens_sessions_and_says_so_when_it_is_asked() -> None:
-    """Trap 19: initialize and session/new never check credentials."""
-    async with open_checked_editor(AbsentModel()) as editor:
+async def test_a_server_without_a_key_opens_sessions_and_says_so_when_it_is_asked() -> None:
+    """Trap 19: initialize and session/new never check credentials; -32000 means: sign in."""
+    reason = "there is nothing to sign in with"
+    async with open_checked_editor(Failing(CredentialsMissingError(reason), said="")) as editor:
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
-        reason = str(at(answer, "error", "data", "message"))
+        assert answer == expected.error(3, -32000, "Authentication required", reason)
+        assert editor.said(session) == reason
+        assert await editor.prompt(session, "/version") == expected.END_TURN
+
+
+async def test_a_provider_that_is_not_spoken_here_is_named_with_the_way_out() -> None:
+    """Trap 19: a key would not help, so it is not asked for."""
+    async with open_checked_editor(ForeignModel("openrouter", "config.yaml")) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "hi").response()
+        reason = (
+            "the configured provider is 'openrouter' (config.yaml), and acp-server speaks the "
+            "Messages API of Anthropic only; set `model.provider: anthropic` in "
+            "HERMES_HOME/acp/config.yaml, or ACP_SERVER_PROVIDER=anthropic, and a key"
+        )
         assert answer == expected.error(3, -32603, "The turn failed", reason)
-        assert "scripted:demo" in reason
         assert editor.said(session) == reason
 
 
-@pytest.mark.parametrize("name", ["nonsense", "scripted:", "scripted:missing", "scripted:/"])
-async def test_a_model_that_is_not_there_is_named_in_the_answer(name: str) -> None:
+async def test_how_a_model_failed_is_told_in_one_word_that_clients_can_sort_by() -> None:
+    """ACP-ERROR."""
+    async with open_checked_editor(Failing(ModelFailedError("slow down", "rate_limit"))) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "hi").response()
+        assert answer == expected.error(
+            3, -32603, "The turn failed", "slow down", kind="rate_limit"
+        )
+
+
+@pytest.mark.parametrize("source", ["", "missing", "/"])
+async def test_a_model_that_is_not_there_is_named_in_the_answer(source: str) -> None:
     """Trap 19."""
-    registry = SessionRegistry(lambda: model_for(name), "ask")
-    async with open_checked_editor(registry) as editor:
+    async with open_checked_editor(ScriptedModel(source)) as editor:
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
         reason = str(at(answer, "error", "data", "message"))
-        assert repr(name.removeprefix("scripted:")) in reason
+        assert repr(source) in reason
         assert editor.said(session) == reason
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
@@ -100,7 +128,7 @@ async def test_a_command_that_breaks_is_an_error_with_its_cause_and_the_session_
     def divide(arguments: str) -> str:
         return str(1 / int(arguments))
 
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         registry.find(session).commands.add(Command("divide", "Divide one", divide))

@@ -1,5 +1,6 @@
 """What the server says of itself, to whomever asks, and what it takes from the client's words."""
 
+import sys
 from itertools import chain, combinations
 from pathlib import Path
 from typing import cast
@@ -90,6 +91,8 @@ async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() 
         ("session/set_mode", {"sessionId": "s", "modeId": "plan"}),
         ("session/set_config_option", {"sessionId": "s", "configId": "mode", "value": "plan"}),
         ("session/close", {"sessionId": "s"}),
+        ("authenticate", {"methodId": "api-key"}),
+        ("logout", {}),
     ],
 )
 async def test_nothing_else_is_done_before_initialize(method: str, params: JsonValue) -> None:
@@ -112,8 +115,6 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        "authenticate",
-        "logout",
         "session/load",
         "session/resume",
         "session/list",
@@ -123,7 +124,7 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
     ],
 )
 async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None:
-    """Trap 11, ACP-AUTH, ACP-JSONRPC: the answer to initialize offers none of these."""
+    """Trap 11, ACP-JSONRPC: the answer to initialize offers none of these."""
     async with open_checked_editor(Echo()) as editor:
         params: JsonValue = {"sessionId": "s", "cwd": "/", "methodId": "m", "mcpServers": []}
         assert await editor.call(method, params) == expected.error(
@@ -179,6 +180,51 @@ async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not
             "agent_message_chunk",
             "config_option_update",
         }, names
+
+
+async def test_a_client_that_can_open_a_terminal_is_offered_to_sign_in_there() -> None:
+    """Trap 20, ACP-AUTH."""
+    terminal: JsonValue = {
+        "id": "setup",
+        "type": "terminal",
+        "name": "Sign in in a terminal",
+        "description": "Asks for an API key and stores it",
+        "args": ["setup"],
+    }
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        answer = await editor.initialize(clientCapabilities={"auth": {"terminal": True}})
+        assert answer == expected.initialized(terminal)
+
+
+async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
+    """Trap 20, ACP-AUTH: `_meta.terminal-auth`, from before it was in the protocol."""
+    capabilities: JsonValue = {"_meta": {"terminal-auth": True}}
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        methods = at(await editor.initialize(clientCapabilities=capabilities), "authMethods")
+    command: JsonValue = {
+        "label": "acp-server setup",
+        "command": sys.executable,
+        "args": ["-m", "acp_server", "setup"],
+    }
+    assert methods == [{**expected.API_KEY, "_meta": {"terminal-auth": command}}]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"auth": {"terminal": False}},
+        {"auth": {"terminal": "yes"}},
+        {"auth": {"terminal": 1}},
+        {"auth": True},
+        {"terminal": True},
+        {"_meta": {"terminal-auth": "true"}},
+        {"_meta": {"terminal-auth": None}},
+    ],
+)
+async def test_no_other_client_is_offered_a_terminal(wrong: JsonValue) -> None:
+    """Trap 20, ACP-AUTH, ACP-CLIENTCAP."""
+    async with open_checked_editor(Echo(), initialized=False) as editor:
+        assert await editor.initialize(clientCapabilities=wrong) == expected.INITIALIZED
 
 
 async def test_metadata_is_welcome_everywhere_and_changes_nothing() -> None:

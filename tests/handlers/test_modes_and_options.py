@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.session.registry import SessionRegistry
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor, scripted
 from tests.handlers.models import Echo
+from tests.support.editor import at
+from tests.support.engine import MODEL_ID, registry_of
 
 KNOWN = "ask, accept_edits, plan, bypass"
 MODE_IDS = ["ask", "accept_edits", "plan", "bypass"]
@@ -25,7 +26,7 @@ def option(session: str, config_id: JsonValue, value: JsonValue) -> JsonValue:
 @pytest.mark.parametrize("mode_id", MODE_IDS)
 async def test_setting_the_mode_is_answered_and_then_the_option_follows(mode_id: str) -> None:
     """Trap 2, Trap 18, ACP-MODES, ACP-CONFIG."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         await editor.call("session/set_mode", mode(session, mode_id))
@@ -42,7 +43,7 @@ async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode
     mode_id: str,
 ) -> None:
     """Trap 2, ACP-CONFIG, ACP-MODES."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo, "plan" if mode_id == "ask" else "ask")
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         await editor.call("session/set_config_option", option(session, "mode", mode_id))
@@ -52,6 +53,18 @@ async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode
             expected.update(session, expected.mode_update(mode_id)),
         ]
         assert registry.find(session).mode == mode_id
+
+
+async def test_choosing_the_mode_that_holds_is_answered_and_tells_nothing_new() -> None:
+    """ACP-CONFIG: other options are set without a word about the mode, too."""
+    async with open_checked_editor(Echo()) as editor:
+        session = await editor.new_session()
+        for choice in (("mode", "ask"), ("model", MODEL_ID)):
+            answer = await editor.call("session/set_config_option", option(session, *choice))
+            assert at(answer, "result") == {"configOptions": expected.config_options("ask")}
+        await editor.prompt(session, "hi")
+        kinds = [at(each, "sessionUpdate") for each in editor.updates_of(session)]
+        assert kinds == ["available_commands_update", "agent_message_chunk"]
 
 
 async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
@@ -71,7 +84,7 @@ async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
 
 async def test_settings_in_one_write_are_taken_in_their_order() -> None:
     """Trap 15."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         pending = [
@@ -89,7 +102,7 @@ async def test_settings_in_one_write_are_taken_in_their_order() -> None:
 
 async def test_sessions_have_modes_of_their_own() -> None:
     """Trap 15, ACP-MODES."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         one, other = await editor.new_session(), await editor.new_session()
         await editor.call("session/set_mode", mode(one, "bypass"))
@@ -118,7 +131,7 @@ async def test_the_mode_can_be_set_while_a_turn_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode_id", ["", "Plan", "nonsense", "ask "])
 async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str) -> None:
     """Trap 11, ACP-MODES."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_mode", mode(session, mode_id))
@@ -139,8 +152,13 @@ async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
 @pytest.mark.parametrize(
     ("config_id", "value", "reason"),
     [
-        ("", "ask", "unknown configuration option ''; there are mode"),
-        ("model", "ask", "unknown configuration option 'model'; there are mode"),
+        ("", "ask", "unknown configuration option ''; there are mode, model"),
+        ("model", "ask", "'ask' is no value of 'model'; there are test"),
+        (
+            "thought_level",
+            "low",
+            "unknown configuration option 'thought_level'; there are mode, model",
+        ),
         ("mode", "nonsense", f"'nonsense' is no value of 'mode'; there are {KNOWN}"),
         ("mode", "", f"'' is no value of 'mode'; there are {KNOWN}"),
         (None, "ask", "configId: Input should be a valid string"),
@@ -150,7 +168,7 @@ async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
     config_id: JsonValue, value: JsonValue, reason: str
 ) -> None:
     """Trap 11, ACP-CONFIG."""
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_config_option", option(session, config_id, value))

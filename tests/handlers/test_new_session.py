@@ -11,10 +11,11 @@ from tests.handlers import expected
 from tests.handlers.checking import CheckedEditor, open_checked_editor
 from tests.handlers.models import Echo
 from tests.support.editor import Object
+from tests.support.engine import registry_of
 
 
 def echoing() -> SessionRegistry:
-    return SessionRegistry(Echo, "ask")
+    return registry_of(Echo)
 
 
 async def refusal(editor: CheckedEditor, **params: JsonValue) -> Object:
@@ -56,7 +57,7 @@ async def test_sessions_opened_at_once_each_get_their_answer_before_their_comman
 
 async def test_a_new_session_begins_in_the_mode_that_is_configured() -> None:
     """ACP-MODES: modes and the mode option are in step from the beginning."""
-    async with open_checked_editor(SessionRegistry(Echo, "plan")) as editor:
+    async with open_checked_editor(registry_of(Echo, "plan")) as editor:
         answer = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
         assert expected.with_short_ids(answer) == expected.result(
             2, expected.new_session("sess_1", mode="plan")

@@ -5,14 +5,21 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.session.registry import SessionRegistry
-from acp_server.turn.conversation import AssistantMessage, Link, Text, Thinking, UserMessage
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Attachment,
+    Link,
+    Text,
+    Thinking,
+    UserMessage,
+)
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
 from acp_server.version import __version__
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor, scripted
 from tests.handlers.models import Echo
 from tests.support.editor import Object, prompt_params
+from tests.support.engine import registry_of
 
 
 def text(words: str) -> JsonValue:
@@ -75,7 +82,7 @@ async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_lef
     """Trap 13, ACP-PROMPTCAP: text and resource_link are always accepted."""
     uri = "file:///srv/a%20b/%E6%97%A5.py#L10-20"
     link: JsonValue = {"type": "resource_link", "uri": uri, "name": "日.py", "size": 5}
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, [text("Look at"), link]) == expected.END_TURN
@@ -90,7 +97,6 @@ async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_lef
     [
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
         {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
-        {"type": "resource", "resource": {"uri": "file:///a", "text": "hi"}},
         {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGk="}},
     ],
 )
@@ -106,6 +112,21 @@ async def test_a_block_that_was_not_advertised_is_refused(block: Object) -> None
         assert answer == expected.invalid_params(3, reason)
         assert await editor.prompt(session, "hi") == expected.END_TURN
         assert editor.said(session) == "hi"
+
+
+async def test_a_text_that_is_embedded_is_part_of_the_prompt_and_keeps_its_address() -> None:
+    """Trap 13, ACP-PROMPTCAP: embeddedContext."""
+    uri = "file:///srv/a%20b.py#L10-20"
+    resource: JsonValue = {"uri": uri, "text": "x = 1\n", "mimeType": "text/x-python"}
+    registry = registry_of(Echo)
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        blocks: list[JsonValue] = [text("Look at"), {"type": "resource", "resource": resource}]
+        assert await editor.prompt(session, blocks) == expected.END_TURN
+        assert editor.said(session) == f'Look at\n<attachment uri="{uri}">\nx = 1\n\n</attachment>'
+        assert next(iter(registry.find(session).conversation)) == UserMessage(
+            (Text("Look at"), Attachment(uri, "x = 1\n"))
+        )
 
 
 UNKNOWN_TYPE = (
@@ -221,7 +242,7 @@ VERSION = "`/version`: Say which version of acp-server this is"
 )
 async def test_a_command_is_answered_without_the_model(prompt: str, answer: str) -> None:
     """ACP-PROMPT: commands arrive as ordinary prompts; no model is configured here."""
-    registry = SessionRegistry(Unused, "ask")
+    registry = registry_of(Unused)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, prompt) == expected.END_TURN

@@ -4,17 +4,17 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from acp_server.session.registry import SessionRegistry
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor, scripted
 from tests.handlers.models import Echo, Turns
+from tests.support.engine import registry_of
 
 
 async def test_three_prompts_at_once_are_answered_in_order_each_after_its_own_updates() -> None:
     """Trap 14, Trap 15, ACP-PROMPT."""
     model = Turns()
-    registry = SessionRegistry(lambda: model, "ask")
+    registry = registry_of(lambda: model)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         pending = [editor.begin_prompt(session, words) for words in ("one", "two", "three")]
@@ -95,11 +95,13 @@ async def test_a_turn_that_fails_says_so_before_the_next_one_says_anything(tmp_p
         await editor.wait_until_full()
         editor.go_on_reading()
         assert await second.response() == expected.result(4, expected.END_TURN)
-        assert await first.response() == expected.error(3, -32603, "The turn failed", "broken")
+        assert await first.response() == expected.error(
+            3, -32603, "The turn failed", "broken", kind="other"
+        )
         assert expected.with_short_ids(list(editor.messages[-5:])) == [
             expected.update("sess_1", expected.said("msg_1", "abcdefghij")),
             expected.update("sess_1", expected.said("msg_2", "broken")),
-            expected.error(3, -32603, "The turn failed", "broken"),
+            expected.error(3, -32603, "The turn failed", "broken", kind="other"),
             expected.update("sess_1", expected.said("msg_3", "Hello.")),
             expected.result(4, expected.END_TURN),
         ]

@@ -1,6 +1,7 @@
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -14,14 +15,20 @@ from acp_server.headless.process import Launch, Patience, serve_command
 from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.headless.wire import WireLine
 from tests.headless.partners import python_agent
+from tests.support.server_process import environment
 
 IMPATIENT = Patience(flush_seconds=0.1, leave_seconds=0.1)
 DEAF = "import time; time.sleep(60)"
 
 
+def serving(home: Path) -> Launch:
+    """Our server, with a home of its own and none of our variables."""
+    return Launch(serve_command(), environment=environment(home), stderr="capture")
+
+
 async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) -> None:
     record: list[WireLine] = []
-    async with spawn(Launch(serve_command(), stderr="capture"), record=record.append) as child:
+    async with spawn(serving(tmp_path), record=record.append) as child:
         await child.agent.initialize()
         session = await child.agent.new_session(tmp_path)
         await child.agent.close_session(session.session_id)
@@ -64,11 +71,13 @@ async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
     assert left.code == -9
 
 
-async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_process() -> None:
+async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_process(
+    tmp_path: Path,
+) -> None:
     pids: list[int] = []
 
     async def fail() -> None:
-        async with spawn(Launch(serve_command())) as child:
+        async with spawn(serving(tmp_path)) as child:
             pids.append(child.pid)
             raise LookupError("mine")
 
@@ -77,10 +86,10 @@ async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_proce
     assert not psutil.pid_exists(pids[0])
 
 
-async def test_cancelling_the_caller_leaves_no_process() -> None:
+async def test_cancelling_the_caller_leaves_no_process(tmp_path: Path) -> None:
     pids: list[int] = []
     with anyio.CancelScope() as scope:
-        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+        async with spawn(serving(tmp_path)) as child:
             pids.append(child.pid)
             scope.cancel()
             await anyio.sleep_forever()
@@ -119,9 +128,9 @@ def _wait_for_its_end(process: psutil.Process) -> None:
             time.sleep(0.005)
 
 
-async def test_no_descriptor_stays_open() -> None:
+async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     async def once() -> None:
-        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+        async with spawn(serving(tmp_path)) as child:
             await child.agent.initialize()
 
     await once()
@@ -133,6 +142,6 @@ async def test_no_descriptor_stays_open() -> None:
 
 async def test_modules_of_the_folder_it_is_started_in_are_not_run(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
-    async with spawn(Launch(serve_command(), folder=tmp_path, stderr="capture")) as child:
+    async with spawn(replace(serving(tmp_path), folder=tmp_path)) as child:
         await child.agent.initialize()
     assert sys.executable in serve_command()

@@ -1,16 +1,17 @@
-"""The scripted model, the catalogue that finds it, and the model of a server that has none."""
+"""The scripted model, the catalog that finds it, and the model of a provider that is foreign."""
 
 from pathlib import Path
 
 import anyio
 import pytest
 
-from acp_server.models.absent import AbsentModel
-from acp_server.models.catalog import model_for
+from acp_server.models.catalog import ForeignModel, foreign_catalog, scripted_catalog
 from acp_server.models.script import parse_script
 from acp_server.models.scripted import SCRIPTS, ScriptedModel
+from acp_server.session.ports import ModelChoice
 from acp_server.turn.conversation import AssistantMessage, Link, Message, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
+from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     Model,
     ModelEvent,
@@ -70,6 +71,7 @@ async def test_a_very_long_answer_is_not_held_in_memory(tmp_path: Path) -> None:
 
     async def receive(event: ModelEvent) -> None:
         nonlocal received
+        assert isinstance(event, TextDelta)
         received += len(event.text)
         if received > 1000:
             raise ModelFailedError("enough")
@@ -187,38 +189,53 @@ def test_a_shipped_script_can_be_played_and_answers_every_prompt(path: Path) -> 
 
 async def test_a_shipped_script_is_found_by_its_name() -> None:
     with anyio.move_on_after(0.05):
-        await play(model_for("scripted:demo"), said("tour"))
+        await play(ScriptedModel("demo"), said("tour"))
 
 
-def test_a_name_leads_to_its_adapter() -> None:
-    names = ("scripted:demo", "scripted:", "scripted", "unheard-of", "", None)
-    assert [type(model_for(name)) for name in names] == [
-        ScriptedModel,
-        ScriptedModel,
-        AbsentModel,
-        AbsentModel,
-        AbsentModel,
-        AbsentModel,
-    ]
+@pytest.mark.parametrize("name", ["scripted:demo", "scripted:"])
+def test_a_name_of_a_script_leads_to_a_catalog_of_it_alone(name: str) -> None:
+    catalog = scripted_catalog(name)
+    assert catalog is not None
+    assert (catalog.default_id, list(catalog.choices())) == (name, [ModelChoice(name, name)])
+    models = [catalog.model(name) for _ in range(2)]
+    assert [type(model) for model in models] == [ScriptedModel, ScriptedModel]
+    assert models[0] is not models[1]
 
 
-WAY_OUT = (
-    "start the server with `--model scripted:demo` to try it, or set `model.default` in the "
-    "configuration"
-)
+@pytest.mark.parametrize("name", ["scripted", "unheard-of", ""])
+def test_a_name_of_no_script_leads_to_no_script(name: str) -> None:
+    assert scripted_catalog(name) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        (None, "no model is configured"),
-        ("", "no model is configured"),
-        ("unheard-of", "there is no model 'unheard-of'"),
-    ],
-)
-async def test_a_model_that_is_not_there_says_so_and_the_way_out(
-    name: str | None, problem: str
+async def test_a_script_has_no_window_no_price_no_levels_and_nothing_to_learn() -> None:
+    catalog = scripted_catalog("scripted:demo")
+    assert catalog is not None
+    meter = catalog.meter("scripted:demo")
+    assert meter.estimate(ModelRequest((said("long " * 1_000_000),))) < meter.window_tokens
+    assert meter.cost_usd(Usage(1, 1, 1, 1, 1)) is None
+    assert (catalog.thought_levels("x"), catalog.default_thought_level("x")) == ((), None)
+    catalog.on_change(lambda: pytest.fail("nothing can change"))
+    await catalog.refresh()
+
+
+@pytest.mark.parametrize("provider", ["", "auto", "anthropic"])
+def test_a_provider_that_is_spoken_here_is_not_foreign(provider: str) -> None:
+    assert foreign_catalog(provider, "environment", "a-model") is None
+
+
+@pytest.mark.parametrize(("model_id", "shown"), [("a-model", "a-model"), (None, "openrouter")])
+async def test_a_foreign_provider_is_named_with_where_it_came_from_and_the_way_out(
+    model_id: str | None, shown: str
 ) -> None:
+    catalog = foreign_catalog("openrouter", "config.yaml", model_id)
+    assert catalog is not None
+    assert catalog.default_id == shown
+    model = catalog.model(shown)
+    assert model == ForeignModel("openrouter", "config.yaml")
     with pytest.raises(ModelUnavailableError) as raised:
-        await play(model_for(name), said("hi"))
-    assert raised.value.reason == f"{problem}; {WAY_OUT}"
+        await play(model, said("hi"))
+    assert raised.value.reason == (
+        "the configured provider is 'openrouter' (config.yaml), and acp-server speaks the Messages "
+        "API of Anthropic only; set `model.provider: anthropic` in HERMES_HOME/acp/config.yaml, or "
+        "ACP_SERVER_PROVIDER=anthropic, and a key"
+    )

@@ -4,11 +4,19 @@ from typing import get_args
 
 import pytest
 
+from acp_server.models.catalog import FixedCatalog
 from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
 from acp_server.session.modes import MODES, Mode, is_mode
-from acp_server.session.options import Choice, Option, mode_from_option, mode_option
+from acp_server.session.options import Choice, Chosen, Option, choose, options_of
+from tests.handlers.models import Echo
+from tests.support.engine import MODEL_ID
 
+ONE_MODEL = FixedCatalog(MODEL_ID, Echo)
 KNOWN = "ask, accept_edits, plan, bypass"
+
+
+def all_options(mode: Mode) -> tuple[Option, ...]:
+    return options_of(Chosen(mode, MODEL_ID, None), ONE_MODEL)
 
 
 def test_every_mode_is_described_once_in_the_order_of_trust() -> None:
@@ -17,7 +25,7 @@ def test_every_mode_is_described_once_in_the_order_of_trust() -> None:
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
-    assert mode_option(mode) == Option(
+    assert all_options(mode)[0] == Option(
         id="mode",
         name="Mode",
         description="How much the agent may do without asking",
@@ -34,19 +42,19 @@ def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
             Choice("bypass", "Bypass", "Never asks; only what is always forbidden stays so"),
         ),
     )
-    assert mode_from_option("mode", mode) == mode
+    assert choose("mode", mode, all_options(mode)) == mode
 
 
 @pytest.mark.parametrize("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
 def test_what_is_no_mode_is_refused_with_those_that_there_are(value: object) -> None:
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:
-        mode_from_option("mode", value)
+        choose("mode", value, all_options("ask"))
     assert str(raised.value) == f"{value!r} is no value of 'mode'; there are {KNOWN}"
 
 
 def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UnknownOptionError) as raised:
-        mode_from_option("colour", "ask")
-    assert str(raised.value) == "unknown configuration option 'colour'; there are mode"
+        choose("colour", "ask", all_options("ask"))
+    assert str(raised.value) == "unknown configuration option 'colour'; there are mode, model"
     assert isinstance(raised.value, SessionError)

@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.models.catalog import FixedCatalog
 from acp_server.session.errors import (
     InvalidRootError,
     InvalidValueError,
@@ -12,13 +13,15 @@ from acp_server.session.errors import (
     UnknownOptionError,
     UnknownSessionError,
 )
-from acp_server.session.options import mode_option
-from acp_server.session.registry import SessionRegistry
+from acp_server.session.modes import Mode
+from acp_server.session.options import Chosen, Option, options_of
 from acp_server.session.session import Session, Workspace
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import StopReason
 from tests.handlers.models import Echo, Failing, RaisingWhenCancelled, Stubborn
+from tests.support.engine import MODEL_ID, registry_of
 from tests.turn.recording import RecordingSink
 
 PATIENCE_SECONDS = 5
@@ -29,15 +32,19 @@ def message(text: str) -> UserMessage:
 
 
 async def ask(session: Session, text: str, sink: RecordingSink) -> StopReason:
-    return await session.prompt(session.admit(), message(text), sink, lambda: None)
+    return (await session.prompt(session.admit(), message(text), sink, lambda: None)).reason
+
+
+def options(mode: Mode) -> tuple[Option, ...]:
+    return options_of(Chosen(mode, MODEL_ID, None), FixedCatalog(MODEL_ID, Echo))
 
 
 async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: Path) -> None:
-    registry = SessionRegistry(Echo, "plan")
+    registry = registry_of(Echo, "plan")
     session = await registry.open(str(tmp_path), [str(tmp_path / "more")])
     assert registry.find(session.id) is session
     assert session.workspace == Workspace(tmp_path, (tmp_path / "more",))
-    assert (session.mode, tuple(session.options)) == ("plan", (mode_option("plan"),))
+    assert (session.mode, tuple(session.options)) == ("plan", options("plan"))
     assert registry.remove(session.id) is session
     with pytest.raises(UnknownSessionError, match="it was closed, or never opened here"):
         registry.find(session.id)
@@ -52,14 +59,17 @@ async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_
         made.append(Echo())
         return made[-1]
 
-    registry = SessionRegistry(make, "ask")
+    registry = registry_of(make)
     sessions = [await registry.open(str(tmp_path), []) for _ in range(10)]
+    for session in sessions:
+        for _ in range(2):
+            await ask(session, "hi", RecordingSink())
     assert len({session.id for session in sessions}) == len(made) == 10
 
 
 @pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
 async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, path: str) -> None:
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     reason = f"{path!r} is not an absolute path; send the workspace folder's full path"
     for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
         with pytest.raises(InvalidRootError) as raised:
@@ -68,7 +78,7 @@ async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, pa
 
 
 async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path) -> None:
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     file = tmp_path / "file"
     file.touch()
     for path in (file, tmp_path / "missing", file / "below"):
@@ -77,7 +87,7 @@ async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path)
 
 
 async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -> None:
-    registry = SessionRegistry(Echo, "ask")
+    registry = registry_of(Echo)
     session = await registry.open(str(tmp_path), [])
     registry.cancel("nobody")
     registry.cancel(session.id)
@@ -87,7 +97,7 @@ async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -
 async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) -> None:
     models = [Stubborn() for _ in range(3)]
     new_models = iter(models)
-    registry = SessionRegistry(lambda: next(new_models), "ask")
+    registry = registry_of(lambda: next(new_models))
     sessions = [await registry.open(str(tmp_path), []) for _ in models]
     with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
@@ -101,9 +111,9 @@ async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) ->
 
 
 async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
-    session = await SessionRegistry(Echo, "ask").open(str(tmp_path), [])
+    session = await registry_of(Echo).open(str(tmp_path), [])
     session.set_mode("plan")
-    assert tuple(session.options) == (mode_option("plan"),)
+    assert tuple(session.options) == options("plan")
     session.set_option("mode", "bypass")
     assert session.mode == "bypass"
     with pytest.raises(UnknownModeError):
@@ -116,7 +126,7 @@ async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
 
 
 async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path: Path) -> None:
-    session = await SessionRegistry(Echo, "ask").open(str(tmp_path), [])
+    session = await registry_of(Echo).open(str(tmp_path), [])
     sink = RecordingSink()
     assert await ask(session, "/help version", sink) == "end_turn"
     assert sink.text == "`/version`: Say which version of acp-server this is"
@@ -125,18 +135,19 @@ async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path
 
 async def test_a_failure_is_shown_as_a_message_of_its_own_and_raised(tmp_path: Path) -> None:
     error = ModelFailedError("the endpoint is down")
-    session = await SessionRegistry(lambda: Failing(error), "ask").open(str(tmp_path), [])
+    session = await registry_of(lambda: Failing(error)).open(str(tmp_path), [])
     sink = RecordingSink()
     with pytest.raises(ModelFailedError) as raised:
         await ask(session, "hi", sink)
     assert raised.value is error
-    assert [event.text for event in sink.events] == ["So far", "the endpoint is down"]
-    assert len({event.message_id for event in sink.events}) == 2
+    chunks = [event for event in sink.events if isinstance(event, MessageChunk)]
+    assert [chunk.text for chunk in chunks] == ["So far", "the endpoint is down"]
+    assert len({chunk.message_id for chunk in chunks}) == len(sink.events) == 2
 
 
 async def test_a_failure_of_a_cancelled_turn_is_neither_shown_nor_raised(tmp_path: Path) -> None:
     model = RaisingWhenCancelled(ModelFailedError("cut off"))
-    session = await SessionRegistry(lambda: model, "ask").open(str(tmp_path), [])
+    session = await registry_of(lambda: model).open(str(tmp_path), [])
     sink, reasons = RecordingSink(), list[StopReason]()
 
     async def work() -> None:

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from acp_server.session.turns import GRACE_SECONDS, Gate, Ticket, TurnQueue
+from acp_server.session.turns import GRACE_SECONDS, Gate, Ticket, TurnQueue, Work
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import Sink, StopReason
 from tests.turn.recording import RecordingSink, SlowSink
 
 PATIENCE_SECONDS = 5
-Work = Callable[[Sink], Awaitable[StopReason]]
+Doing = Callable[[Sink], Awaitable[StopReason]]
 
 
 class Queue:
@@ -23,18 +23,24 @@ class Queue:
         self.sink = RecordingSink()
         self.log: list[str] = []
 
-    async def run(self, name: str, ticket: Ticket, work: Work) -> None:
+    async def run(self, name: str, ticket: Ticket, work: Doing) -> None:
         """Run a turn and note its outcome."""
         try:
             reason = await self.turns.run(
-                ticket, self.sink, work, lambda: self.log.append(f"{name} abandoned")
+                ticket,
+                self.sink,
+                Work(
+                    work,
+                    settle=lambda: self.log.append(f"{name} settled"),
+                    abandon=lambda: self.log.append(f"{name} abandoned"),
+                ),
             )
         except ModelFailedError as error:
             self.log.append(f"{name} failed: {error.reason}")
         else:
             self.log.append(f"{name} {reason}")
 
-    def says(self, name: str) -> Work:
+    def says(self, name: str) -> Doing:
         """A turn that notes that it runs, and ends."""
 
         async def work(sink: Sink) -> StopReason:
@@ -44,7 +50,7 @@ class Queue:
 
         return work
 
-    def hangs(self, name: str) -> Work:
+    def hangs(self, name: str) -> Doing:
         """A turn that notes that it runs, and waits to be cancelled."""
 
         async def work(sink: Sink) -> StopReason:
@@ -55,7 +61,7 @@ class Queue:
 
         return work
 
-    def ignores_cancelling(self, name: str, may_end: anyio.Event) -> Work:
+    def ignores_cancelling(self, name: str, may_end: anyio.Event) -> Doing:
         """A turn that cannot be cancelled, and says something after it was told to end."""
 
         async def work(sink: Sink) -> StopReason:
@@ -154,7 +160,7 @@ async def test_a_turn_that_fails_raises_its_own_error_and_the_next_one_runs() ->
         raise error from cause
 
     with pytest.raises(ModelFailedError) as raised:
-        await turns.run(ticket, RecordingSink(), fail, no_abandoning)
+        await turns.run(ticket, RecordingSink(), Work(fail, ended, ended))
     assert (raised.value, raised.value.__cause__) == (error, cause)
     assert following.is_next.is_set()
 
@@ -167,7 +173,7 @@ async def test_a_turn_that_breaks_raises_its_own_error_too_not_a_group_of_one() 
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await turns.run(turns.admit(), RecordingSink(), divide, no_abandoning)
+        await turns.run(turns.admit(), RecordingSink(), Work(divide, ended, ended))
 
 
 async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None:
@@ -224,6 +230,7 @@ async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs(
             may_end.set()
     assert queue.log == [
         "one runs",
+        "one settled",
         "one abandoned",
         "two runs",
         "two end_turn",
@@ -299,6 +306,16 @@ async def test_what_waits_for_a_slow_reader_when_the_gate_is_shut_is_dropped() -
     assert sink.events == []
 
 
+async def test_what_must_be_shown_now_does_not_wait_and_does_not_pass_a_shut_gate() -> None:
+    sink = SlowSink()
+    gate = Gate(sink)
+    gate.emit_now(MessageChunk("m", "now"))
+    gate.is_open = False
+    gate.emit_now(MessageChunk("m", "late"))
+    assert sink.events == [MessageChunk("m", "now")]
+    assert not sink.is_awaited.is_set()
+
+
 async def test_a_shut_gate_does_not_wait() -> None:
     sink = SlowSink()
     gate = Gate(sink)
@@ -307,5 +324,5 @@ async def test_a_shut_gate_does_not_wait() -> None:
     assert not sink.is_awaited.is_set()
 
 
-def no_abandoning() -> None:
-    pytest.fail("a turn was abandoned that had ended")
+def ended() -> None:
+    pytest.fail("a turn was settled or abandoned that had ended")

@@ -4,12 +4,37 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from acp_server import settings
 from acp_server.settings import Configuration, Settings
 
-DEFAULTS = Settings(model=None, mode="ask", log_level="warning", log_file=None)
-NAMES = ("model", "mode", "log_level", "log_file")
+DEFAULTS = Settings(
+    model=None,
+    provider="",
+    base_url=None,
+    api_key=None,
+    auth_token=None,
+    idle_seconds=120.0,
+    retries=5,
+    max_turn_requests=100,
+    mode="ask",
+    log_level="warning",
+    log_file=None,
+)
+NAMES = (
+    "model",
+    "provider",
+    "base_url",
+    "api_key",
+    "auth_token",
+    "idle_seconds",
+    "retries",
+    "max_turn_requests",
+    "mode",
+    "log_level",
+    "log_file",
+)
 
 
 def write(home: Path, files: Mapping[str, str | bytes]) -> None:
@@ -31,11 +56,18 @@ def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
 
 
-def test_every_setting_can_be_given_by_key_variable_and_option() -> None:
+def test_every_setting_can_be_given_by_key_variable_or_option() -> None:
     assert {
         name: (each.key, each.variable, each.option) for name, each in settings.sources().items()
     } == {
         "model": ("model.default", "ACP_SERVER_MODEL", "--model"),
+        "provider": ("model.provider", "ACP_SERVER_PROVIDER", ""),
+        "base_url": ("anthropic.base_url", "ANTHROPIC_BASE_URL", ""),
+        "api_key": ("", "ANTHROPIC_API_KEY", ""),
+        "auth_token": ("", "ANTHROPIC_AUTH_TOKEN", ""),
+        "idle_seconds": ("anthropic.idle_seconds", "ACP_SERVER_IDLE_SECONDS", ""),
+        "retries": ("anthropic.retries", "ACP_SERVER_RETRIES", ""),
+        "max_turn_requests": ("max_turn_requests", "ACP_SERVER_MAX_TURN_REQUESTS", ""),
         "mode": ("default_mode", "ACP_SERVER_MODE", "--mode"),
         "log_level": ("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
         "log_file": ("log.file", "ACP_SERVER_LOG_FILE", "--log-file"),
@@ -115,16 +147,16 @@ def test_a_value_that_does_not_fit_is_named_and_the_next_lower_source_counts(
         },
     )
     loaded = load(tmp_path, {"--mode": ""}, ACP_SERVER_MODE="PLAN")
-    reason = "default_mode: Input should be 'ask', 'accept_edits', 'plan' or 'bypass'; passed over"
+    reason = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'; passed over"
     assert loaded == Configuration(
         Settings(mode="plan"),
         tmp_path,
         origins(mode=hermes),
         (
-            f"option: {reason}",
-            f"environment: {reason}",
-            f"{tmp_path / '.env'}: {reason}",
-            f"{ours}: {reason}",
+            f"option: --mode: {reason}",
+            f"environment: ACP_SERVER_MODE: {reason}",
+            f"{tmp_path / '.env'}: ACP_SERVER_MODE: {reason}",
+            f"{ours}: default_mode: {reason}",
         ),
     )
 
@@ -146,6 +178,12 @@ NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: i
         ("log:\n  level: loud", f"log.level: {A_LEVEL}"),
         ("log:\n  level: 10", f"log.level: {A_LEVEL}"),
         ("log:\n  file: 5", "log.file: Input is not a valid path for <class 'pathlib.Path'>"),
+        ("anthropic:\n  idle_seconds: 0", "anthropic.idle_seconds: Input should be greater than 0"),
+        (
+            "anthropic:\n  retries: -1",
+            "anthropic.retries: Input should be greater than or equal to 0",
+        ),
+        ("max_turn_requests: 0", "max_turn_requests: Input should be greater than 0"),
         (
             "default_mode: on",
             "default_mode: Input should be 'ask', 'accept_edits', 'plan' or 'bypass'",
@@ -291,6 +329,27 @@ def test_a_log_file_may_be_given_from_the_home_folder_on(tmp_path: Path, source:
 )
 def test_hermes_home_says_where_the_files_are(variables: Mapping[str, str], home: Path) -> None:
     assert settings.home_folder(variables) == home
+
+
+def test_a_key_is_taken_from_the_environment_or_dotenv_and_is_not_shown(tmp_path: Path) -> None:
+    write(tmp_path, {".env": "ANTHROPIC_AUTH_TOKEN=a-secret-token"})
+    loaded = load(tmp_path, ANTHROPIC_API_KEY="a-secret-key", ANTHROPIC_BASE_URL="http://gate")
+    assert loaded == Configuration(
+        Settings(
+            api_key=SecretStr("a-secret-key"),
+            auth_token=SecretStr("a-secret-token"),
+            base_url="http://gate",
+        ),
+        tmp_path,
+        origins(api_key="environment", auth_token=str(tmp_path / ".env"), base_url="environment"),
+        (),
+    )
+    assert "secret-" not in repr(loaded)
+
+
+def test_a_key_in_a_configuration_file_is_not_taken(tmp_path: Path) -> None:
+    write(tmp_path, {"config.yaml": "api_key: x\nanthropic:\n  api_key: x"})
+    assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
 
 
 def test_hermes_home_in_the_dotenv_file_comes_too_late(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from tests.handlers import expected
 from tests.smoke import server
 from tests.support.node_clients import node_clients
-from tests.support.server_process import command_line, environment
+from tests.support.server_process import command_line, environment, model_id
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def opening(folder: Path) -> list[JsonValue]:
         ),
         {"result": expected.INITIALIZED},
         request("session/new", cwd=str(folder), mcpServers=[]),
-        {"result": expected.new_session("sess_1")},
+        {"result": expected.new_session("sess_1", model=model_id(folder))},
         update(expected.COMMANDS),
     ]
 
@@ -144,7 +144,7 @@ def test_acpx_prompts_changes_the_mode_both_ways_and_prompts_again(acpx: Acpx) -
                 "action": "config_set",
                 "configId": "mode",
                 "value": "bypass",
-                "configOptions": expected.config_options("bypass"),
+                "configOptions": expected.config_options("bypass", model_id(acpx.folder)),
                 **report,
             }
         ]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 
 from tests.handlers import expected
 from tests.smoke import server
-from tests.support.server_process import command_line, environment
+from tests.support.server_process import command_line, environment, model_id
 
 
 class Recorder:
@@ -85,13 +85,13 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
     assert child.returncode == 0
     assert expected.with_short_ids(client.received) == [
         expected.INITIALIZED,
-        expected.new_session("sess_1"),
+        expected.new_session("sess_1", model=model_id(tmp_path)),
         update(expected.COMMANDS),
         *map(update, server.greeting(first_message=1)),
         expected.END_TURN,
         {},
-        update(expected.options_update("plan")),
-        {"configOptions": expected.config_options("accept_edits")},
+        update(expected.options_update("plan", model_id(tmp_path))),
+        {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
         update(expected.mode_update("accept_edits")),
         update(expected.said("msg_3", "Working")),
         expected.CANCELLED,

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from tests.handlers import expected
 from tests.smoke import server
 from tests.support.node_clients import node_clients
-from tests.support.server_process import command_line, environment
+from tests.support.server_process import command_line, environment, model_id
 
 PROGRAM = Path(__file__).with_name("typescript_client.mjs")
 
@@ -42,13 +42,16 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
     assert ran.stderr == b""
     assert expected.with_short_ids(json.loads(ran.stdout)) == [
         ["initialize", expected.INITIALIZED],
-        ["session/new", expected.new_session("sess_1")],
+        ["session/new", expected.new_session("sess_1", model=model_id(tmp_path))],
         update(expected.COMMANDS),
         *map(update, server.greeting(first_message=1)),
         ["session/prompt", expected.END_TURN],
         ["session/set_mode", {}],
-        update(expected.options_update("plan")),
-        ["session/set_config_option", {"configOptions": expected.config_options("accept_edits")}],
+        update(expected.options_update("plan", model_id(tmp_path))),
+        [
+            "session/set_config_option",
+            {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
+        ],
         update(expected.mode_update("accept_edits")),
         update(expected.said("msg_3", "Working")),
         ["session/prompt", expected.CANCELLED],

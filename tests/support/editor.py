@@ -52,9 +52,9 @@ from acp_server.handlers.connection import Connection
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
-from acp_server.session.registry import SessionRegistry
 from acp_server.settings import Configuration
 from acp_server.turn.ports import Model
+from tests.support.engine import registry_of, way_in
 
 T = TypeVar("T")
 Object: TypeAlias = dict[str, JsonValue]
@@ -114,7 +114,7 @@ def _connect(
 ) -> Connection:
     if isinstance(engine, Configuration):
         return build(transport, engine, initialize_params)
-    return Connection(transport, SessionRegistry(lambda: engine, "ask"), initialize_params)
+    return Connection(transport, registry_of(lambda: engine), way_in(), initialize_params)
 
 
 def _only_one(error: BaseException) -> BaseException:

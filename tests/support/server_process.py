@@ -34,6 +34,8 @@ from tests.support.editor import Object, check_message, prompt_params
 PATIENCE_SECONDS = 15.0
 READ_BYTES = 256 * 1024
 ECHO = "prompt: *\nsay: Hello!"
+NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+"""Keeps a child away from the user's keyring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,18 @@ def terminal() -> Ends:
 
 def command_line(home: Path, script: str = ECHO, options: Sequence[str] = ()) -> list[str]:
     """Return the command that serves a scripted model; the script is written into `home`."""
-    file = home / "test.script"
-    file.write_text(script, encoding="utf-8")
-    return [sys.executable, "-m", "acp_server", "serve", "--model", f"scripted:{file}", *options]
+    (home / "test.script").write_text(script, encoding="utf-8")
+    return [sys.executable, "-m", "acp_server", "serve", "--model", model_id(home), *options]
+
+
+def model_id(home: Path) -> str:
+    """Return the id of the model that `command_line` serves."""
+    return f"scripted:{home / 'test.script'}"
 
 
 def environment(home: Path) -> dict[str, str]:
     """Return the whole environment of a server whose home is a folder of the test's."""
-    return {"HERMES_HOME": str(home), "HOME": str(home), "PATH": os.defpath}
+    return {"HERMES_HOME": str(home), "HOME": str(home), "PATH": os.defpath, **NO_KEYRING}
 
 
 @contextmanager

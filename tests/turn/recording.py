@@ -2,7 +2,7 @@
 
 import anyio
 
-from acp_server.turn.events import Event
+from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
 
 
 class RecordingSink:
@@ -14,14 +14,23 @@ class RecordingSink:
     async def ready(self) -> None:
         """Do not wait."""
 
+    def show(self, event: Event) -> None:
+        """Keep one event."""
+        self.events.append(event)
+
     async def emit(self, event: Event) -> None:
+        """Keep one event."""
+        self.events.append(event)
+
+    def emit_now(self, event: Event) -> None:
         """Keep one event."""
         self.events.append(event)
 
     @property
     def text(self) -> str:
-        """The text of all events, one behind the other."""
-        return "".join(event.text for event in self.events)
+        """The text of all messages and thoughts, one behind the other."""
+        chunks = (each for each in self.events if isinstance(each, MessageChunk | ThoughtChunk))
+        return "".join(chunk.text for chunk in chunks)
 
 
 class SlowSink(RecordingSink):

@@ -3,64 +3,239 @@
 import anyio
 import pytest
 
-from acp_server.turn.conversation import AssistantMessage, Conversation, Text, UserMessage
-from acp_server.turn.errors import ModelFailedError
-from acp_server.turn.events import MessageChunk
-from acp_server.turn.loop import Turn
-from acp_server.turn.ports import ModelRequest
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Attachment,
+    Link,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.errors import ModelFailedError, PromptTooLargeError
+from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk
+from acp_server.turn.loop import NOT_RUN
+from acp_server.turn.ports import (
+    CallArguments,
+    CallStarted,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingRedacted,
+    ThinkingSigned,
+)
 from tests.handlers.models import Echo, Failing, Stubborn
-from tests.turn.recording import Ids, RecordingSink
+from tests.turn.playing import HI, Gauge, Playing, Round, Stage, Tools, calling, echo
 
-HI = UserMessage((Text("hi"),))
 HANG = UserMessage((Text("hang"),))
+CALL = ToolCall("c1", "echo", '{"a": 1}')
 
 
 async def test_a_turn_shows_the_answer_and_leaves_both_sides_in_the_conversation() -> None:
-    conversation, sink = Conversation(), RecordingSink()
-    assert await Turn(conversation, Echo(), Ids()).run(HI, sink) == "end_turn"
-    assert sink.events == [MessageChunk("m1", "hi")]
-    assert list(conversation) == [HI, AssistantMessage((Text("hi"),))]
+    stage = Stage(Echo())
+    assert await stage.run(HI) == "end_turn"
+    assert stage.sink.events == [MessageChunk("m1", "hi")]
+    assert stage.history == [HI, AssistantMessage((Text("hi"),))]
 
 
 async def test_the_model_is_asked_with_all_that_was_said_the_newest_prompt_last() -> None:
-    conversation, model = Conversation(), Stubborn()
+    model = Stubborn()
+    stage = Stage(model)
     for _ in range(2):
-        await Turn(conversation, model, Ids()).run(HI, RecordingSink())
+        await stage.run(HI)
     answer = AssistantMessage((Text("Hello."),))
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, answer, HI))]
 
 
 async def test_a_turn_that_fails_leaves_what_was_said() -> None:
-    conversation = Conversation()
+    stage = Stage(Failing(ModelFailedError("x")))
     with pytest.raises(ModelFailedError):
-        await Turn(conversation, Failing(ModelFailedError("x")), Ids()).run(HI, RecordingSink())
-    assert list(conversation) == [HI, AssistantMessage((Text("So far"),))]
+        await stage.run(HI)
+    assert stage.history == [HI, AssistantMessage((Text("So far"),))]
 
 
-async def test_a_turn_that_fails_before_a_word_leaves_the_prompt() -> None:
-    conversation = Conversation()
-    turn = Turn(conversation, Failing(ModelFailedError("x"), said=""), Ids())
+async def test_a_turn_that_fails_before_a_word_leaves_the_prompt_and_why_there_is_no_answer() -> (
+    None
+):
+    stage = Stage(Failing(ModelFailedError("the endpoint is down"), said=""))
     with pytest.raises(ModelFailedError):
-        await turn.run(HI, RecordingSink())
-    assert list(conversation) == [HI]
+        await stage.run(HI)
+    no_answer = Text("(There was no answer: the endpoint is down)")
+    assert stage.history == [HI, AssistantMessage((no_answer,))]
+
+
+async def test_a_turn_that_fails_amid_a_call_closes_it_and_leaves_what_was_said_before() -> None:
+    events = [TextDelta("Let me see."), CallStarted("c1", "echo"), CallArguments("c1", '{"a')]
+    stage = Stage(Playing(Round(events, ModelFailedError("broken"))), Tools(echo=echo))
+    with pytest.raises(ModelFailedError):
+        await stage.run(HI)
+    assert stage.sink.events == [
+        MessageChunk("m1", "Let me see."),
+        CallAppeared("c1", "echo"),
+        CallChanged("c1", "failed", "broken"),
+    ]
+    assert stage.history == [HI, AssistantMessage((Text("Let me see."),))]
+
+
+async def test_a_model_that_only_thinks_leaves_a_message_that_a_provider_takes_back() -> None:
+    stage = Stage(Playing(Round([ThinkingDelta("Hm.")])))
+    assert await stage.run(HI) == "end_turn"
+    no_answer = Text("(There was no answer: it said nothing)")
+    assert stage.history == [HI, AssistantMessage((no_answer,))]
+
+
+@pytest.mark.parametrize("last", [ThinkingDelta("c"), ThinkingRedacted("c")])
+async def test_with_thinking_behind_the_last_word_no_thinking_is_kept(last: ModelEvent) -> None:
+    """A message may not end in it, and one that lacks some of it counts as changed."""
+    stage = Stage(Playing(Round([ThinkingDelta("a"), TextDelta("b"), last])))
+    await stage.run(HI)
+    assert stage.history == [HI, AssistantMessage((Text("b"),))]
+
+
+async def test_thinking_before_the_last_word_is_kept() -> None:
+    thinking = [ThinkingDelta("a"), ThinkingSigned("seal"), ThinkingRedacted("c")]
+    stage = Stage(Playing(Round([*thinking, TextDelta("b")])))
+    await stage.run(HI)
+    assert stage.history == [
+        HI,
+        AssistantMessage((Thinking("a", "seal"), RedactedThinking("c"), Text("b"))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("end_turn", "end_turn"),
+        ("max_tokens", "max_tokens"),
+        ("refusal", "refusal"),
+        ("tool_use", "end_turn"),
+    ],
+)
+async def test_why_the_model_stopped_is_why_the_turn_ended(
+    stop: ModelStop, reason: StopReason
+) -> None:
+    """Also of one that says it waits for results, and has made no call."""
+    stage = Stage(Playing(Round([TextDelta("a")], stop)))
+    assert await stage.run(HI) == reason
+    assert stage.history == [HI, AssistantMessage((Text("a"),))]
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
+async def test_calls_of_a_model_that_does_not_wait_for_them_are_closed_and_not_run(
+    stop: ModelStop,
+) -> None:
+    """A whole call, and one whose arguments end in the middle."""
+    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
+    model = Playing(Round([TextDelta("Well"), *calling(CALL), *half], stop))
+    tools = Tools(echo=echo)
+    stage = Stage(model, tools)
+    assert await stage.run(HI) == stop
+    assert stage.sink.events == [
+        MessageChunk("m1", "Well"),
+        CallAppeared("c1", "echo"),
+        CallAppeared("c2", "echo"),
+        CallChanged("c1", "failed", NOT_RUN),
+        CallChanged("c2", "failed", NOT_RUN),
+    ]
+    assert stage.history == [HI, AssistantMessage((Text("Well"),))]
+    assert (tools.begun, len(model.requests)) == ([], 1)
+
+
+async def test_a_model_that_pauses_is_asked_to_go_on_with_what_it_said() -> None:
+    model = Playing(Round([TextDelta("One")], "pause"), Round([TextDelta("two")]))
+    stage = Stage(model)
+    assert await stage.run(HI) == "end_turn"
+    first, second = AssistantMessage((Text("One"),)), AssistantMessage((Text("two"),))
+    assert model.requests == [
+        ModelRequest((HI,), tools=()),
+        ModelRequest((HI, first), tools=()),
+    ]
+    assert stage.history == [HI, first, second]
+    assert stage.sink.events == [MessageChunk("m1", "One"), MessageChunk("m2", "two")]
+
+
+async def test_a_turn_asks_the_model_so_often_and_no_more() -> None:
+    model = Playing(*(Round(calling(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123"))
+    stage = Stage(model, Tools(echo=echo), max_requests=3)
+    assert await stage.run(HI) == "max_turn_requests"
+    assert len(model.requests) == 3
+    assert stage.history[-1] == UserMessage((ToolResult("c3", "{}"),))
+
+
+# The size of a prompt.
+
+
+async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored() -> None:
+    model = Playing(Round())
+    stage = Stage(model, meter=Gauge(window_tokens=10))
+    with pytest.raises(PromptTooLargeError) as raised:
+        await stage.run(UserMessage((Text("x" * 11),)))
+    assert (raised.value.estimated_tokens, raised.value.window_tokens) == (11, 10)
+    assert raised.value.reason == (
+        "the prompt is too large: about 11 tokens, and the model's window holds 10; send less of "
+        "it, or name the file for the agent to read"
+    )
+    assert (stage.history, stage.sink.events, model.requests) == ([], [], [])
+    assert await stage.run(UserMessage((Text("x" * 10),))) == "end_turn"
+
+
+async def test_what_was_said_before_counts_too() -> None:
+    stage = Stage(Echo(), meter=Gauge(window_tokens=10))
+    await stage.run(UserMessage((Text("x" * 6),)))
+    with pytest.raises(PromptTooLargeError):
+        await stage.run(UserMessage((Text("x" * 6),)))
+    assert len(stage.history) == 2
+
+
+async def test_the_middle_of_a_long_attachment_is_cut_out_and_its_file_named() -> None:
+    long = Attachment("file:///a.txt", "h" * 700 + "m" * 1000 + "t" * 300)
+    parts = (Text("t" * 400), Link("file:///b", "b"), long)
+    stage = Stage(Playing(Round([TextDelta("Yes.")])), meter=Gauge(window_tokens=1800))
+    await stage.run(UserMessage(parts))
+    marker = "[… 1,125 of 2,000 characters are shown; read file:///a.txt for the rest …]"
+    assert stage.history[0] == UserMessage(
+        (
+            *parts[:2],
+            Attachment(
+                "file:///a.txt",
+                f"{'h' * 700}{'m' * 175}\n\n{marker}\n\n{'t' * 250}",
+            ),
+        )
+    )
+
+
+async def test_an_attachment_that_just_fits_is_left_alone() -> None:
+    attachment = Attachment("file:///a.txt", "x" * 625)
+    stage = Stage(Echo(), meter=Gauge(window_tokens=1000))
+    await stage.run(UserMessage((attachment,)))
+    assert stage.history[0] == UserMessage((attachment,))
+
+
+# A turn that is given up.
 
 
 async def test_a_turn_that_is_settled_early_keeps_what_was_said_until_then_and_no_more() -> None:
-    conversation, model, sink = Conversation(), Stubborn(), RecordingSink()
-    turn = Turn(conversation, model, Ids())
+    model = Stubborn()
+    stage = Stage(model)
+    turn = stage.turn()
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(turn.run, HANG, sink)
+            tasks.start_soon(turn.run, HANG)
             await model.hangs.wait()
             turn.settle()
-            conversation.append(HI)
+            stage.conversation.append(HI)
             turn.settle()
             model.may_end.set()
-    assert list(conversation) == [HANG, AssistantMessage((Text("Working"),)), HI]
-    assert sink.text == "Working, too late"
+    assert stage.history == [HANG, AssistantMessage((Text("Working"),)), HI]
+    assert stage.sink.text == "Working, too late"
 
 
 def test_settling_a_turn_that_has_not_begun_changes_nothing() -> None:
-    conversation = Conversation()
-    Turn(conversation, Echo(), Ids()).settle()
-    assert list(conversation) == []
+    stage = Stage(Echo())
+    stage.turn().settle()
+    assert stage.history == []

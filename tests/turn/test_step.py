@@ -1,46 +1,22 @@
 """One call of the model: what streams is shown as it comes, and kept."""
 
-from collections.abc import Sequence
-
 import anyio
 import pytest
 
-from acp_server.turn.conversation import AssistantMessage, Text, Thinking
+from acp_server.turn.conversation import Text, Thinking
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError, TurnError
 from acp_server.turn.events import MessageChunk, ThoughtChunk
 from acp_server.turn.ports import (
-    ModelEvent,
     ModelRequest,
     ModelStop,
-    Receive,
     TextDelta,
     ThinkingDelta,
 )
 from acp_server.turn.step import Step
+from tests.turn.playing import Playing, Round
 from tests.turn.recording import Ids, RecordingSink, SlowSink
 
 NOTHING_SAID = ModelRequest(())
-
-
-class Playing:
-    """Streams these events, then stops so or raises."""
-
-    def __init__(
-        self, events: Sequence[ModelEvent], end: ModelStop | Exception = "end_turn"
-    ) -> None:
-        self._events = events
-        self._end: ModelStop | Exception = end
-        self.passed_on = 0
-
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Play."""
-        del request
-        for event in self._events:
-            await receive(event)
-            self.passed_on += 1
-        if isinstance(self._end, Exception):
-            raise self._end
-        return self._end
 
 
 async def test_each_run_of_text_or_thinking_is_a_message_of_its_own() -> None:
@@ -53,7 +29,7 @@ async def test_each_run_of_text_or_thinking_is_a_message_of_its_own() -> None:
         ThinkingDelta("x"),
         TextDelta("c"),
     ]
-    step = Step(Playing(events), sink, Ids())
+    step = Step(Playing(Round(events)), sink, Ids(), None)
     assert await step.run(NOTHING_SAID) == "end_turn"
     assert sink.events == [
         ThoughtChunk("m1", "h"),
@@ -63,30 +39,33 @@ async def test_each_run_of_text_or_thinking_is_a_message_of_its_own() -> None:
         ThoughtChunk("m3", "x"),
         MessageChunk("m4", "c"),
     ]
-    assert step.message() == AssistantMessage(
-        (Thinking("hm"), Text("ab"), Thinking("x"), Text("c"))
-    )
+    assert step.reply(with_calls=True) == (Thinking("hm"), Text("ab"), Thinking("x"), Text("c"))
 
 
 async def test_empty_pieces_are_neither_shown_nor_kept() -> None:
     sink = RecordingSink()
     step = Step(
-        Playing([TextDelta("a"), ThinkingDelta(""), TextDelta(""), TextDelta("b")]), sink, Ids()
+        Playing(Round([TextDelta("a"), ThinkingDelta(""), TextDelta(""), TextDelta("b")])),
+        sink,
+        Ids(),
+        None,
     )
     await step.run(NOTHING_SAID)
     assert sink.events == [MessageChunk("m1", "a"), MessageChunk("m1", "b")]
-    assert step.message() == AssistantMessage((Text("ab"),))
+    assert step.reply(with_calls=True) == (Text("ab"),)
 
 
 async def test_a_model_that_says_nothing_leaves_no_message() -> None:
-    step = Step(Playing([TextDelta("")]), RecordingSink(), Ids())
+    step = Step(Playing(Round([TextDelta("")])), RecordingSink(), Ids(), None)
     await step.run(NOTHING_SAID)
-    assert step.message() is None
+    assert step.reply(with_calls=True) == ()
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
 async def test_the_reason_of_the_model_is_passed_on(stop: ModelStop) -> None:
-    assert await Step(Playing([], stop), RecordingSink(), Ids()).run(NOTHING_SAID) == stop
+    assert (
+        await Step(Playing(Round([], stop)), RecordingSink(), Ids(), None).run(NOTHING_SAID) == stop
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,28 +73,30 @@ async def test_the_reason_of_the_model_is_passed_on(stop: ModelStop) -> None:
 )
 async def test_an_error_that_the_port_knows_is_passed_on_as_it_is(error: TurnError) -> None:
     with pytest.raises(TurnError) as raised:
-        await Step(Playing([], error), RecordingSink(), Ids()).run(NOTHING_SAID)
+        await Step(Playing(Round([], error)), RecordingSink(), Ids(), None).run(NOTHING_SAID)
     assert raised.value is error
 
 
 async def test_an_error_that_the_port_does_not_know_becomes_one_with_its_name_and_cause() -> None:
     error = KeyError("choices")
     with pytest.raises(ModelFailedError) as raised:
-        await Step(Playing([], error), RecordingSink(), Ids()).run(NOTHING_SAID)
+        await Step(Playing(Round([], error)), RecordingSink(), Ids(), None).run(NOTHING_SAID)
     assert raised.value.reason == "the model failed unexpectedly: KeyError: 'choices'"
     assert raised.value.__cause__ is error
 
 
 async def test_what_a_failed_model_had_said_is_kept() -> None:
-    step = Step(Playing([TextDelta("so far")], ModelFailedError("x")), RecordingSink(), Ids())
+    step = Step(
+        Playing(Round([TextDelta("so far")], ModelFailedError("x"))), RecordingSink(), Ids(), None
+    )
     with pytest.raises(ModelFailedError):
         await step.run(NOTHING_SAID)
-    assert step.message() == AssistantMessage((Text("so far"),))
+    assert step.reply(with_calls=True) == (Text("so far"),)
 
 
 async def test_a_model_waits_until_each_piece_is_shown() -> None:
-    sink, model = SlowSink(), Playing([TextDelta("a"), TextDelta("b")])
-    step = Step(model, sink, Ids())
+    sink, model = SlowSink(), Playing(Round([TextDelta("a"), TextDelta("b")]))
+    step = Step(model, sink, Ids(), None)
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(step.run, NOTHING_SAID)
@@ -127,9 +108,16 @@ async def test_a_model_waits_until_each_piece_is_shown() -> None:
 
 async def test_what_a_cancelled_model_had_said_is_kept() -> None:
     sink = SlowSink()
-    step = Step(Playing([TextDelta("a"), TextDelta("b")]), sink, Ids())
+    step = Step(Playing(Round([TextDelta("a"), TextDelta("b")])), sink, Ids(), None)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(step.run, NOTHING_SAID)
         await sink.is_awaited.wait()
         tasks.cancel_scope.cancel()
-    assert step.message() == AssistantMessage((Text("a"),))
+    assert step.reply(with_calls=True) == (Text("a"),)
+
+
+async def test_a_character_that_the_stream_cut_in_two_is_kept_whole() -> None:
+    halves = [TextDelta("a\ud83d"), TextDelta("\ude00b\ud83d")]
+    step = Step(Playing(Round(halves)), RecordingSink(), Ids(), None)
+    await step.run(NOTHING_SAID)
+    assert step.reply(with_calls=True) == (Text("a\U0001f600b\ufffd"),)

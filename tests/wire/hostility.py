@@ -68,6 +68,8 @@ PARAMS: Mapping[str, Object] = {
     "session/set_mode": {"sessionId": SESSION, "modeId": "plan"},
     "session/set_config_option": {"sessionId": SESSION, "configId": "mode", "value": "plan"},
     "session/close": {"sessionId": SESSION},
+    "authenticate": {"methodId": "api-key", "_meta": {}},
+    "logout": {"_meta": {}},
     "session/cancel": {"sessionId": SESSION},
     "$/cancel_request": {"requestId": "hostile"},
 }

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pydantic import JsonValue
 
+from acp_server.handlers.auth import NO_KEY
 from tests.support.editor import Editor, Object, at, configuration, open_editor, prompt_params
 from tests.support.server_process import ServerProcess, start_server
 from tests.wire.hostility import Owed, in_session, messages, owed_to
@@ -21,7 +22,9 @@ def a_few_or(count: int, few: int) -> pytest.MarkDecorator:
 
 def check(answer: Object) -> None:
     if "error" in answer:
-        assert at(answer, "error", "code") not in {AUTHENTICATION_REQUIRED, INTERNAL_ERROR}, answer
+        assert at(answer, "error", "code") != INTERNAL_ERROR, answer
+        if at(answer, "error", "code") == AUTHENTICATION_REQUIRED:
+            assert at(answer, "error", "data", "message") == NO_KEY, answer  # authenticate only
         assert at(answer, "error", "data", "message"), answer
 
 

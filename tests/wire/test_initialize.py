@@ -16,21 +16,21 @@ def hello(identifier: JsonValue, **params: JsonValue) -> Object:
 
 
 def result(identifier: JsonValue) -> Object:
-    return {"jsonrpc": "2.0", "id": identifier, "result": initialize_result()}
+    return {"jsonrpc": "2.0", "id": identifier, "result": initialize_result({})}
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 65535])
 async def test_every_version_is_answered_with_ours(tmp_path: Path, version: int) -> None:
     async with open_editor(configuration(tmp_path)) as editor:
-        assert await editor.initialize(protocolVersion=version) == initialize_result()
-    assert at(initialize_result(), "protocolVersion") == 1
+        assert await editor.initialize(protocolVersion=version) == initialize_result({})
+    assert at(initialize_result({}), "protocolVersion") == 1
 
 
 async def test_a_second_initialize_is_answered_like_the_first(tmp_path: Path) -> None:
     async with open_editor(configuration(tmp_path, "prompt: *\nsay: Hello!")) as editor:
-        assert await editor.initialize() == initialize_result()
+        assert await editor.initialize() == initialize_result({})
         session_id = await editor.new_session()
-        assert await editor.initialize() == initialize_result()
+        assert await editor.initialize() == initialize_result({})
         assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
 
 

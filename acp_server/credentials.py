@@ -1,0 +1,146 @@
+"""What the server signs in with: what is configured, else the key that was stored last.
+
+A key never leaves this module but to the endpoint it is for: not in a log, a prompt, a session or
+a child's environment.
+"""
+
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from anyio import to_thread
+
+from skills_store.atomic import write_atomically
+
+logger = logging.getLogger(__name__)
+
+SERVICE = "hermes-acp-server"
+ACCOUNT = "anthropic-api-key"
+PRIVATE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A key or a token, and where it was found. Its text shows neither."""
+
+    source: str
+    api_key: str | None = field(default=None, repr=False)
+    auth_token: str | None = field(default=None, repr=False)
+
+
+class KeyStore:
+    """The stored key: in the system's keyring if there is one, else in a file of mode 0600.
+
+    A key in the keyring takes the file's away, so that a file is always the newer of the two.
+    """
+
+    def __init__(self, home: Path, *, use_keyring: bool = True) -> None:
+        self._file = home / "acp" / "credentials.json"
+        self._use_keyring = use_keyring
+
+    def load(self) -> Credential | None:
+        """Return the stored key, if there is one. Blocks: a keyring may ask the user."""
+        from_file = self._read_file()
+        if from_file:
+            return Credential(str(self._file), api_key=from_file)
+        from_keyring = _keyring_get() if self._use_keyring else None
+        return Credential("the system keyring", api_key=from_keyring) if from_keyring else None
+
+    def save(self, api_key: str) -> str:
+        """Store a key and return where it lies.
+
+        Raises:
+            OSError: it could not be stored.
+        """
+        if self._use_keyring and _keyring_set(api_key):
+            self._remove_file()
+            return "the system keyring"
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self._file, json.dumps({ACCOUNT: api_key}).encode(), PRIVATE)
+        return str(self._file)
+
+    def forget(self) -> None:
+        """Remove the stored key from wherever it lies.
+
+        Raises:
+            OSError: the file is still there.
+        """
+        if self._use_keyring:
+            _keyring_delete()
+        self._remove_file()
+
+    def _remove_file(self) -> None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self._file.unlink()
+
+    def _read_file(self) -> str | None:
+        try:
+            stored: object = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(stored, dict):
+            return None
+        key = cast("dict[str, object]", stored).get(ACCOUNT)
+        return key if isinstance(key, str) else None
+
+
+class Credentials:
+    """What holds now: what was configured, else what is stored; nothing after a logout."""
+
+    def __init__(self, configured: Credential | None, store: KeyStore) -> None:
+        self._configured = configured
+        self._store = store
+        self._is_signed_out = False
+
+    async def current(self) -> Credential | None:
+        """Return what to sign in with, looked up anew: another process may have stored a key."""
+        if self._is_signed_out:
+            return None
+        return self._configured or await to_thread.run_sync(self._store.load)
+
+    async def sign_in(self) -> bool:
+        """End a logout; return whether there is something to sign in with."""
+        self._is_signed_out = False
+        return await self.current() is not None
+
+    async def sign_out(self) -> None:
+        """Forget the stored key, and use a configured one no more in this process."""
+        self._is_signed_out = True
+        await to_thread.run_sync(self._store.forget)
+
+
+def _keyring_get() -> str | None:
+    import keyring
+    import keyring.errors
+
+    try:
+        return keyring.get_password(SERVICE, ACCOUNT)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("no keyring: %s", error)
+        return None
+
+
+def _keyring_set(api_key: str) -> bool:
+    """Store a key; false if there is no keyring, or one that keeps nothing."""
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.set_password(SERVICE, ACCOUNT, api_key)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("no keyring: %s", error)
+        return False
+    return _keyring_get() == api_key
+
+
+def _keyring_delete() -> None:
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.delete_password(SERVICE, ACCOUNT)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("nothing in the keyring: %s", error)

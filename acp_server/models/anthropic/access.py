@@ -1,0 +1,24 @@
+"""What it takes to call an endpoint, and what it offers. Imports no SDK."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where an endpoint is and how to sign in. `base_url` None is the vendor's own."""
+
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    auth_token: str | None = field(default=None, repr=False)
+    idle_seconds: float = 120.0
+    """How long the endpoint may be silent, before and within an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model as an endpoint lists it."""
+
+    id: str
+    name: str
+    window_tokens: int | None = None
+    output_tokens: int | None = None

@@ -1,0 +1,159 @@
+"""The model port over the Messages API: one streamed call, retried, cancelled and explained."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import cast
+
+import anyio
+import httpx2
+from anthropic import AnthropicError, AsyncStream
+from anthropic.types import MessageParam, RawMessageStreamEvent
+
+from acp_server.models.anthropic.endpoint import Endpoint
+from acp_server.models.anthropic.faults import Fault, understand
+from acp_server.models.anthropic.requests import Mark, Omissions, request_body
+from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
+from acp_server.models.families import ModelFamily
+from acp_server.models.retry import RetryPolicy
+from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
+from acp_server.turn.ports import ModelRequest, ModelStop, Receive, Retrying
+
+FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
+"""What the SDK raises: its own errors, its transport's, and those of whoever decodes garbage."""
+CLOSE_SECONDS = 0.2
+"""How long a call that is over may take to say goodbye to the endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model of an endpoint, and what the endpoint was found to refuse for it."""
+
+    endpoint: Endpoint
+    model_id: str
+    omissions: Omissions = field(default_factory=Omissions)
+
+
+class AnthropicModel:
+    """One model of one endpoint."""
+
+    def __init__(
+        self,
+        target: Target,
+        family: ModelFamily,
+        mark: Mark,
+        retry: RetryPolicy,
+    ) -> None:
+        self._endpoint = target.endpoint
+        self._model_id = target.model_id
+        self._family = family
+        self._mark = mark
+        self._retry = retry
+        self._omissions = target.omissions
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Stream one message; see the port.
+
+        Raises:
+            ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
+            ModelInterruptedError: the stream broke after something of it had been received.
+        """
+        attempt = 0
+        while True:
+            message = MessageStream()
+            fault = await self._try(request, message, receive)
+            if message.stop is not None:  # all was said, whatever came of the connection then
+                return message.stop
+            fault = fault or self._cut_short()
+            if message.has_content:
+                broken = ModelInterruptedError if fault.is_temporary else ModelFailedError
+                raise broken(fault.reason, fault.kind)
+            if fault.refused is not None and self._omissions.learn(fault.refused):
+                continue
+            attempt += 1
+            await self._wait(fault, attempt, receive)
+
+    async def _try(
+        self, request: ModelRequest, message: MessageStream, receive: Receive
+    ) -> Fault | None:
+        """Make the call once; return what went wrong."""
+        try:
+            stream = await self._create(request)
+        except FAILURES as error:
+            return understand(error, self._endpoint.name)
+        try:
+            return await self._consume(stream, message, receive)
+        finally:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await stream.close()
+
+    async def _create(self, request: ModelRequest) -> AsyncStream[RawMessageStreamEvent]:
+        body = request_body(request, self._family, self._omissions, self._mark)
+        return await self._endpoint.client.messages.create(
+            model=self._model_id,
+            max_tokens=cast("int", body.pop("max_tokens")),
+            messages=cast("list[MessageParam]", body.pop("messages")),
+            extra_body=body,
+            stream=True,
+        )
+
+    async def _consume(
+        self, stream: AsyncStream[RawMessageStreamEvent], message: MessageStream, receive: Receive
+    ) -> Fault | None:
+        events = aiter(stream.raw_events(stream.response))
+        while True:
+            try:
+                event = await anext(events)
+                meant = message.translate(event.data) if event.data else None
+            except StopAsyncIteration:
+                return None if message.has_begun else self._not_streamed(stream)
+            except FAILURES as error:
+                return understand(error, self._endpoint.name)
+            if meant is not None:
+                await receive(meant)
+            if message.is_over:
+                await _drain(events)
+                return None
+
+    def _not_streamed(self, stream: AsyncStream[RawMessageStreamEvent]) -> Fault | None:
+        """Understand a body without events; None for a stream that ended at once."""
+        sent = stream.response.headers.get("content-type", "nothing")
+        if "event-stream" in sent:
+            return None
+        reason = (
+            f"{self._endpoint.name} sent {sent.partition(';')[0]} in place of a stream of events; "
+            "check that the base URL is that of a Messages API which streams"
+        )
+        return Fault(reason, "request")
+
+    def _cut_short(self) -> Fault:
+        reason = f"the answer of {self._endpoint.name} broke off"
+        return Fault(reason, "connection", is_temporary=True)
+
+    async def _wait(self, fault: Fault, attempt: int, receive: Receive) -> None:
+        """Wait before the next attempt.
+
+        Raises:
+            ModelFailedError: there is none.
+        """
+        wait = self._retry.wait_seconds(attempt, fault.retry_after_seconds)
+        if not fault.is_temporary or wait is None:
+            raise ModelFailedError(_last_word(fault, attempt), fault.kind)
+        await receive(Retrying(fault.reason, wait, attempt, self._retry.attempts))
+        await anyio.sleep(wait)
+
+
+async def _drain(events: AsyncIterator[object]) -> None:
+    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
+    with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
+        async for _ in events:
+            pass
+
+
+def _last_word(fault: Fault, attempt: int) -> str:
+    if not fault.is_temporary:
+        return fault.reason
+    after = fault.retry_after_seconds
+    if after is not None:
+        return f"{fault.reason}; it asks to wait {after:.0f} s, try again then"
+    return f"{fault.reason}; asked {attempt} times, try again later"

@@ -1,0 +1,54 @@
+"""An endpoint of the Messages API: its client, made once, and the models that it offers."""
+
+from dataclasses import dataclass
+
+import httpx2
+from anthropic import AnthropicError, AsyncAnthropic
+
+from acp_server.models.anthropic.access import Access, ListedModel
+from acp_server.models.anthropic.faults import understand
+from acp_server.turn.errors import ModelFailedError
+
+CONNECT_SECONDS = 10.0
+LONGEST_LIST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where calls go: the SDK's client, and the name that messages call it by."""
+
+    client: AsyncAnthropic
+    name: str
+
+
+def connect(access: Access) -> Endpoint:
+    """Return an endpoint. Proxies and certificate authorities are those of the environment.
+
+    The SDK's own retries are off: ours are told to the user and can be cancelled.
+    """
+    timeout = httpx2.Timeout(access.idle_seconds, connect=CONNECT_SECONDS)
+    client = AsyncAnthropic(
+        api_key=access.api_key,
+        auth_token=None if access.api_key else access.auth_token,
+        base_url=access.base_url,
+        timeout=timeout,
+        max_retries=0,
+    )
+    return Endpoint(client, client.base_url.host)
+
+
+async def list_models(endpoint: Endpoint) -> tuple[ListedModel, ...]:
+    """Return the models that the endpoint offers, in its order.
+
+    Raises:
+        ModelFailedError: it does not tell.
+    """
+    found: list[ListedModel] = []
+    try:
+        async for model in endpoint.client.models.list(limit=LONGEST_LIST):
+            name = model.display_name or model.id
+            found.append(ListedModel(model.id, name, model.max_input_tokens, model.max_tokens))
+    except (AnthropicError, httpx2.HTTPError, ValueError) as error:
+        fault = understand(error, endpoint.name)
+        raise ModelFailedError(fault.reason, fault.kind) from error
+    return tuple(found)

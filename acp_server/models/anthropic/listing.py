@@ -1,0 +1,39 @@
+"""What endpoints offered when they were last asked: a small file, never worth a failure."""
+
+import json
+import logging
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from acp_server.models.anthropic.access import ListedModel
+from skills_store.atomic import write_atomically
+
+logger = logging.getLogger(__name__)
+
+VENDOR = "default"
+_FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]])
+
+
+def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
+    """Return what an endpoint offered; nothing if that is not known or cannot be read."""
+    return _read(path).get(base_url or VENDOR, ())
+
+
+def save_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...]) -> None:
+    """Remember what an endpoint offers. Blocks; what cannot be written is not remembered."""
+    lists = _read(path) | {base_url or VENDOR: models}
+    written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(written, indent=1).encode(), 0o600)
+    except OSError as error:
+        logger.info("the list of models is not kept: %s", error)
+
+
+def _read(path: Path) -> dict[str, tuple[ListedModel, ...]]:
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return {}

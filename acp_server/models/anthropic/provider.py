@@ -1,0 +1,189 @@
+"""The models of one endpoint, as a session's catalog.
+
+Nothing is imported, asked or signed in before a prompt needs it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from acp_server.credentials import Credential
+from acp_server.models.anthropic.access import Access, ListedModel
+from acp_server.models.anthropic.listing import load_list, save_list
+from acp_server.models.anthropic.requests import Mark
+from acp_server.models.families import (
+    ModelFamily,
+    default_model,
+    default_thought_level,
+    family_for,
+    thought_levels,
+)
+from acp_server.models.loading import SdkLoader
+from acp_server.models.metering import FamilyMeter
+from acp_server.models.retry import RetryPolicy
+from acp_server.session.ports import ModelChoice
+from acp_server.turn.errors import (
+    CredentialsMissingError,
+    ModelUnavailableError,
+    TurnError,
+)
+from acp_server.turn.ports import Model, ModelRequest, ModelStop, Receive
+
+logger = logging.getLogger(__name__)
+
+UNDECIDED = "default"
+"""Stands for the default model until the endpoint's list is known."""
+SIGN_IN = (
+    "there is nothing to sign in with: set ANTHROPIC_API_KEY, or run `acp-server setup` in a "
+    "terminal, then try again"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was configured about an endpoint."""
+
+    access: Access
+    """Without a key: that is found when it is needed."""
+    model_id: str | None
+    retry: RetryPolicy
+    list_file: Path
+    """Where the endpoint's list is kept between runs, so that the next start knows it."""
+
+
+class AnthropicProvider:
+    """A catalog over one endpoint of the Messages API."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        credentials: Callable[[], Awaitable[Credential | None]],
+        loader: SdkLoader,
+        mark: Mark,
+    ) -> None:
+        self._plan = plan
+        self._credentials = credentials
+        self._loader = loader
+        self._mark = mark
+        self._listed = load_list(plan.list_file, plan.access.base_url)
+        self._listeners: list[Callable[[], None]] = []
+        self._is_listed = False
+        self._listing = anyio.Lock()
+
+    @property
+    def default_id(self) -> str:
+        """The configured model, else the first listed one that is known, else a stand-in."""
+        listed = default_model([model.id for model in self._listed])
+        return self._plan.model_id or listed or UNDECIDED
+
+    def choices(self) -> Sequence[ModelChoice]:
+        """Return the listed models, the default first if it is not among them."""
+        choices = [ModelChoice(model.id, model.name) for model in self._listed]
+        if all(choice.id != self.default_id for choice in choices):
+            choices.insert(0, ModelChoice(self.default_id, _name(self.default_id)))
+        return choices
+
+    def thought_levels(self, model_id: str) -> Sequence[str]:
+        """Return the levels of a model's family."""
+        return thought_levels(self.family(model_id))
+
+    def default_thought_level(self, model_id: str) -> str | None:
+        """Return the family's own level."""
+        return default_thought_level(self.family(model_id))
+
+    def model(self, model_id: str) -> Model:
+        """Return the adapter of a model."""
+        return DeferredModel(self, model_id)
+
+    def meter(self, model_id: str) -> FamilyMeter:
+        """Return what a model holds and costs."""
+        return FamilyMeter(self.family(model_id))
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Have a function called when the list has come."""
+        self._listeners.append(listener)
+
+    async def refresh(self) -> None:
+        """Ask the endpoint for its list, unless that was done; who comes meanwhile waits for it."""
+        async with self._listing:
+            if not self._is_listed:
+                await self._list()
+
+    async def _list(self) -> None:
+        try:
+            access, sdk = await self._access(), await self._loader.load()
+            self._learn(await sdk.list_models(access))
+        except TurnError as error:
+            logger.info("no list of models: %s", error.reason)
+            return
+        await to_thread.run_sync(
+            save_list, self._plan.list_file, self._plan.access.base_url, self._listed
+        )
+
+    async def adapter(self, model_id: str) -> Model:
+        """Sign in and return what really asks a model.
+
+        Raises:
+            CredentialsMissingError: there is nothing to sign in with.
+            ModelUnavailableError: no model was chosen, and the endpoint lists none we know.
+        """
+        access, sdk = await self._access(), await self._loader.load()
+        if model_id == UNDECIDED:
+            await self.refresh()
+            model_id = self.default_id
+        if model_id == UNDECIDED:
+            reason = "choose a model: the endpoint's list names none that is known here"
+            raise ModelUnavailableError(reason)
+        return sdk.model(access, model_id, self.family(model_id), self._mark, self._plan.retry)
+
+    def family(self, model_id: str) -> ModelFamily:
+        """Return a model's family, corrected by what the endpoint says of it."""
+        family = family_for(model_id)
+        listed = next((model for model in self._listed if model.id == model_id), None)
+        if listed is None:
+            return family
+        return replace(
+            family,
+            context_window_tokens=listed.window_tokens or family.context_window_tokens,
+            max_output_tokens=listed.output_tokens or family.max_output_tokens,
+        )
+
+    async def _access(self) -> Access:
+        credential = await self._credentials()
+        if credential is None:
+            raise CredentialsMissingError(SIGN_IN)
+        return replace(
+            self._plan.access, api_key=credential.api_key, auth_token=credential.auth_token
+        )
+
+    def _learn(self, listed: tuple[ListedModel, ...]) -> None:
+        self._is_listed = True
+        if listed != self._listed:
+            self._listed = listed
+            for listener in self._listeners:
+                listener()
+
+
+class DeferredModel:
+    """A model that signs in and loads its SDK when it is first asked."""
+
+    def __init__(self, provider: AnthropicProvider, model_id: str) -> None:
+        self._provider = provider
+        self._model_id = model_id
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Ask the model; see the port.
+
+        Raises:
+            TurnError: it cannot be asked, or failed.
+        """
+        adapter = await self._provider.adapter(self._model_id)
+        return await adapter.respond(request, receive)
+
+
+def _name(model_id: str) -> str:
+    return "Default" if model_id == UNDECIDED else model_id

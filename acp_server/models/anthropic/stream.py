@@ -1,0 +1,211 @@
+"""The events of one streamed message become the engine's events, one for one.
+
+Our own accumulator over the raw events: the SDK's stream helper rebuilds the whole message at every
+chunk, and its typed events cost three times as much as the JSON they are made of. Imports no SDK.
+Source: https://docs.anthropic.com/en/docs/build-with-claude/streaming
+"""
+
+import json
+from dataclasses import replace
+from typing import TypedDict, cast
+
+from acp_server.turn.events import Usage
+from acp_server.turn.ports import (
+    CallArguments,
+    CallEnded,
+    CallStarted,
+    ModelEvent,
+    ModelStop,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingRedacted,
+    ThinkingSigned,
+    UsageReported,
+)
+
+_STOPS: dict[str, ModelStop] = {
+    "end_turn": "end_turn",
+    "stop_sequence": "end_turn",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "tool_use": "tool_use",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+}
+
+
+# The wire's shapes. Which keys are there depends on `type`: a missing one is garbage.
+
+
+class WireUsage(TypedDict):
+    """What a call used, as the wire has it."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int | None
+    cache_creation_input_tokens: int | None
+    cache_creation: dict[str, int] | None
+
+
+class WireDelta(TypedDict):
+    """A piece of a block; `type` says which of the fields is there."""
+
+    type: str
+    text: str
+    thinking: str
+    signature: str
+    partial_json: str
+    stop_reason: str | None
+
+
+class WireBlock(TypedDict):
+    """A block at its beginning."""
+
+    type: str
+    text: str
+    thinking: str
+    data: str
+    id: str
+    name: str
+
+
+class WireMessage(TypedDict):
+    """The message that begins."""
+
+    usage: WireUsage
+
+
+class WireError(TypedDict):
+    """Why an endpoint gave up."""
+
+    type: str
+    message: str
+
+
+class WireEvent(TypedDict):
+    """An event; `type` says which of the fields are there."""
+
+    type: str
+    index: int
+    content_block: WireBlock
+    delta: WireDelta
+    message: WireMessage
+    usage: WireUsage
+    error: WireError
+
+
+class StreamGarbageError(Exception):
+    """An event that the Messages API does not send."""
+
+
+class StreamedError(Exception):
+    """The endpoint's `error` event: it gave up in mid-stream."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class MessageStream:
+    """One message as it arrives: translates events and remembers what ends it."""
+
+    def __init__(self) -> None:
+        self.stop: ModelStop | None = None
+        """Why the message ended; None until it says so."""
+        self.is_over = False
+        """Whether nothing more will come."""
+        self.has_begun = False
+        """Whether any event has arrived."""
+        self.has_content = False
+        """Whether anything has been passed on that the user saw."""
+        self._calls: dict[int, str] = {}
+        self._usage = Usage()
+
+    def translate(self, data: str) -> ModelEvent | None:
+        """Return what the data of an event means to the engine; None for nothing.
+
+        Raises:
+            StreamGarbageError: it is no event of the API.
+            StreamedError: it says that the endpoint gave up.
+        """
+        self.has_begun = True
+        try:
+            return self._meaning(cast("WireEvent", json.loads(data)))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise StreamGarbageError(f"{type(error).__name__}: {error}") from error
+
+    def _meaning(self, event: WireEvent) -> ModelEvent | None:
+        meaning: ModelEvent | None = None
+        match event["type"]:
+            case "content_block_delta":
+                meaning = self._block_delta(event)
+            case "content_block_start":
+                meaning = self._block_start(event)
+            case "content_block_stop":
+                call_id = self._calls.get(event["index"])
+                meaning = CallEnded(call_id) if call_id is not None else None
+            case "message_start":
+                meaning = self._message_start(event)
+            case "message_delta":
+                meaning = self._message_delta(event)
+            case "error":
+                raise StreamedError(event["error"]["type"], event["error"]["message"])
+            case "message_stop":
+                self.is_over = True
+            case _:  # a ping, or an event of a later version of the API
+                pass
+        return meaning
+
+    def _message_start(self, event: WireEvent) -> ModelEvent:
+        self._usage = _usage(event["message"]["usage"])
+        return UsageReported(self._usage)
+
+    def _block_start(self, event: WireEvent) -> ModelEvent | None:
+        block = event["content_block"]
+        match block["type"]:
+            case "text":
+                return TextDelta(block.get("text", ""), is_new=True)
+            case "thinking":
+                return ThinkingDelta(block.get("thinking", ""), is_new=True)
+            case "redacted_thinking":
+                self.has_content = True
+                return ThinkingRedacted(block["data"])
+            case "tool_use":
+                self.has_content = True
+                self._calls[event["index"]] = block["id"]
+                return CallStarted(block["id"], block["name"])
+            case _:  # a block of a server-side tool that was not asked for
+                return None
+
+    def _block_delta(self, event: WireEvent) -> ModelEvent | None:
+        self.has_content = True
+        delta = event["delta"]
+        match delta["type"]:
+            case "text_delta":
+                return TextDelta(delta["text"])
+            case "thinking_delta":
+                return ThinkingDelta(delta["thinking"])
+            case "signature_delta":
+                return ThinkingSigned(delta["signature"])
+            case "input_json_delta" if event["index"] in self._calls:
+                return CallArguments(self._calls[event["index"]], delta["partial_json"])
+            case _:
+                return None
+
+    def _message_delta(self, event: WireEvent) -> ModelEvent:
+        self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
+        self._usage = replace(self._usage, output_tokens=event["usage"]["output_tokens"])
+        return UsageReported(self._usage)
+
+
+def _usage(wire: WireUsage) -> Usage:
+    written = wire.get("cache_creation_input_tokens") or 0
+    detail = wire.get("cache_creation") or {}
+    long_lived = detail.get("ephemeral_1h_input_tokens", 0)
+    return Usage(
+        input_tokens=wire["input_tokens"],
+        output_tokens=wire["output_tokens"],
+        cache_read_tokens=wire.get("cache_read_input_tokens") or 0,
+        cache_write_5m_tokens=written - long_lived,
+        cache_write_1h_tokens=long_lived,
+    )

@@ -1,0 +1,1 @@
+"""The sections of the prompt; their prose lies beside this file in `text/*.md`."""

@@ -1,0 +1,154 @@
+"""The real server in a process of its own, and an endpoint in a thread of the test's."""
+
+import os
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from tests.support import server_process
+from tests.support.editor import at
+from tests.support.messages_api import (
+    MessagesApiInThread,
+    call,
+    messages_api_in_thread,
+    overloaded,
+    reply,
+    say,
+    think,
+    unauthorized,
+)
+from tests.support.server_process import ServerProcess, start_server
+
+SECRET = "sk-ant-api03-a-key-that-nobody-must-ever-see"  # noqa: S105  not a real one
+SLOW_IMPORT_SECONDS = 3.0
+SLOW_SDK = f"""
+import sys, time
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "anthropic":
+            sys.meta_path.remove(self)
+            time.sleep({SLOW_IMPORT_SECONDS})
+
+sys.meta_path.insert(0, Slow())
+"""
+"""Makes the import of the SDK slow, in whatever process finds this first on its path."""
+
+
+@contextmanager
+def serve(
+    home: Path, api: MessagesApiInThread, key: str = "test-key", **more: str
+) -> Generator[ServerProcess]:
+    """Start a server whose endpoint is `api`."""
+    variables = {
+        **server_process.environment(home),
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": key,
+        "ACP_SERVER_RETRIES": "1",
+        **more,
+    }
+    command = [sys.executable, "-m", "acp_server", "serve", "--log-level", "debug"]
+
+    def given(_home: Path) -> dict[str, str]:
+        return variables
+
+    with (
+        patch.object(server_process, "environment", given),
+        start_server(home, command=command) as server,
+    ):
+        yield server
+
+
+def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_SDK)
+    with (
+        messages_api_in_thread(["Hello."]) as api,
+        serve(tmp_path, api, PYTHONPATH=f"{tmp_path}{os.pathsep}{Path.cwd()}") as server,
+    ):
+        server.initialize()
+        server.new_session()
+        import_began = time.monotonic()
+        session_id = server.new_session()
+        server.new_session()
+        assert time.monotonic() - import_began < SLOW_IMPORT_SECONDS / 2
+        assert api.requests == ()
+        assert at(server.prompt(session_id), "result", "stopReason") == "end_turn"
+        assert time.monotonic() - import_began > SLOW_IMPORT_SECONDS / 2
+        assert api.asks[0].verdict == "answered"
+
+
+def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_SDK)
+    with (
+        messages_api_in_thread(["Hello."]) as api,
+        serve(tmp_path, api, PYTHONPATH=f"{tmp_path}{os.pathsep}{Path.cwd()}") as server,
+    ):
+        server.initialize()
+        session_id = server.new_session()
+        began = time.monotonic()
+        prompt = server.begin_prompt(session_id)
+        server.send(
+            {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
+        )
+        response = server.receive_answer(prompt)
+        assert at(response, "result", "stopReason") == "cancelled"
+        assert time.monotonic() - began < SLOW_IMPORT_SECONDS / 2
+        assert at(server.prompt(session_id), "result", "stopReason") == "end_turn"
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_a_key_is_shown_nowhere(tmp_path: Path, variable: str) -> None:
+    script = [overloaded(), reply(think("Hm."), say("Hello."), call("look")), unauthorized()]
+    log = tmp_path / "server.log"
+    given = {"ANTHROPIC_API_KEY": "", variable: SECRET}
+    with (
+        messages_api_in_thread(script) as api,
+        serve(tmp_path, api, **given, ACP_SERVER_LOG_FILE=str(log)) as server,
+    ):
+        server.initialize()
+        session_id = server.new_session()
+        server.prompt(session_id)
+        server.prompt(session_id)
+        server.close_stdin()
+        server.rest()
+        assert server.wait() == 0
+        assert api.requests, "it was asked"
+        assert SECRET not in server.stderr()
+        assert SECRET not in str(server.messages)
+        written = [file for file in tmp_path.rglob("*") if file.is_file()]
+        assert log in written
+        assert all(SECRET.encode() not in file.read_bytes() for file in written)
+
+
+def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> None:
+    slow = reply(say("word " * 200), pause_seconds=0.05)
+    with messages_api_in_thread([slow]) as api, serve(tmp_path, api) as server:
+        server.initialize()
+        session_id = server.new_session()
+        server.begin_prompt(session_id)
+        while at(server.receive_update(), "params", "update", "sessionUpdate") != (
+            "agent_message_chunk"
+        ):
+            pass
+        server.close_stdin()
+        assert server.wait(3) == 0
+        assert "Traceback" not in server.stderr()
+        assert "unclosed" not in server.stderr()
+
+
+def test_a_second_server_knows_the_models_at_once(tmp_path: Path) -> None:
+    with messages_api_in_thread(["Hello."]) as api:
+        with serve(tmp_path, api) as server:
+            server.initialize()
+            server.prompt(server.new_session())
+            server.close_stdin()
+            server.wait()
+        with serve(tmp_path, api) as server:
+            server.initialize()
+            result = server.call("session/new", {"cwd": "/", "mcpServers": []})
+            assert "Claude Opus 5.5" in str(at(result, "result", "configOptions"))

@@ -1,0 +1,180 @@
+"""Whatever a model says, however its endpoint fails, wherever the user cancels: it goes on."""
+
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.turn.loop import GO_ON
+from tests.anthropic_model.workbench import Desk, Rules, check_history, open_desk, text_kept
+from tests.support.editor import Object, at
+from tests.support.messages_api import (
+    Ask,
+    CutAfterBytes,
+    CutAfterEvents,
+    Drip,
+    EndAfterEvents,
+    ErrorEvent,
+    ExtraEvent,
+    Garbage,
+    Hang,
+    MessagesApi,
+    Reply,
+    StreamFault,
+    Turn,
+    Vanish,
+    bad_gateway,
+    call,
+    messages_api,
+    overloaded,
+    pings,
+    rate_limited,
+    reply,
+    say,
+    server_error,
+    think,
+)
+from tests.support.messages_api.script import Call, Spoken
+
+PROMPTS = 4
+PATIENCE_SECONDS = 20
+MODELS = ("claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-6", "claude-haiku-4-5")
+WORDS = ("one ", "two, ", "three. ", "vier ", "fünf ", "六 ", "🙂 ", "\n\n", "`code` ")
+
+
+@dataclass(slots=True)
+class Mind:
+    """A model that says what chance lets it say, over an endpoint that fails as chance wants."""
+
+    chance: random.Random
+    thinks_first: bool = False
+    """As models do that think by budget."""
+
+    def answer(self, ask: Ask) -> Turn:
+        """Return the next turn: a failure, or an answer with or without faults."""
+        if self.chance.random() < 0.2:
+            return self.chance.choice(
+                [overloaded(), server_error(), bad_gateway(), rate_limited(0.001), Vanish()]
+            )
+        if GO_ON in ask.said_last:
+            return self._broken(reply(think("Where was I?"), say(self._text())))
+        return self._broken(self._whole())
+
+    def _whole(self) -> Reply:
+        thoughts = 1 if self.thinks_first else self.chance.randint(0, 2)
+        blocks: list[Spoken] = [think(self._text()) for _ in range(thoughts)]
+        for _ in range(self.chance.randint(1, 4)):
+            if self.chance.random() < 0.6:
+                blocks.append(say(self._text()))
+            else:
+                blocks.append(call(self.chance.choice(["note", "look", "none"]), text=self._text()))
+        size = self.chance.choice([3, 7, 16, 1000])
+        return reply(*_in_order(blocks), chunk_characters=size)
+
+    def _broken(self, whole: Reply) -> Reply:
+        faults: list[StreamFault] = []
+        if self.chance.random() < 0.35:
+            at_event = self.chance.randint(0, 24)
+            faults.append(
+                self.chance.choice(
+                    [
+                        CutAfterEvents(at_event),
+                        CutAfterBytes(self.chance.randint(0, 4000)),
+                        EndAfterEvents(at_event),
+                        ErrorEvent(at_event),
+                        ErrorEvent(at_event, "api_error"),
+                        Garbage(at_event),
+                        ExtraEvent(at_event),
+                        pings(at_event),
+                        Hang(at_event, 0.01),
+                        Drip(self.chance.randint(5, 50), 0),
+                    ]
+                )
+            )
+        return reply(
+            *whole.blocks,
+            stop=whole.stop_reason,
+            chunk_characters=whole.chunk_characters,
+            faults=faults,
+        )
+
+    def _text(self) -> str:
+        words = self.chance.choices(WORDS, k=self.chance.randint(1, 12))
+        return "Well " + "".join(words) + "so."
+
+
+def _in_order(blocks: Sequence[Spoken]) -> list[Spoken]:
+    """Return the blocks in an order in which the API sends them: calls last."""
+    return sorted(blocks, key=lambda block: isinstance(block, Call))
+
+
+async def one_life(seed: int, home: Path) -> None:
+    """Prompt a few times, then see that all is well."""
+    chance = random.Random(seed)  # noqa: S311  chance that can be had again
+    model = chance.choice(MODELS)
+    mind = Mind(chance, thinks_first=model == "claude-haiku-4-5")
+    rules = Rules(model=model, retries=2, retry_seconds=0.001, go_on_seconds=0.001)
+    rules.max_turn_requests = 6
+    async with messages_api(mind.answer) as api, open_desk(api, home, rules) as desk:
+        for number in range(PROMPTS):
+            await _prompt(desk, chance, number)
+        _check(desk, api)
+        api.add("All good.")
+        assert await desk.ask("and now?") == "end_turn"
+        assert desk.said().endswith("All good.")
+        assert api.asks[-1].verdict == "answered"
+        _check(desk, api)
+
+
+async def _prompt(desk: Desk, chance: random.Random, number: int) -> None:
+    pending = desk.begin(f"prompt {number}")
+    if chance.random() < 0.4:
+        seen = len(desk.translated)
+        with anyio.move_on_after(0.3):
+            await desk.wait_until_translated(seen + chance.randint(0, 60))
+        desk.cancel()
+    response = await pending.response()
+    assert await desk.turn_updates_after(pending) == []
+    if "error" not in response:
+        assert at(response, "result", "stopReason") in {
+            "end_turn",
+            "cancelled",
+            "max_turn_requests",
+        }
+
+
+def _check(desk: Desk, api: MessagesApi) -> None:
+    check_history(desk.history())
+    refused = [ask.message for ask in api.asks if ask.verdict == "refused"]
+    assert refused == []
+    shown = desk.said()
+    for message in desk.editor.messages:  # a failed turn says so in the chat, not in the history
+        if "error" in message:
+            shown = shown.replace(str(at(message, "error", "data", "message")), "", 1)
+    assert shown == text_kept(desk.history())
+    _check_sent_once(desk.editor.messages)
+
+
+def _check_sent_once(messages: Sequence[Object]) -> None:
+    answered = [message["id"] for message in messages if "method" not in message]
+    assert len(answered) == len(set(map(str, answered)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_a_session_survives_chance(seed: int, tmp_path: Path) -> None:
+    with anyio.fail_after(PATIENCE_SECONDS):
+        await one_life(seed, tmp_path)
+
+
+@pytest.mark.full
+async def test_five_hundred_sessions_survive_chance() -> None:
+    for seed in range(1000, 1500):
+        with tempfile.TemporaryDirectory() as home, anyio.fail_after(PATIENCE_SECONDS):
+            try:
+                await one_life(seed, Path(home))
+            except Exception as error:
+                raise AssertionError(f"seed {seed}") from error

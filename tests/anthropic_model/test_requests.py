@@ -1,0 +1,261 @@
+"""What is sent: the body of a Messages call for each family, and over a whole session."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.anthropic.requests import NOTHING, Omissions, request_body
+from acp_server.models.families import family_for
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.ports import ModelRequest
+from prompt_engine.cache_control import mark
+from tests.anthropic_model.workbench import MODEL, Rules, Tools, open_desk
+from tests.support.editor import Object, at
+from tests.support.messages_api import (
+    Endpoint,
+    ThinkSecretly,
+    bad_request,
+    call,
+    messages_api,
+    reply,
+    say,
+    think,
+)
+
+SAMPLING = {"temperature", "top_p", "top_k"}
+MARK: JsonValue = {"type": "ephemeral"}
+ADAPTIVE: JsonValue = {"type": "adaptive", "display": "summarized"}
+FAMILIES: dict[str, tuple[str, str | None, Object]] = {
+    "newest": (
+        "claude-fable-5-2",
+        "xhigh",
+        {"max_tokens": 128_000, "thinking": ADAPTIVE, "output_config": {"effort": "xhigh"}},
+    ),
+    "newest, its own level": (
+        "claude-opus-5-5",
+        None,
+        {"max_tokens": 128_000, "thinking": ADAPTIVE, "output_config": {"effort": "medium"}},
+    ),
+    "newest, off": (
+        "claude-sonnet-5-5",
+        "off",
+        {"max_tokens": 128_000, "thinking": {"type": "between_tools"}},
+    ),
+    "four efforts": (
+        "claude-opus-4-6",
+        "xhigh",
+        {"max_tokens": 128_000, "thinking": ADAPTIVE, "output_config": {"effort": "high"}},
+    ),
+    "budget": (
+        "claude-haiku-4-5",
+        "high",
+        {"max_tokens": 64_000, "thinking": {"type": "enabled", "budget_tokens": 16_000}},
+    ),
+    "budget, off": (
+        "claude-haiku-4-5",
+        "off",
+        {"max_tokens": 64_000, "thinking": {"type": "disabled"}},
+    ),
+    "no thinking": ("claude-3-5-haiku", "high", {"max_tokens": 8_192}),
+    "unknown": ("some-gateway-model", "high", {"max_tokens": 8_192}),
+}
+
+
+def body_of(
+    *messages: Message, model: str = MODEL, level: str | None = None, omit: Omissions | None = None
+) -> Object:
+    """Return the body for a conversation."""
+    request = ModelRequest(messages, "Be kind.", tuple(Tools().specs), level)
+    return request_body(request, family_for(model), omit or Omissions(), mark)
+
+
+def content_of(*messages: Message) -> list[JsonValue]:
+    """Return the content of each message, without marks."""
+    sent = unmarked(body_of(*messages)["messages"])
+    assert isinstance(sent, list)
+    return [at(message, "content") for message in sent]
+
+
+def unmarked(value: JsonValue) -> JsonValue:
+    """Return JSON without `cache_control`."""
+    if isinstance(value, list):
+        return [unmarked(item) for item in value]
+    if isinstance(value, dict):
+        return {name: unmarked(item) for name, item in value.items() if name != "cache_control"}
+    return value
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_body_of_a_family_is_exactly_this(name: str) -> None:
+    model, level, own = FAMILIES[name]
+    schema: JsonValue = {"type": "object", "properties": {"text": {"type": "string"}}}
+    assert body_of(UserMessage((Text("Hi"),)), model=model, level=level) == {
+        "system": [{"type": "text", "text": "Be kind.", "cache_control": MARK}],
+        "messages": [
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Hi", "cache_control": MARK}],
+            }
+        ],
+        "tools": [
+            {
+                "name": "note",
+                "description": "Writes something down.",
+                "input_schema": schema,
+                "eager_input_streaming": True,
+            },
+            {"name": "look", "description": "Looks something up.", "input_schema": schema},
+        ],
+        **own,
+    }
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+async def test_the_endpoint_takes_the_body_of_a_family(tmp_path: Path, name: str) -> None:
+    model, level, _ = FAMILIES[name]
+    if model in {"claude-3-5-haiku", "some-gateway-model"}:
+        pytest.skip("the test server has no such model")
+    async with (
+        messages_api(["Hello."]) as api,
+        open_desk(api, tmp_path, Rules(model=model)) as desk,
+    ):
+        if level is not None:
+            desk.session.set_option("thought_level", level if level != "xhigh" else "high")
+        assert await desk.ask() == "end_turn"
+        assert not SAMPLING & set(api.asks[0].body)
+
+
+@pytest.mark.parametrize("level", ["low", "medium", "high"])
+def test_the_limit_of_an_answer_is_above_the_budget_of_its_thinking(level: str) -> None:
+    for model in ("claude-haiku-4-5", "claude-opus-4-1", "claude-3-7-sonnet"):
+        body = body_of(UserMessage((Text("Hi"),)), model=model, level=level)
+        limit, budget = body["max_tokens"], at(body["thinking"], "budget_tokens")
+        assert isinstance(limit, int)
+        assert isinstance(budget, int)
+        assert limit > budget
+
+
+def test_the_limit_of_an_answer_is_above_the_budget_in_a_full_window_too() -> None:
+    prompt = UserMessage((Text("x" * 480_000),))
+    for model in ("claude-haiku-4-5", "claude-opus-4-1"):
+        body = body_of(prompt, model=model, level="high")
+        limit = body["max_tokens"]
+        assert isinstance(limit, int)
+        thinking = body["thinking"]
+        assert isinstance(thinking, dict)
+        budget = thinking.get("budget_tokens", 0)
+        assert isinstance(budget, int)
+        assert limit > budget, (limit, budget)
+        assert not budget or budget >= 1024
+
+
+def test_the_same_request_gives_the_same_bytes() -> None:
+    said = AssistantMessage(
+        (Thinking("Hm.", "seal"), Text("I look."), ToolCall("c1", "look", '{"b": 1, "a": "ü"}'))
+    )
+    messages = (UserMessage((Text("Hi"),)), said, UserMessage((ToolResult("c1", "found"),)))
+    assert json.dumps(body_of(*messages)) == json.dumps(body_of(*messages))
+    assert '{"b": 1, "a": ' in json.dumps(body_of(*messages)), "keys stay in their order"
+
+
+def test_what_cannot_be_sent_back_is_left_out() -> None:
+    said = AssistantMessage(
+        (Thinking("unsigned"), RedactedThinking("opaque"), Thinking("", "seal"), Text(" \n"))
+    )
+    assert content_of(UserMessage((Text("Hi"),)), said)[1] == [
+        {"type": "redacted_thinking", "data": "opaque"},
+        {"type": "thinking", "thinking": "", "signature": "seal"},
+    ]
+
+
+def test_a_message_of_which_nothing_can_be_sent_is_not_empty() -> None:
+    said = AssistantMessage((Thinking("unsigned"), Text(" ")))
+    nothing: JsonValue = [{"type": "text", "text": NOTHING}]
+    assert content_of(UserMessage((Text("\n"),)), said) == [nothing, nothing]
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "a', "[1]", "null", "nonsense", "{} {}"])
+def test_broken_arguments_are_sent_as_none(arguments: str) -> None:
+    said = AssistantMessage((ToolCall("c1", "look", arguments),))
+    sent = content_of(UserMessage((Text("Hi"),)), said)[1]
+    assert sent == [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]
+
+
+def test_an_empty_result_says_so_and_a_failure_is_one() -> None:
+    results = UserMessage((ToolResult("c1", ""), ToolResult("c2", "no", is_error=True)))
+    assert content_of(results)[0] == [
+        {"type": "tool_result", "tool_use_id": "c1", "content": NOTHING},
+        {"type": "tool_result", "tool_use_id": "c2", "content": "no", "is_error": True},
+    ]
+
+
+async def test_a_session_only_ever_adds_to_what_it_has_sent(tmp_path: Path) -> None:
+    script = [
+        reply(think("Hm."), say("I look."), call("look", text="a"), call("note", text="b")),
+        reply(ThinkSecretly(), say("And again."), call("look", text="c")),
+        reply(think("So."), say("Done.")),
+        "Thank you.",
+        reply(say("Well."), call("none")),
+        "That failed.",
+    ]
+    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
+        for text in ("one", "two", "three"):
+            assert await desk.ask(text) == "end_turn"
+        bodies = [ask.body for ask in api.asks]
+    assert len(bodies) == 6
+    for former, latter in pairwise(bodies):
+        before, after = unmarked(former["messages"]), unmarked(latter["messages"])
+        assert isinstance(before, list)
+        assert isinstance(after, list)
+        assert json.dumps(after[: len(before)]) == json.dumps(before)
+        for name in former.keys() - {"messages", "max_tokens"}:
+            assert json.dumps(former[name]) == json.dumps(latter[name])
+    assert json.dumps(bodies[-1]).count("cache_control") == 4
+
+
+@pytest.mark.parametrize(
+    ("field", "endpoint"),
+    [
+        ("eager_input_streaming", Endpoint(takes_eager_input_streaming=False)),
+        ("cache_control", Endpoint(takes_cache_control=False)),
+    ],
+)
+async def test_a_field_that_a_gateway_refuses_is_left_out_from_then_on(
+    tmp_path: Path, field: str, endpoint: Endpoint
+) -> None:
+    async with messages_api(["One.", "Two."], endpoint) as api, open_desk(api, tmp_path) as desk:
+        assert await desk.ask("one") == "end_turn"
+        assert await desk.ask("two") == "end_turn"
+        assert [field in json.dumps(ask.body) for ask in api.asks] == [True, False, False]
+        assert [ask.verdict for ask in api.asks] == ["refused", "answered", "answered"]
+        assert desk.said() == "One.Two."
+        assert desk.notices() == []
+
+
+@pytest.mark.parametrize("field", ["display", "output_config", "thinking"])
+async def test_a_field_that_a_message_names_is_left_out(tmp_path: Path, field: str) -> None:
+    script = [bad_request(f"{field}: Extra inputs are not permitted"), "One.", "Two."]
+    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
+        assert await desk.ask("one") == "end_turn"
+        assert await desk.ask("two") == "end_turn"
+        assert [f'"{field}"' in json.dumps(ask.body) for ask in api.asks] == [True, False, False]
+
+
+async def test_a_gateway_that_refuses_all_the_same_is_asked_once_without(tmp_path: Path) -> None:
+    refusal = bad_request("thinking: we do not like it")
+    async with messages_api([refusal, refusal]) as api, open_desk(api, tmp_path) as desk:
+        data = await desk.fail()
+        assert "we do not like it" in str(data["message"])
+        assert len(api.asks) == 2

@@ -1,0 +1,286 @@
+"""The whole server in memory, an editor before it and a Messages API behind it.
+
+async with messages_api(["Hello!"]) as api, open_desk(api, tmp_path) as desk:
+    assert await desk.ask("hi") == "end_turn"
+    assert desk.said() == "Hello!"
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.credentials import Credential, Credentials, KeyStore
+from acp_server.handlers.auth import AuthHandlers
+from acp_server.handlers.connection import Connection
+from acp_server.jsonrpc.memory import memory_pair
+from acp_server.models.anthropic.access import Access
+from acp_server.models.anthropic.provider import AnthropicProvider, Plan
+from acp_server.models.anthropic.stream import MessageStream
+from acp_server.models.loading import SdkLoader
+from acp_server.models.retry import RetryPolicy
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Equipment, Session
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.loop import NO_ANSWER, Kit
+from acp_server.turn.ports import ModelEvent, Sink, ToolSpec
+from prompt_engine.cache_control import mark
+from tests.support.editor import Editor, Object, Pending, at
+from tests.support.messages_api import KEY, MessagesApi, MessagesApiInThread
+
+MODEL = "claude-opus-5-5"
+SYSTEM = "Be exact, and say no more than you know. " * 200
+"""Long enough to be worth caching."""
+TURN_UPDATES = frozenset(
+    {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "usage_update"}
+)
+HOST = "127.0.0.1"
+
+
+class Tools:
+    """Two tools: `note` takes its arguments as they are written, `look` takes its time."""
+
+    def __init__(self) -> None:
+        self.runs: list[ToolCall] = []
+        self.has_begun = anyio.Event()
+        self.may_end = anyio.Event()
+        self.may_end.set()
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """Both."""
+        schema: dict[str, JsonValue] = {
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+        }
+        return (
+            ToolSpec("note", "Writes something down.", schema, streams_arguments=True),
+            ToolSpec("look", "Looks something up.", schema),
+        )
+
+    async def run(self, call: ToolCall, sink: Sink) -> ToolResult:
+        """Answer with what was asked, once the test lets it."""
+        del sink
+        self.runs.append(call)
+        self.has_begun.set()
+        await self.may_end.wait()
+        return ToolResult(call.id, f"{call.name}: done")
+
+
+@dataclass(slots=True)
+class Rules:
+    """How the server of a test differs from the usual one."""
+
+    model: str | None = MODEL
+    idle_seconds: float = 5.0
+    retries: int = 3
+    retry_seconds: float = 0.004
+    go_on_seconds: float = 0.004
+    max_turn_requests: int = 100
+    shows_notices: bool = True
+    api_key: str | None = KEY
+    url: str | None = None
+    session_count: int = 1
+
+
+@dataclass(slots=True)
+class Desk:
+    """An editor with an open session."""
+
+    editor: Editor
+    sessions: SessionRegistry
+    tools: Tools
+    session_id: str = ""
+    translated: list[str] = field(default_factory=list[str])
+    """The data of every event of a stream that the server has looked at."""
+
+    async def ask(self, text: str = "hi") -> JsonValue:
+        """Send a prompt; return the stop reason."""
+        return at(await self.editor.prompt(self.session_id, text), "stopReason")
+
+    async def fail(self, text: str = "hi") -> Object:
+        """Send a prompt that must fail; return the error's data."""
+        response = await self.begin(text).response()
+        data = at(response["error"], "data")
+        assert isinstance(data, dict)
+        return data
+
+    def begin(self, text: str = "hi") -> Pending:
+        """Send a prompt and go on."""
+        return self.editor.begin_prompt(self.session_id, text)
+
+    def cancel(self) -> None:
+        """Cancel."""
+        self.editor.cancel(self.session_id)
+
+    def said(self) -> str:
+        """The text of all messages."""
+        return self.editor.said(self.session_id)
+
+    def updates(self, kind: str) -> list[JsonValue]:
+        """All updates of a kind."""
+        updates = self.editor.updates_of(self.session_id)
+        return [update for update in updates if at(update, "sessionUpdate") == kind]
+
+    def notices(self) -> list[str]:
+        """The titles of all notices."""
+        return [str(at(notice, "title")) for notice in self.updates("notice")]
+
+    def thoughts(self) -> str:
+        """The text of all thoughts."""
+        chunks = self.updates("agent_thought_chunk")
+        return "".join(str(at(chunk, "content", "text")) for chunk in chunks)
+
+    def message_ids(self) -> set[str]:
+        """The ids under which text was shown."""
+        return {str(at(chunk, "messageId")) for chunk in self.updates("agent_message_chunk")}
+
+    @property
+    def session(self) -> Session:
+        """The session itself."""
+        return self.sessions.find(self.session_id)
+
+    def history(self) -> list[Message]:
+        """What is kept of the conversation."""
+        return list(self.session.conversation)
+
+    async def wait_until_translated(self, count: int) -> None:
+        """Wait until the server has looked at so many events of streams."""
+        with anyio.fail_after(5):
+            while len(self.translated) < count:  # noqa: ASYNC110  nobody tells
+                await anyio.sleep(0.001)
+
+    async def turn_updates_after(self, pending: Pending) -> list[Object]:
+        """Return what still came of a turn when it had been answered."""
+        await pending.response()
+        await anyio.wait_all_tasks_blocked()
+        messages = self.editor.messages
+        place = messages.index(self.editor.responses[pending.id])
+        return [each for each in messages[place + 1 :] if _is_of_turn(each)]
+
+
+def _is_of_turn(message: Object) -> bool:
+    is_update = message.get("method") == "session/update"
+    return is_update and at(message, "params", "update", "sessionUpdate") in TURN_UPDATES
+
+
+@asynccontextmanager
+async def open_desk(  # noqa: PLR0915  it is one thing
+    api: MessagesApi | MessagesApiInThread, home: Path, rules: Rules | None = None
+) -> AsyncGenerator[Desk]:
+    """Start a server whose endpoint is `api`, and open a session."""
+    rules = rules or Rules()
+    tools = Tools()
+    credential = Credential("the test", api_key=rules.api_key) if rules.api_key else None
+    credentials = Credentials(credential, KeyStore(home, use_keyring=False))
+    plan = Plan(
+        access=Access(rules.url or api.url, idle_seconds=rules.idle_seconds),
+        model_id=rules.model,
+        retry=RetryPolicy(attempts=rules.retries, first_seconds=rules.retry_seconds),
+        list_file=home / "acp" / "models.json",
+    )
+    loader = SdkLoader()
+    provider = AnthropicProvider(plan, credentials.current, loader, mark)
+    sessions = SessionRegistry(
+        Equipment(
+            catalog=provider,
+            toolbox=lambda _workspace: tools,
+            system_prompt=_system_prompt,
+            max_turn_requests=rules.max_turn_requests,
+        )
+    )
+    server_end, editor_end = memory_pair()
+    auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
+    connection = Connection(server_end, sessions, auth)
+    provider.on_change(connection.tell_options)
+    desk = Desk(Editor(editor_end, server_end), sessions, tools)
+    kit = partial(Kit, go_on_seconds=rules.go_on_seconds)
+    counting = _translate_and_count(desk.translated)
+    try:
+        with (
+            patch("acp_server.session.session.Kit", kit),
+            patch.object(MessageStream, "translate", counting),
+        ):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(desk.editor.serve, connection)
+                tasks.start_soon(desk.editor.read)
+                capabilities: JsonValue = (
+                    {"session": {"notices": {}}} if rules.shows_notices else {}
+                )
+                await desk.editor.initialize(clientCapabilities=capabilities)
+                for _ in range(rules.session_count):
+                    desk.session_id = await desk.editor.new_session(home)
+                yield desk
+                await desk.editor.leave()
+                tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:  # a failed assertion reads better by itself
+        raise _only_one(group) from None
+    finally:
+        with anyio.CancelScope(shield=True):
+            await loader.close()
+
+
+def _only_one(error: BaseException) -> BaseException:
+    exceptions = getattr(error, "exceptions", ())
+    return _only_one(exceptions[0]) if len(exceptions) == 1 else error
+
+
+async def _system_prompt(_workspace: object) -> str:
+    return SYSTEM
+
+
+def _translate_and_count(seen: list[str]):  # noqa: ANN202  a method, as it was
+    translate = MessageStream.translate
+
+    def counting(stream: MessageStream, data: str) -> ModelEvent | None:
+        seen.append(data)
+        return translate(stream, data)
+
+    return counting
+
+
+def check_history(messages: Sequence[Message]) -> None:
+    """Fail unless a provider would take these messages back, and a user's could come next.
+
+    Two user messages in a row are one to it: results of a cancelled turn, and the next prompt.
+    """
+    for index, message in enumerate(messages):
+        following = messages[index + 1] if index + 1 < len(messages) else None
+        assert message.parts, f"message {index} is empty"
+        if isinstance(message, AssistantMessage):
+            assert index, "the model speaks first"
+            assert isinstance(following, UserMessage | None), f"{message}, {following}"
+            last = message.parts[-1]
+            assert not isinstance(last, Thinking | RedactedThinking), message
+            _check_calls(message, following)
+        elif not any(isinstance(part, ToolResult) for part in message.parts):
+            assert isinstance(following, AssistantMessage), f"no answer to {message}"
+
+
+def _check_calls(message: AssistantMessage, following: Message | None) -> None:
+    called = [part.id for part in message.parts if isinstance(part, ToolCall)]
+    if not called:
+        return
+    assert following is not None, f"calls without results: {message}"
+    assert [part.call_id for part in following.parts if isinstance(part, ToolResult)] == called
+
+
+def text_kept(messages: Sequence[Message]) -> str:
+    """Return everything that the model said, as it is kept, without what stands for silence."""
+    said = (message for message in messages if isinstance(message, AssistantMessage))
+    texts = (part.text for each in said for part in each.parts if isinstance(part, Text))
+    return "".join(text for text in texts if not text.startswith(NO_ANSWER.split("{")[0]))

@@ -1,0 +1,102 @@
+"""What turns cost through the Messages adapter: `uv run python -m tests.benchmarks.turns`.
+
+The server is a process of its own, the endpoint a thread of this one on loopback. Prints medians
+with the spread, times also as a ratio to bare Python started in the same run.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.benchmarks.agent import Agent
+from tests.benchmarks.startup import measure_bare_python
+from tests.support.messages_api import (
+    KEY,
+    Ask,
+    MessagesApiInThread,
+    Reply,
+    messages_api_in_thread,
+    reply,
+    say,
+)
+
+CHUNKS = 10_000
+CHUNK = "five words of text here. "
+SETTLED_SECONDS = 3.0
+WARM_TURNS = 20
+COMMAND = [sys.executable, "-m", "acp_server", "serve"]
+
+
+def respond(ask: Ask) -> Reply:
+    """Answer `chunks` with many of them, and anything else with a word."""
+    if ask.said_last == "chunks":
+        return reply(say(CHUNK * CHUNKS), chunk_characters=len(CHUNK))
+    return reply("Hello.")
+
+
+def measure(folder: Path, wait_seconds: float) -> dict[str, float]:
+    """Return the figures of one server, prompted so long after its first session."""
+    figures: dict[str, float] = {}
+    with Agent(COMMAND, folder) as agent:
+        agent.initialize()
+        session = agent.new_session(folder)
+        figures["memory after session/new, MiB"] = agent.resident_mebibytes
+        time.sleep(wait_seconds)
+        figures[f"first prompt {wait_seconds:.0f} s after session/new, ms"] = _prompt(
+            agent, session
+        )
+        if not wait_seconds:
+            return figures
+        warm = [_prompt(agent, session) for _ in range(WARM_TURNS)]
+        figures["warm turn, ms"] = statistics.median(warm)
+        figures["memory after 21 turns, MiB"] = agent.resident_mebibytes
+        agent.prompt(session, "chunks")
+        before = agent.cpu_seconds
+        updates = agent.prompt(session, "chunks")
+        figures["CPU per chunk, µs"] = (agent.cpu_seconds - before) / CHUNKS * 1e6
+        figures["updates per chunk"] = updates / CHUNKS
+        figures["memory at the end, MiB"] = agent.resident_mebibytes
+    return figures
+
+
+def _prompt(agent: Agent, session: str) -> float:
+    begun = time.perf_counter()
+    agent.prompt(session, "hi")
+    return (time.perf_counter() - begun) * 1000
+
+
+def _fresh(api: MessagesApiInThread, wait_seconds: float) -> dict[str, float]:
+    os.environ["ANTHROPIC_BASE_URL"] = api.url
+    os.environ["ANTHROPIC_API_KEY"] = KEY
+    with tempfile.TemporaryDirectory() as name:
+        return measure(Path(name), wait_seconds)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    arguments = parser.parse_args()
+    unit = statistics.median(measure_bare_python() for _ in range(7))
+    print(f"  bare Python, ms {unit:.1f}")
+    with messages_api_in_thread(respond) as api:
+        for wait_seconds in (0.0, SETTLED_SECONDS):
+            _fresh(api, wait_seconds)  # the first run warms the disk's cache
+            runs = [_fresh(api, wait_seconds) for _ in range(arguments.runs)]
+            for name in runs[0]:
+                values = [run[name] for run in runs]
+                _print(name, values, unit)
+
+
+def _print(name: str, values: list[float], unit: float) -> None:
+    median, spread = statistics.median(values), (max(values) - min(values)) / 2
+    ratio = f"{median / unit:7.1f} x bare Python" if name.endswith(" ms") else ""
+    print(f"  {name:42} {median:9.1f}  ± {spread:6.1f}  {ratio}")
+
+
+if __name__ == "__main__":
+    main()

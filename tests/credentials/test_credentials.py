@@ -1,0 +1,80 @@
+"""What holds: the configured key, else the stored one, and neither after a logout."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.app import configured_credential
+from acp_server.credentials import Credential, Credentials, KeyStore
+from tests.support.editor import configuration
+
+CONFIGURED = Credential("environment", api_key="sk-configured")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> KeyStore:
+    return KeyStore(tmp_path, use_keyring=False)
+
+
+async def test_a_configured_key_counts_before_a_stored_one(store: KeyStore) -> None:
+    store.save("sk-stored")
+    assert await Credentials(CONFIGURED, store).current() is CONFIGURED
+
+
+async def test_a_key_that_another_process_stores_is_found_without_a_restart(
+    store: KeyStore, tmp_path: Path
+) -> None:
+    credentials = Credentials(None, store)
+    assert await credentials.current() is None
+    assert not await credentials.sign_in()
+    place = KeyStore(tmp_path, use_keyring=False).save("sk-stored")
+    assert await credentials.current() == Credential(place, api_key="sk-stored")
+    assert await credentials.sign_in()
+
+
+async def test_a_logout_removes_the_stored_key_for_everybody(store: KeyStore) -> None:
+    store.save("sk-stored")
+    credentials = Credentials(None, store)
+    await credentials.sign_out()
+    assert await credentials.current() is None
+    assert store.load() is None
+    assert not await credentials.sign_in()
+
+
+async def test_a_logout_makes_a_configured_key_count_no_more_until_the_next_login(
+    store: KeyStore,
+) -> None:
+    credentials = Credentials(CONFIGURED, store)
+    await credentials.sign_out()
+    assert await credentials.current() is None
+    assert await credentials.sign_in()
+    assert await credentials.current() is CONFIGURED
+
+
+async def test_a_key_that_is_stored_after_a_logout_counts_after_the_next_login(
+    store: KeyStore,
+) -> None:
+    credentials = Credentials(None, store)
+    await credentials.sign_out()
+    place = store.save("sk-new")
+    assert await credentials.current() is None
+    assert await credentials.sign_in()
+    assert await credentials.current() == Credential(place, api_key="sk-new")
+
+
+@pytest.mark.parametrize(
+    ("variables", "credential"),
+    [
+        ({}, None),
+        ({"ANTHROPIC_API_KEY": "k"}, Credential("environment", api_key="k")),
+        ({"ANTHROPIC_AUTH_TOKEN": "t"}, Credential("environment", auth_token="t")),  # noqa: S106
+        (
+            {"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_API_KEY": "k"},
+            Credential("environment", api_key="k"),
+        ),
+    ],
+)
+def test_the_configuration_gives_a_key_or_else_a_token(
+    tmp_path: Path, variables: dict[str, str], credential: Credential | None
+) -> None:
+    assert configured_credential(configuration(tmp_path, environment=variables)) == credential

@@ -1,0 +1,173 @@
+"""The stored key: in the keyring where there is one, else in a file of the user's alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from keyring.backends import null
+
+from acp_server.credentials import ACCOUNT, SERVICE, Credential, KeyStore
+from tests.credentials.keyrings import Ring, installed
+
+KEYRING = "the system keyring"
+
+
+def file_of(home: Path) -> Path:
+    return home / "acp" / "credentials.json"
+
+
+def stored(home: Path, key: str) -> Credential:
+    return Credential(str(file_of(home)), api_key=key)
+
+
+def in_file(home: Path) -> KeyStore:
+    return KeyStore(home, use_keyring=False)
+
+
+def test_nothing_is_stored_at_first(tmp_path: Path) -> None:
+    assert in_file(tmp_path).load() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stored_key_is_found_again_with_where_it_lies(tmp_path: Path) -> None:
+    assert in_file(tmp_path).save("sk-1") == str(file_of(tmp_path))
+    assert in_file(tmp_path).load() == stored(tmp_path, "sk-1")
+    assert KeyStore(tmp_path).load() == stored(tmp_path, "sk-1")
+
+
+def test_a_newer_key_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    for key in ("sk-1", "sk-2"):
+        in_file(tmp_path).save(key)
+    assert in_file(tmp_path).load() == stored(tmp_path, "sk-2")
+
+
+@pytest.mark.parametrize("home", ["", "missing", "missing/deeper"])
+def test_the_file_and_its_folder_are_the_users_alone(tmp_path: Path, home: str) -> None:
+    in_file(tmp_path / home).save("sk-1")
+    file = file_of(tmp_path / home)
+    modes = [path.stat().st_mode & 0o777 for path in (file, file.parent)]
+    assert modes == [0o600, 0o700]
+    assert json.loads(file.read_text()) == {ACCOUNT: "sk-1"}
+
+
+def test_a_file_that_others_could_read_is_theirs_no_longer(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    file.parent.mkdir()
+    file.write_text("{}")
+    file.chmod(0o644)
+    in_file(tmp_path).save("sk-1")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_is_written_whole_beside_the_old_one_and_nothing_is_left_over(
+    tmp_path: Path,
+) -> None:
+    """Who has the old file open sees the old key to its end."""
+    in_file(tmp_path).save("old")
+    with file_of(tmp_path).open() as old:
+        in_file(tmp_path).save("new")
+        assert json.load(old) == {ACCOUNT: "old"}
+    assert list(file_of(tmp_path).parent.iterdir()) == [file_of(tmp_path)]
+
+
+def test_a_key_that_cannot_be_stored_leaves_the_old_one(tmp_path: Path) -> None:
+    file_of(tmp_path).mkdir(parents=True)
+    with pytest.raises(OSError, match="Is a directory"):
+        in_file(tmp_path).save("sk-1")
+    assert list(file_of(tmp_path).parent.iterdir()) == [file_of(tmp_path)]
+
+
+def test_a_home_that_is_a_file_stores_nothing_and_has_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.touch()
+    with pytest.raises(OSError, match="Not a directory"):
+        in_file(home).save("sk-1")
+    in_file(home).forget()
+    assert in_file(home).load() is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"null",
+        b'"sk-1"',
+        b"{}",
+        json.dumps({ACCOUNT: None}).encode(),
+        json.dumps({ACCOUNT: ["sk-1"]}).encode(),
+        json.dumps({ACCOUNT: ""}).encode(),
+        b"[" * 100_000,
+    ],
+    ids=range(11),
+)
+def test_a_file_that_is_corrupt_has_no_key_and_can_be_written_over(
+    tmp_path: Path, content: bytes
+) -> None:
+    file_of(tmp_path).parent.mkdir()
+    file_of(tmp_path).write_bytes(content)
+    assert in_file(tmp_path).load() is None
+    in_file(tmp_path).save("sk-1")
+    assert in_file(tmp_path).load() == stored(tmp_path, "sk-1")
+
+
+def test_a_forgotten_key_is_gone_and_can_be_forgotten_again(tmp_path: Path) -> None:
+    in_file(tmp_path).save("sk-1")
+    for _ in range(2):
+        in_file(tmp_path).forget()
+        assert in_file(tmp_path).load() is None
+    assert not file_of(tmp_path).exists()
+
+
+def test_neither_a_key_nor_a_token_is_in_the_text_of_a_credential() -> None:
+    credential = Credential("environment", api_key="sk-1", auth_token="token-1")  # noqa: S106
+    assert repr(credential) == "Credential(source='environment')"
+
+
+# With a keyring.
+
+
+def test_a_keyring_is_used_where_there_is_one(tmp_path: Path) -> None:
+    ring = Ring()
+    with installed(ring):
+        assert KeyStore(tmp_path).save("sk-1") == KEYRING
+        assert KeyStore(tmp_path).load() == Credential(KEYRING, api_key="sk-1")
+        assert in_file(tmp_path).load() is None
+        assert ring.passwords == {(SERVICE, ACCOUNT): "sk-1"}
+        KeyStore(tmp_path).forget()
+        assert KeyStore(tmp_path).load() is None
+    assert (ring.passwords, list(tmp_path.iterdir())) == ({}, [])
+
+
+@pytest.mark.parametrize("ring", [Ring(is_locked=True), null.Keyring()])
+def test_without_a_keyring_that_keeps_it_a_key_goes_to_the_file(
+    tmp_path: Path, ring: Ring | null.Keyring
+) -> None:
+    with installed(ring):
+        assert KeyStore(tmp_path).load() is None
+        assert KeyStore(tmp_path).save("sk-1") == str(file_of(tmp_path))
+        assert KeyStore(tmp_path).load() == stored(tmp_path, "sk-1")
+        KeyStore(tmp_path).forget()
+        assert KeyStore(tmp_path).load() is None
+
+
+def test_the_key_that_was_stored_last_counts_wherever_it_went(tmp_path: Path) -> None:
+    with installed(Ring()):
+        KeyStore(tmp_path).save("first, in the keyring")
+        in_file(tmp_path).save("second, in the file")
+        assert KeyStore(tmp_path).load() == stored(tmp_path, "second, in the file")
+        KeyStore(tmp_path).save("third, in the keyring")
+        assert KeyStore(tmp_path).load() == Credential(KEYRING, api_key="third, in the keyring")
+        assert not file_of(tmp_path).exists()
+
+
+def test_forgetting_removes_the_key_from_both_places(tmp_path: Path) -> None:
+    ring = Ring()
+    with installed(ring):
+        KeyStore(tmp_path).save("one")
+        in_file(tmp_path).save("two")
+        KeyStore(tmp_path).forget()
+        assert KeyStore(tmp_path).load() is None
+    assert (ring.passwords, file_of(tmp_path).exists()) == ({}, False)

@@ -1,0 +1,71 @@
+"""`acp-server setup`, as a user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acp_server.credentials import ACCOUNT
+from tests.cli.command_line import Outcome, run
+
+
+def file_of(home: Path) -> Path:
+    return home / "acp" / "credentials.json"
+
+
+def stored(home: Path) -> object:
+    return json.loads(file_of(home).read_text())
+
+
+def stored_in(home: Path) -> Outcome:
+    return Outcome(0, "", f"Stored in {file_of(home)}. Your editor can use it at once.\n")
+
+
+@pytest.mark.parametrize("given", ["sk-1\n", "sk-1", "  sk-1 \r\nmore\n"])
+@pytest.mark.parametrize("options", [[], ["--file"]])
+def test_a_key_on_the_input_is_stored_and_not_repeated(
+    tmp_path: Path, given: str, options: list[str]
+) -> None:
+    assert run(tmp_path, "setup", *options, given=given) == stored_in(tmp_path)
+    assert stored(tmp_path) == {ACCOUNT: "sk-1"}
+    assert file_of(tmp_path).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("given", ["", "\n", "  \n"])
+def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, given: str) -> None:
+    assert run(tmp_path, "setup", given=given) == Outcome(
+        1, "", "No key was given; nothing was stored.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [["--forget"], ["--forget", "--file"]])
+def test_a_stored_key_is_forgotten(tmp_path: Path, options: list[str]) -> None:
+    run(tmp_path, "setup", given="sk-1")
+    for _ in range(2):
+        assert run(tmp_path, "setup", *options) == Outcome(0, "", "The stored key is gone.\n")
+        assert not file_of(tmp_path).exists()
+
+
+def test_a_home_that_cannot_be_written_to_is_named_and_exits_with_1(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.touch()
+    outcome = run(tmp_path, "setup", given="sk-secret\n", HERMES_HOME=str(home))
+    problem = f"[Errno 20] Not a directory: {str(home / 'acp')!r}"
+    assert outcome == Outcome(1, "", f"The key could not be stored: {problem}\n")
+    outcome = run(tmp_path, "setup", "--forget", HERMES_HOME=str(home))
+    assert outcome == Outcome(0, "", "The stored key is gone.\n")
+
+
+def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) -> None:
+    file_of(tmp_path).mkdir(parents=True)
+    outcome = run(tmp_path, "setup", "--forget")
+    problem = f"[Errno 21] Is a directory: {str(file_of(tmp_path))!r}"
+    assert outcome == Outcome(1, "", f"The key could not be removed: {problem}\n")
+
+
+def test_the_key_is_in_no_report(tmp_path: Path) -> None:
+    run(tmp_path, "setup", given="sk-verysecret\n")
+    outcome = run(tmp_path, "doctor", "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    assert "verysecret" not in outcome.stdout + outcome.stderr
+    assert f"with the key of {file_of(tmp_path)}" in outcome.stdout

@@ -1,0 +1,168 @@
+"""What happens in a turn beside words: calls, notices, how full the window is, what was used."""
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.catalog import FixedCatalog
+from acp_server.session.registry import SessionRegistry
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.events import Usage
+from acp_server.turn.loop import Meter
+from acp_server.turn.ports import CallStarted, Retrying, TextDelta, UsageReported
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor
+from tests.support.engine import MODEL_ID, Shelf, equipment, registry_of
+from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
+
+CALL = ToolCall("c1", "echo", '{"a": 1}')
+USED = UsageReported(Usage(1, 2, 4, 8, 16))
+
+
+def call_update(status: str, text: str | None = None) -> JsonValue:
+    update: dict[str, JsonValue] = {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "c1",
+        "status": status,
+    }
+    if text is not None:
+        update["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
+    return update
+
+
+APPEARED: JsonValue = {
+    "sessionUpdate": "tool_call",
+    "toolCallId": "c1",
+    "title": "echo",
+    "name": "echo",
+    "kind": "other",
+    "status": "pending",
+}
+
+
+async def test_a_call_is_shown_from_its_first_word_to_its_result() -> None:
+    """Trap 1, Trap 16: tool_call first, its updates in order, all before the answer."""
+    model = Playing(Round(calling(CALL), "tool_use"), Round([TextDelta("Done.")]))
+    catalog = FixedCatalog(MODEL_ID, lambda: model)
+    registry = SessionRegistry(equipment(catalog, toolbox=Tools(echo=echo)))
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        await editor.prompt(session, "go")
+        assert expected.with_short_ids(list(editor.messages[3:])) == [
+            expected.update("sess_1", APPEARED),
+            expected.update("sess_1", call_update("in_progress")),
+            expected.update("sess_1", call_update("completed", '{"a": 1}')),
+            expected.update("sess_1", expected.said("msg_1", "Done.")),
+            expected.result(3, expected.END_TURN),
+        ]
+
+
+async def test_a_call_of_a_cancelled_turn_is_closed_before_the_answer() -> None:
+    """Trap 5."""
+    model = Playing(Round([CallStarted("c1", "echo")], None))
+    async with open_checked_editor(model) as editor:
+        session = await editor.new_session()
+        pending = editor.begin_prompt(session, "go")
+        await model.hangs.wait()
+        editor.cancel(session)
+        await pending.response()
+        reason = "cancelled by the user before it had finished"
+        assert editor.messages[3:] == [
+            expected.update(session, APPEARED),
+            expected.update(session, call_update("failed", reason)),
+            expected.result(3, expected.CANCELLED),
+        ]
+
+
+RETRYING = Playing(Round([Retrying("overloaded", 2.0, 1, 5), TextDelta("Hello.")]))
+SAID = "overloaded; trying again in 2 s (1 of 5)"
+
+
+async def test_a_notice_is_one_for_a_client_that_shows_them() -> None:
+    """Trap 20, ACP-CLIENTCAP."""
+    can: JsonValue = {"session": {"notices": {}}}
+    async with open_checked_editor(RETRYING, capabilities=can) as editor:
+        session = await editor.new_session()
+        await editor.prompt(session, "go")
+        notice: JsonValue = {"sessionUpdate": "notice", "severity": "warning", "title": SAID}
+        assert editor.messages[3] == expected.update(session, notice)
+
+
+@pytest.mark.parametrize("can", [None, {}, {"session": {}}, {"session": {"notices": None}}])
+async def test_a_notice_is_a_thought_for_every_other_client(can: JsonValue) -> None:
+    """Trap 20, ACP-CLIENTCAP: with a message id of its own."""
+    async with open_checked_editor(RETRYING, capabilities=can) as editor:
+        session = await editor.new_session()
+        await editor.prompt(session, "go")
+        assert expected.with_short_ids(list(editor.messages[3:5])) == [
+            expected.update("sess_1", expected.thought("msg_1", f"{SAID}\n")),
+            expected.update("sess_1", expected.said("msg_2", "Hello.")),
+        ]
+
+
+async def test_what_a_client_said_last_of_itself_counts() -> None:
+    """Trap 20: a second initialize."""
+    async with open_checked_editor(RETRYING) as editor:
+        await editor.initialize(clientCapabilities={"session": {"notices": {}}})
+        session = await editor.new_session()
+        await editor.prompt(session, "go")
+        assert [str(each["update"]) for each in editor.updates if "notice" in str(each)] != []
+
+
+def measured(meter: Meter, *rounds: Round) -> SessionRegistry:
+    model = Playing(*rounds)
+    return SessionRegistry(equipment(Shelf({MODEL_ID: model}, gauge=meter)))
+
+
+@pytest.mark.parametrize("has_prices", [True, False])
+async def test_how_full_the_window_is_and_what_was_used_is_told(*, has_prices: bool) -> None:
+    """Trap 1, ACP-META: `usage_update`, then the sums of the turn in the answer's `_meta`."""
+    registry = measured(
+        Gauge(window_tokens=100, has_prices=has_prices), Round([TextDelta("Hi."), USED])
+    )
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        usage: dict[str, JsonValue] = {
+            "requests": 1,
+            "inputTokens": 1,
+            "outputTokens": 2,
+            "cacheReadTokens": 4,
+            "cacheWriteTokens": 24,
+            "costUsd": 2.0 if has_prices else None,
+        }
+        for number in (1, 2):
+            assert await editor.prompt(session, "go") == {
+                "stopReason": "end_turn",
+                "_meta": {"hermes": {"usage": usage}},
+            }
+            update: dict[str, JsonValue] = {
+                "sessionUpdate": "usage_update",
+                "used": 31,
+                "size": 100,
+            }
+            if has_prices:
+                update["cost"] = {"amount": 2.0 * number, "currency": "USD"}
+            assert editor.updates_of(session)[-1] == update
+
+
+async def test_a_turn_that_used_nothing_says_nothing_of_it() -> None:
+    """ACP-META: a command, or a model that does not count."""
+    async with open_checked_editor(
+        registry_of(lambda: Playing(Round([TextDelta("Hi.")])))
+    ) as editor:
+        session = await editor.new_session()
+        for prompt in ("/version", "hi"):
+            assert await editor.prompt(session, prompt) == expected.END_TURN
+
+
+async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_said_to_be() -> None:
+    """The client's parameters are at fault, and the session goes on."""
+    async with open_checked_editor(measured(Gauge(window_tokens=10), Round())) as editor:
+        session = await editor.new_session()
+        answer = await editor.begin_prompt(session, "x" * 11).response()
+        reason = (
+            "the prompt is too large: about 11 tokens, and the model's window holds 10; send less "
+            "of it, or name the file for the agent to read"
+        )
+        assert answer == expected.error(3, -32602, "Prompt too large", reason)
+        assert editor.said(session) == reason
+        assert await editor.prompt(session, "x") == expected.END_TURN

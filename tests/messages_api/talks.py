@@ -1,0 +1,140 @@
+"""Clients of the test server: the real SDK, and bare JSON for what its types forbid."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import anthropic
+from anthropic import AsyncAnthropic
+from anthropic.types import Message
+from pydantic import JsonValue
+
+from tests.support.messages_api import (
+    KEY,
+    VERSION,
+    Endpoint,
+    MessagesApi,
+    Script,
+    messages_api,
+)
+
+Object = dict[str, JsonValue]
+
+NEWEST = "claude-opus-5-5"
+NEW = "claude-opus-5"
+OLD = "claude-haiku-4-5"
+
+TOOL: Object = {"name": "read_file", "input_schema": {"type": "object"}}
+
+
+@asynccontextmanager
+async def open_client(api: MessagesApi, key: str = KEY) -> AsyncGenerator[AsyncAnthropic]:
+    """Open the SDK's client, which does not try again by itself."""
+    async with AsyncAnthropic(base_url=api.url, api_key=key, max_retries=0) as client:
+        yield client
+
+
+@asynccontextmanager
+async def open_both(
+    script: Script = (), endpoint: Endpoint | None = None
+) -> AsyncGenerator[tuple[MessagesApi, AsyncAnthropic]]:
+    """Open a server and a client of it."""
+    async with messages_api(script, endpoint or Endpoint()) as api, open_client(api) as client:
+        yield api, client
+
+
+def body_of(model: str = NEWEST, **fields: JsonValue) -> Object:
+    """Return a request that is answered, with fields of the test's."""
+    body: Object = {"model": model, "max_tokens": 2_000, "messages": [user("hi")], **fields}
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def user(*content: JsonValue) -> Object:
+    """Return a message of the user, of one text or of blocks."""
+    return _message("user", content)
+
+
+def assistant(*content: JsonValue) -> Object:
+    """Return a message of the assistant, of one text or of blocks."""
+    return _message("assistant", content)
+
+
+def system(*content: JsonValue) -> Object:
+    """Return a message in the middle of a conversation."""
+    return _message("system", content)
+
+
+def _message(role: str, content: Sequence[JsonValue]) -> Object:
+    is_text = len(content) == 1 and isinstance(content[0], str)
+    return {"role": role, "content": content[0] if is_text else list(content)}
+
+
+def text(words: str, **fields: JsonValue) -> Object:
+    """Return a block of text."""
+    return {"type": "text", "text": words, **fields}
+
+
+def use(id_: str = "toolu_1", **fields: JsonValue) -> Object:
+    """Return a call of the tool."""
+    return {"type": "tool_use", "id": id_, "name": "read_file", "input": {}, **fields}
+
+
+def result(id_: str = "toolu_1", **fields: JsonValue) -> Object:
+    """Return the result of a call."""
+    return {"type": "tool_result", "tool_use_id": id_, "content": "ok", **fields}
+
+
+def marked(ttl: str = "5m") -> Object:
+    """Return the field that marks a block."""
+    return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
+
+
+async def send(
+    client: AsyncAnthropic, body: Mapping[str, JsonValue], headers: Mapping[str, str] | None = None
+) -> Message:
+    """Send a request as it is."""
+    return await client.post(
+        "/v1/messages", cast_to=Message, body=dict(body), options={"headers": dict(headers or {})}
+    )
+
+
+async def refusal_of(
+    body: Mapping[str, JsonValue],
+    *,
+    version: str = VERSION,
+    betas: str | None = None,
+    endpoint: Endpoint | None = None,
+) -> str | None:
+    """Return why a request is refused with 400, or None if it is answered."""
+    headers = {"anthropic-version": version, **({"anthropic-beta": betas} if betas else {})}
+    async with open_both(["ok"], endpoint) as (api, client):
+        with suppress(anthropic.BadRequestError):
+            await send(client, body, headers)
+        return api.asks[0].message or None
+
+
+class Talk:
+    """A conversation that grows, sent whole each time as an agent sends it."""
+
+    def __init__(self, client: AsyncAnthropic, fields: Object | None = None) -> None:
+        self.client = client
+        self.body: Object = {**body_of(), **(fields or {})}
+        self.messages: list[JsonValue] = []
+
+    async def say(self, *content: JsonValue) -> Message:
+        """Say something, and keep the answer."""
+        self.messages.append(user(*content))
+        return await self.ask()
+
+    async def ask(self, headers: Mapping[str, str] | None = None) -> Message:
+        """Send the conversation as it is, and keep the answer."""
+        body = {**self.body, "messages": self.messages}
+        answer = await send(self.client, body, headers)
+        self.messages.append(assistant(*_content(answer)))
+        return answer
+
+
+def _content(message: Message) -> list[JsonValue]:
+    value: Object = message.model_dump(mode="json", exclude_none=True)
+    content = value["content"]
+    assert isinstance(content, list)
+    return content

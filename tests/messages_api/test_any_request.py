@@ -1,0 +1,125 @@
+"""Whatever is sent is answered or refused, and an answer sent back is taken."""
+
+import json
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from tests.messages_api.talks import TOOL, Object, assistant, body_of, result, user
+from tests.support.messages_api import (
+    FAMILIES,
+    KEY,
+    VERSION,
+    Ask,
+    Endpoint,
+    Reply,
+    ThinkSecretly,
+    call,
+    reply,
+    say,
+    think,
+)
+from tests.support.messages_api.records import HttpRequest
+from tests.support.messages_api.service import Service
+
+HEADERS = {"x-api-key": KEY, "anthropic-version": VERSION}
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+anything = st.recursive(
+    scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+FIELDS = [
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "cache_control",
+    "stream",
+]
+TYPES = [
+    "text",
+    "image",
+    "document",
+    "search_result",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "tool_result",
+]
+PARTS = [
+    "text",
+    "id",
+    "name",
+    "input",
+    "tool_use_id",
+    "content",
+    "thinking",
+    "signature",
+    "data",
+    "source",
+    "cache_control",
+]
+
+some_text = st.sampled_from(["", " ", "a", "toolu_1", "read_file", "ephemeral"])
+blocks = st.dictionaries(st.sampled_from(PARTS), some_text | anything, max_size=4).flatmap(
+    lambda block: st.sampled_from(TYPES).map(lambda kind: {**block, "type": kind})
+)
+messages = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant", "system", "tool"]),
+        "content": some_text | st.lists(blocks, max_size=3),
+    }
+)
+
+
+def _answer(_: Ask) -> Reply:
+    return reply(think("Hm."), ThinkSecretly(), say("Well."), call("read_file", path="a.py"))
+
+
+def _status(service: Service, body: object) -> int | None:
+    data = json.dumps(body).encode()
+    answer, _ = service.respond(HttpRequest("POST", "/v1/messages", HEADERS, data))
+    return answer.status
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), anything))
+def test_no_fields_are_too_odd_to_be_refused(fields: dict[str, object]) -> None:
+    assert _status(Service(_answer, Endpoint()), {**body_of(), **fields}) in {200, 400, 404}
+
+
+@given(st.lists(messages, max_size=4))
+def test_no_conversation_is_too_odd_to_be_refused(talk: list[dict[str, object]]) -> None:
+    body = {**body_of(), "tools": [TOOL], "messages": talk}
+    assert _status(Service(_answer, Endpoint()), body) in {200, 400}
+
+
+@pytest.mark.parametrize("depth", [50, 200, 400, 900])
+def test_deep_values_are_answered_or_refused(depth: int) -> None:
+    deep: JsonValue = "a"
+    for _ in range(depth):
+        deep = [deep]
+    use: JsonValue = {"type": "tool_use", "id": "a", "name": "read_file", "input": {"a": deep}}
+    body = body_of(tools=[TOOL], messages=[user("a"), assistant(use), user(result("a"))])
+
+    assert _status(Service(_answer, Endpoint()), body) in {200, 400}
+
+
+@pytest.mark.parametrize(
+    "model", [family.id for family in FAMILIES if family.lifecycle == "active"]
+)
+def test_every_model_takes_back_what_it_said(model: str) -> None:
+    service = Service(_answer, Endpoint())
+    talk: list[JsonValue] = [user("hi")]
+    for _ in range(4):
+        assert _status(service, body_of(model, tools=[TOOL], messages=talk)) == 200
+        content = (service.requests[-1].answer or {})["content"]
+        assert isinstance(content, list)
+        called = cast("Object", content[-1])
+        talk += [assistant(*content), user(result(cast("str", called["id"])))]

@@ -1,0 +1,354 @@
+"""Conversations that are none, and what a model does not take."""
+
+import pytest
+from pydantic import JsonValue
+
+from tests.messages_api.talks import (
+    NEW,
+    NEWEST,
+    OLD,
+    TOOL,
+    Object,
+    assistant,
+    body_of,
+    refusal_of,
+    result,
+    system,
+    text,
+    use,
+    user,
+)
+from tests.support.messages_api import OLD_VERSION, VERSION, Endpoint
+
+MISSING = (
+    "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+)
+UNEXPECTED = (
+    "messages.{}: unexpected `tool_use_id` found in `tool_result` blocks: {}. Each `tool_result` "
+    "block must have a corresponding `tool_use` block in the previous message."
+)
+DIRECTIVE = "; the directive-only form (content: [] with output_config) is accepted at any position"
+FOLLOWS = (
+    "messages.{}: role 'system' must follow a 'user' message or an 'assistant' message ending in a "
+    f"server tool result{DIRECTIVE}"
+)
+PRECEDES = (
+    f"messages.{{}}: role 'system' must precede an 'assistant' message or end the array{DIRECTIVE}"
+)
+PREFILL = (
+    "This model does not support assistant message prefill. The conversation must end with a user "
+    "message."
+)
+IMAGE: Object = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+}
+THINKING: Object = {"type": "thinking", "thinking": "", "signature": "s"}
+
+MESSAGES: list[tuple[list[JsonValue], str]] = [
+    ([assistant("a"), user("b")], 'messages: first message must use the "user" role'),
+    ([user("")], "messages.0: user messages must have non-empty content"),
+    ([user()], "messages.0: user messages must have non-empty content"),
+    (
+        [user("a"), assistant(""), user("b")],
+        (
+            "messages.1: all messages must have non-empty content except for the optional final "
+            "assistant message"
+        ),
+    ),
+    ([user(text(""))], "messages: text content blocks must be non-empty"),
+    ([user(" \n")], "messages: text content blocks must contain non-whitespace text"),
+    (
+        [user("a"), assistant(text(" ")), user("b")],
+        "messages: text content blocks must contain non-whitespace text",
+    ),
+    (
+        [user("a"), assistant(use()), user(result(content=[text("")]))],
+        "messages: text content blocks must be non-empty",
+    ),
+    ([user(use())], "messages.0.content.0: `tool_use` blocks can only be in `assistant` messages"),
+    (
+        [user("a"), assistant(result())],
+        "messages.1.content.0: `tool_result` blocks can only be in `user` messages",
+    ),
+    (
+        [user("a"), assistant(IMAGE), user("b")],
+        "messages.1.content.0: `image` blocks can only be in `user` messages",
+    ),
+    ([user(THINKING)], "messages.0.content: thinking blocks may only be in `assistant` messages"),
+    ([user("a"), assistant(use())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(use()), user("b")], MISSING.format("toolu_1")),
+    ([user("a"), assistant(use()), user(text("b"), result())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(use()), user("b"), user(result())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(use()), assistant("b"), user(result())], MISSING.format("toolu_1")),
+    (
+        [user("a"), assistant(use("a"), use("b"), use("c")), user(result("b"))],
+        MISSING.format("a, c"),
+    ),
+    (
+        [user("a"), assistant(use()), user(result(), text("b"), result())],
+        (
+            "messages.2.content.2: each tool_use must have a single result. Found multiple "
+            "`tool_result` blocks with id: toolu_1"
+        ),
+    ),
+    ([user(result())], UNEXPECTED.format("0.content.0", "toolu_1")),
+    (
+        [user("a"), assistant(use()), user(result(), result("toolu_2"))],
+        UNEXPECTED.format("2.content.1", "toolu_2"),
+    ),
+    (
+        [user("a"), assistant(use(), use()), user(result())],
+        "messages.1.content.1: `tool_use` ids must be unique",
+    ),
+    (
+        [user("a"), assistant(use()), user(result()), assistant(use()), user(result())],
+        "messages.3.content.0: `tool_use` ids must be unique",
+    ),
+    (
+        [system("a"), user("b")],
+        (
+            "messages.0: use the top-level 'system' parameter for the initial system prompt"
+            + DIRECTIVE
+        ),
+    ),
+    ([user("a"), assistant("b"), system("c"), user("d")], FOLLOWS.format(2)),
+    ([user("a"), system("b"), system("c"), user("d")], PRECEDES.format(2)),
+    ([user("a"), system("")], "messages.1: system content must contain at least one block"),
+    (
+        [user("a"), system(IMAGE)],
+        "messages.1: role 'system' supports text, tool_addition, and tool_removal blocks only",
+    ),
+    ([user("a"), assistant("b")], PREFILL),
+    ([user("a"), assistant("")], PREFILL),
+]
+
+
+@pytest.mark.parametrize(("messages", "message"), MESSAGES, ids=[told for _, told in MESSAGES])
+async def test_a_conversation_is_one(messages: list[JsonValue], message: str) -> None:
+    assert await refusal_of(body_of(tools=[TOOL], messages=messages)) == message
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [user("a"), system("b")],
+        [user("a"), system("b"), system("c"), assistant("d"), user("e")],
+        [user("a"), assistant(use()), user(result(), text("b"))],
+        [user("a"), assistant(use()), user(result(content="")), system("b")],
+        [user("a"), assistant(use()), user(result(content=[text("b"), IMAGE], is_error=True))],
+        [user("a"), assistant(use("a"), use("b")), user(result("b"), result("a"))],
+        [user(IMAGE, text("a"))],
+    ],
+)
+async def test_a_good_conversation_is_answered(messages: list[JsonValue]) -> None:
+    assert await refusal_of(body_of(tools=[TOOL], messages=messages)) is None
+
+
+async def test_a_system_text_has_words() -> None:
+    assert await refusal_of(body_of(system=" ")) == (
+        "system: text content blocks must contain non-whitespace text"
+    )
+
+
+async def test_older_models_take_prefill_but_no_space_behind_it() -> None:
+    good = body_of(OLD, messages=[user("a"), assistant("{")])
+    bad = body_of(OLD, messages=[user("a"), assistant("{ ")])
+
+    assert await refusal_of(good) is None
+    assert await refusal_of(bad) == (
+        "messages: final assistant content cannot end with trailing whitespace"
+    )
+
+
+async def test_the_api_is_seen_to_take_a_leading_assistant() -> None:
+    body = body_of(messages=[assistant("a"), user("b")])
+    assert await refusal_of(body, endpoint=Endpoint(takes_leading_assistant=True)) is None
+
+
+async def test_documents_of_assistants_went_with_the_old_version() -> None:
+    document: JsonValue = {"type": "document", "source": {"type": "text", "data": "a"}}
+    body = body_of(messages=[user("a"), assistant(document), user("b")])
+
+    assert await refusal_of(body, version=OLD_VERSION) is None
+    assert await refusal_of(body) == (
+        "messages.1.content.0: `document` blocks can only be in `user` messages"
+    )
+
+
+async def test_citations_of_users_went_with_the_old_version() -> None:
+    cited = text("a", citations=[{"type": "char_location"}])
+    body = body_of(messages=[user(cited)])
+
+    assert await refusal_of(body, version=OLD_VERSION) is None
+    assert await refusal_of(body) == (
+        "messages.0.content.0.text.citations: citations are not permitted in `user` messages"
+    )
+
+
+SONNET_5_5 = "claude-sonnet-5-5"
+CONTROL = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+UNFORCED = 'tool_choice: type "tool" and "any" are not supported for this model.'
+GUIDE = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+
+MODELS: list[tuple[str, Object, str]] = [
+    (
+        NEWEST,
+        {"max_tokens": 128_001},
+        (
+            "max_tokens: 128001 > 128000, which is the maximum allowed number of output tokens for "
+            "claude-opus-5-5"
+        ),
+    ),
+    (
+        OLD,
+        {"max_tokens": 64_001},
+        (
+            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for "
+            "claude-haiku-4-5"
+        ),
+    ),
+    (
+        NEWEST,
+        {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        f'"thinking.type.enabled" is not supported for this model. {CONTROL}',
+    ),
+    (
+        NEWEST,
+        {"thinking": {"type": "disabled"}},
+        f'"thinking.type.disabled" is not supported for this model. {CONTROL}',
+    ),
+    (
+        SONNET_5_5,
+        {"thinking": {"type": "disabled"}},
+        (
+            'To turn thinking off on this model, send "thinking": {"type": "between_tools"} '
+            'instead of {"type": "disabled"}. The model does not think before responding. The '
+            "short updates it writes between tool calls come back as thinking blocks."
+        ),
+    ),
+    (
+        SONNET_5_5,
+        {"thinking": {"type": "between_tools", "display": "omitted"}},
+        "thinking.between_tools.display: Extra inputs are not permitted",
+    ),
+    (
+        SONNET_5_5,
+        {"thinking": {"type": "between_tools"}, "output_config": {"effort": "max"}},
+        (
+            '"thinking.type.between_tools" is not supported with effort "max" on this model. Use '
+            'effort "high" or lower.'
+        ),
+    ),
+    (
+        NEW,
+        {"thinking": {"type": "disabled"}, "output_config": {"effort": "xhigh"}},
+        (
+            '"thinking.type.disabled" is not supported with effort "xhigh" on this model. Use '
+            'effort "high" or lower.'
+        ),
+    ),
+    (OLD, {"thinking": {"type": "adaptive"}}, "adaptive thinking is not supported on this model"),
+    (
+        OLD,
+        {"thinking": {"type": "enabled", "budget_tokens": 1023}},
+        "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
+    ),
+    (
+        OLD,
+        {"thinking": {"type": "enabled", "budget_tokens": 2_000}},
+        (
+            "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
+            f"documentation at {GUIDE}#max-tokens-and-context-window-size"
+        ),
+    ),
+    (
+        OLD,
+        {"output_config": {"effort": "low"}},
+        "This model does not support the effort parameter.",
+    ),
+    (
+        "claude-opus-4-5",
+        {"output_config": {"effort": "max"}},
+        "output_config.effort: effort 'max' is not supported on this model",
+    ),
+    (NEWEST, {"tools": [TOOL], "tool_choice": {"type": "any"}}, UNFORCED),
+    (NEWEST, {"tools": [TOOL], "tool_choice": {"type": "tool", "name": "read_file"}}, UNFORCED),
+    (
+        OLD,
+        {
+            "tools": [TOOL],
+            "tool_choice": {"type": "any"},
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+        },
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    ),
+    (
+        "claude-sonnet-5",
+        {"messages": [user("a"), system("b")]},
+        "messages.1: role 'system' is not supported on this model",
+    ),
+    ("claude-opus-4-6", {"messages": [user("a"), assistant("b")]}, PREFILL),
+    (
+        NEWEST,
+        {"thinking": {"type": "adaptive", "block_binding": {}}},
+        "thinking.adaptive.block_binding: Extra inputs are not permitted",
+    ),
+    (NEWEST, {"temperature": 1}, "temperature: Extra inputs are not permitted"),
+    (OLD, {"top_p": 0.5}, "top_p: Extra inputs are not permitted"),
+    (OLD, {"top_k": 5}, "top_k: Extra inputs are not permitted"),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "message"),
+    MODELS,
+    ids=[f"{model}: {told}" for model, _, told in MODELS],
+)
+async def test_a_model_takes_what_it_takes(model: str, fields: Object, message: str) -> None:
+    assert await refusal_of({**body_of(model), **fields}) == message
+
+
+TEMPERATURE = (
+    "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode. Please "
+    f"consult our documentation at {GUIDE}#important-considerations-when-using-extended-thinking"
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "message"),
+    [
+        (NEWEST, {"temperature": 1}, None),
+        (NEWEST, {"temperature": 0.5}, "`temperature` is deprecated for this model."),
+        ("claude-opus-4-7", {"top_p": 0.9}, "`top_p` is deprecated for this model."),
+        (NEW, {"top_k": 9}, "`top_k` is deprecated for this model."),
+        ("claude-opus-4-6", {"temperature": 0.5}, None),
+        ("claude-opus-4-6", {"temperature": 0.5, "thinking": {"type": "adaptive"}}, TEMPERATURE),
+        (OLD, {"temperature": 0, "thinking": {"type": "disabled"}}, None),
+        (OLD, {"temperature": 1.5}, "temperature: Input should be less than or equal to 1"),
+        (
+            OLD,
+            {"temperature": 0.5, "thinking": {"type": "enabled", "budget_tokens": 1024}},
+            TEMPERATURE,
+        ),
+        (
+            OLD,
+            {"temperature": 0.5, "top_p": 0.5},
+            (
+                "`temperature` and `top_p` cannot both be specified for this model. Please use "
+                "only one."
+            ),
+        ),
+    ],
+)
+async def test_the_old_version_takes_sampling_where_the_model_does(
+    model: str, fields: Object, message: str | None
+) -> None:
+    assert await refusal_of({**body_of(model), **fields}, version=OLD_VERSION) == message
+
+
+async def test_the_two_versions_differ() -> None:
+    assert OLD_VERSION != VERSION
+    assert await refusal_of(body_of(OLD, temperature=0.5), version=VERSION) is not None
+    assert await refusal_of(body_of(OLD, temperature=0.5), version=OLD_VERSION) is None

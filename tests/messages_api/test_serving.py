@@ -1,0 +1,109 @@
+"""The server as a server: connections, threads, and clients in another process."""
+
+import subprocess
+import sys
+
+import anthropic
+import anyio
+import httpx2
+import pytest
+from anthropic import Anthropic
+
+from tests.messages_api.talks import body_of, open_both, open_client, send
+from tests.support.messages_api import KEY, Gate, messages_api, messages_api_in_thread, reply
+
+CHILD = """
+import sys
+from anthropic import Anthropic
+client = Anthropic(base_url=sys.argv[1], api_key=sys.argv[2])
+with client.messages.stream(
+    model="claude-opus-5-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+) as stream:
+    print(stream.get_final_text())
+"""
+
+
+def test_a_thread_serves_a_client_that_blocks() -> None:
+    with (
+        messages_api_in_thread(["one"]) as api,
+        Anthropic(base_url=api.url, api_key=KEY, max_retries=0) as client,
+    ):
+        message = client.messages.create(
+            model="claude-opus-5-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+        )
+        api.add("two")
+
+        assert message.content[0].to_dict()["text"] == "one"
+        assert (len(api.asks), api.unplayed) == (1, 1)
+
+
+def test_a_thread_serves_a_client_in_another_process() -> None:
+    gate = Gate()
+    with messages_api_in_thread([reply("Hello!", head_gate=gate)]) as api:
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, api.url, KEY], stdout=subprocess.PIPE, text=True
+        )
+        api.wait_for_requests(1)
+        gate.open()
+        said, _ = child.communicate(timeout=20)
+
+        assert said == "Hello!\n"
+        assert [each.verdict for each in api.requests] == ["answered"]
+
+
+def test_a_thread_closes_its_door_and_lets_time_pass() -> None:
+    with (
+        messages_api_in_thread(lambda _: "ok") as api,
+        Anthropic(base_url=api.url, api_key=KEY, max_retries=0) as client,
+    ):
+        api.close_door()
+        with pytest.raises(anthropic.APIConnectionError):
+            client.models.list()
+        api.open_door()
+        api.pass_time(10)
+
+        assert client.models.list().data
+        assert [each.path for each in api.requests] == ["/v1/models"]
+
+
+async def test_requests_share_a_connection() -> None:
+    async with open_both(["one", "two"]) as (_, client):
+        await send(client, body_of())
+        await send(client, body_of(stream=True))
+
+
+async def test_requests_are_answered_side_by_side() -> None:
+    gate = Gate()
+    async with (
+        messages_api([reply("slow", head_gate=gate), "fast"]) as api,
+        open_client(api) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(send, client, body_of())
+        await api.wait_for_requests(1)
+        await send(client, body_of())
+        gate.open()
+
+
+async def test_what_is_no_http_is_dropped() -> None:
+    async with messages_api() as api:
+        url = httpx2.URL(api.url)
+        async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
+            await stream.send(b"\x00\x01\x02 nonsense\r\n\r\n")
+            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+                await stream.receive()
+
+
+async def test_a_client_that_says_nothing_is_borne() -> None:
+    async with messages_api() as api:
+        url = httpx2.URL(api.url)
+        async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
+            await stream.send_eof()
+            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+                await stream.receive()
+
+
+async def test_a_failed_assertion_is_raised_by_itself() -> None:
+    with pytest.raises(AssertionError, match="mine"):
+        async with messages_api():
+            raise AssertionError("mine")

@@ -1,0 +1,299 @@
+"""Answers as they arrive: the events, what they add up to, and what thinking and tools show."""
+
+import json
+from dataclasses import replace
+
+import httpx2
+import pytest
+from anthropic import AsyncAnthropic
+from anthropic.types import (
+    MessageParam,
+    RawMessageStreamEvent,
+    StopReason,
+    ThinkingConfigParam,
+    ToolParam,
+)
+from pydantic import JsonValue
+
+from tests.messages_api.talks import NEW, NEWEST, OLD, body_of, open_both, result, send, use, user
+from tests.support.messages_api import (
+    KEY,
+    VERSION,
+    Ask,
+    Call,
+    Endpoint,
+    Reply,
+    ThinkSecretly,
+    call,
+    messages_api,
+    reply,
+    say,
+    think,
+)
+
+HI: list[MessageParam] = [{"role": "user", "content": "hi"}]
+SUMMARIZED: ThinkingConfigParam = {"type": "adaptive", "display": "summarized"}
+EAGER: ToolParam = {
+    "name": "write_file",
+    "input_schema": {"type": "object"},
+    "eager_input_streaming": True,
+}
+BUFFERED: ToolParam = {"name": "write_file", "input_schema": {"type": "object"}}
+
+
+async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
+    script = [reply(think("So."), say("Grüße, 世界!"), call("read_file", path="a.py"))] * 2
+    async with open_both(script) as (api, client):
+        async with client.messages.stream(
+            model=NEWEST, max_tokens=100, messages=HI, thinking=SUMMARIZED
+        ) as stream:
+            streamed = await stream.get_final_message()
+        whole = await client.messages.create(
+            model=NEWEST, max_tokens=100, messages=HI, thinking=SUMMARIZED
+        )
+
+        thinking, words, tool = streamed.content
+        assert thinking.type == "thinking"
+        assert thinking.thinking == "So."
+        assert words.type == "text"
+        assert words.text == "Grüße, 世界!"
+        assert tool.type == "tool_use"
+        assert (tool.name, tool.input) == ("read_file", {"path": "a.py"})
+        assert streamed.stop_reason == "tool_use"
+        assert [each.type for each in whole.content] == ["thinking", "text", "tool_use"]
+        assert whole.usage == streamed.usage
+        assert api.asks[0].answer == streamed.model_dump(
+            mode="json", exclude={"container", "diagnostics"}, exclude_unset=True
+        )
+
+
+async def test_the_events_are_those_of_the_api() -> None:
+    script = [reply(say("Hello, you!"), call("read_file"), chunk_characters=6)]
+    async with messages_api(script) as api:
+        assert await _events(api.url, body_of(stream=True)) == [
+            ("message_start", ["message_start", "assistant", [], None, 1]),
+            ("content_block_start", [0, {"type": "text", "text": ""}]),
+            ("ping", []),
+            ("content_block_delta", [0, {"type": "text_delta", "text": "Hello,"}]),
+            ("content_block_delta", [0, {"type": "text_delta", "text": " you!"}]),
+            ("content_block_stop", [0]),
+            (
+                "content_block_start",
+                [
+                    1,
+                    {
+                        "type": "tool_use",
+                        "id": "toolu_01test000000000000000002",
+                        "name": "read_file",
+                        "caller": {"type": "direct"},
+                        "input": {},
+                    },
+                ],
+            ),
+            ("content_block_delta", [1, {"type": "input_json_delta", "partial_json": ""}]),
+            ("content_block_delta", [1, {"type": "input_json_delta", "partial_json": "{}"}]),
+            ("content_block_stop", [1]),
+            ("message_delta", ["tool_use", 6]),
+            ("message_stop", []),
+        ]
+
+
+async def _events(url: str, body: dict[str, JsonValue]) -> list[tuple[str, list[JsonValue]]]:
+    headers = {"x-api-key": KEY, "anthropic-version": VERSION}
+    async with httpx2.AsyncClient() as client:
+        response = await client.post(f"{url}/v1/messages", json=body, headers=headers)
+    assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+    return [_told(part) for part in response.text.split("\n\n") if part]
+
+
+def _told(part: str) -> tuple[str, list[JsonValue]]:
+    name, data = part.split("\n")
+    value = json.loads(data.removeprefix("data: "))
+    assert name == f"event: {value['type']}"
+    match value.pop("type"):
+        case "message_start":
+            message = value["message"]
+            kept = [message["role"], message["content"], message["stop_reason"]]
+            return "message_start", ["message_start", *kept, message["usage"]["output_tokens"]]
+        case "message_delta":
+            delta, usage = value["delta"], value["usage"]
+            return "message_delta", [delta["stop_reason"], usage["output_tokens"]]
+        case kind:
+            return kind, list(value.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "shown"),
+    [
+        (NEWEST, None, [""]),
+        (NEWEST, {"type": "adaptive"}, [""]),
+        (NEWEST, {"type": "adaptive", "display": "summarized"}, ["Hm."]),
+        (NEW, {"type": "disabled"}, []),
+        ("claude-opus-4-8", None, []),
+        ("claude-opus-4-6", {"type": "adaptive"}, ["Hm."]),
+        ("claude-opus-4-6", {"type": "adaptive", "display": "omitted"}, [""]),
+        (OLD, None, []),
+        (OLD, {"type": "enabled", "budget_tokens": 1024}, ["Hm."]),
+        ("claude-sonnet-5-5", {"type": "between_tools"}, []),
+    ],
+)
+async def test_thinking_is_shown_as_model_and_request_say(
+    model: str, thinking: JsonValue, shown: list[str]
+) -> None:
+    async with open_both([reply(think("Hm."), say("Yes."))]) as (_, client):
+        answer = await send(client, body_of(model, thinking=thinking))
+
+        assert [block.thinking for block in answer.content if block.type == "thinking"] == shown
+        assert all(block.signature for block in answer.content if block.type == "thinking")
+
+
+async def test_between_tools_thinking_is_shown_behind_results_only() -> None:
+    body = body_of(
+        "claude-sonnet-5-5",
+        thinking={"type": "between_tools"},
+        tools=[{"name": "read_file", "input_schema": {"type": "object"}}],
+        messages=[user("hi"), {"role": "assistant", "content": [use()]}, user(result())],
+    )
+    async with open_both([reply(think("Next."), say("Yes."))]) as (_, client):
+        answer = await send(client, body)
+
+        assert [block.type for block in answer.content] == ["thinking", "text"]
+
+
+async def test_redacted_thinking_is_sent_whole() -> None:
+    async with open_both([reply(ThinkSecretly(), "Yes.")]) as (_, client):
+        async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
+            answer = await stream.get_final_message()
+
+        assert [block.type for block in answer.content] == ["redacted_thinking", "text"]
+
+
+async def test_arguments_come_key_by_key() -> None:
+    said = call("write_file", path="a.py", lines=["one", "two"])
+    assert await _fragments(said, BUFFERED) == [
+        "",
+        '{"path": "a.py"',
+        ', "lines": ["one", "two"]',
+        "}",
+    ]
+
+
+async def test_with_eager_input_streaming_arguments_come_as_they_are_made() -> None:
+    said = call("write_file", path="a.py", text="one two")
+    assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "text": "one tw', 'o"}']
+
+
+async def test_with_eager_input_streaming_arguments_may_be_cut() -> None:
+    said = Call("write_file", {}, written='{"path": "a.py", "te')
+    assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "te']
+
+
+async def test_without_it_arguments_are_never_cut() -> None:
+    said = Call("write_file", {"path": "a.py"}, written='{"path": "a')
+    assert await _fragments(said, BUFFERED) == ["", '{"path": "a.py"', "}"]
+
+
+async def _fragments(said: Call, tool: ToolParam) -> list[str]:
+    async with open_both([reply(said)]) as (_, client):
+        events = [event async for event in await _stream(client, tool)]
+        deltas = [event.delta for event in events if event.type == "content_block_delta"]
+        return [delta.partial_json for delta in deltas if delta.type == "input_json_delta"]
+
+
+async def _stream(client: AsyncAnthropic, tool: ToolParam):  # noqa: ANN202  the SDK's stream
+    return await client.messages.create(
+        model=NEWEST, max_tokens=100, messages=HI, tools=[tool], stream=True
+    )
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["end_turn", "max_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded"],
+)
+async def test_the_script_says_why_the_model_stopped(reason: StopReason) -> None:
+    async with open_both([reply("So", stop=reason, stop_sequence="!")]) as (_, client):
+        async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
+            answer = await stream.get_final_message()
+
+        assert (answer.stop_reason, answer.stop_sequence) == (reason, "!")
+        assert answer.stop_details is None
+
+
+async def test_a_refusal_has_its_category() -> None:
+    script = [reply(stop="refusal", refused_category="cyber")]
+    async with open_both(script) as (_, client):
+        async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
+            answer = await stream.get_final_message()
+
+        assert answer.content == []
+        assert answer.stop_reason == "refusal"
+        assert answer.stop_details is not None
+        assert answer.stop_details.category == "cyber"
+
+
+async def test_usage_grows_to_what_was_said() -> None:
+    async with open_both([reply(think("t" * 400), say("w" * 40))]) as (api, client):
+        stream = await client.messages.create(
+            model=NEWEST, max_tokens=500, messages=HI, stream=True
+        )
+        events: list[RawMessageStreamEvent] = [event async for event in stream]
+
+        start, end = events[0], events[-2]
+        assert start.type == "message_start"
+        assert start.message.usage.output_tokens == 1
+        assert end.type == "message_delta"
+        assert end.usage.output_tokens == 110
+        assert end.usage.output_tokens_details is not None
+        assert end.usage.output_tokens_details.thinking_tokens == 100
+        usage = api.asks[0].usage
+        assert usage is not None
+        assert (usage.output, usage.input.plain) == (110, start.message.usage.input_tokens)
+
+
+async def test_a_script_may_be_a_function_of_the_request() -> None:
+    def echo(ask: Ask) -> Reply:
+        return reply(f"{ask.family.id} heard {ask.said_last}")
+
+    async with open_both(echo) as (_, client):
+        for words in ("one", "two"):
+            answer = await send(client, body_of(messages=[user(words)]))
+            assert answer.content[0].to_dict()["text"] == f"claude-opus-5-5 heard {words}"
+
+
+async def test_turns_are_played_in_order_and_may_be_added() -> None:
+    async with open_both(["one", lambda ask: f"two {ask.effort}"]) as (api, client):
+        api.add("three")
+        said = [await send(client, body_of()) for _ in range(3)]
+
+        assert [each.content[0].to_dict()["text"] for each in said] == [
+            "one",
+            "two medium",
+            "three",
+        ]
+        assert api.unplayed == 0
+
+
+async def test_zero_tokens_fill_the_cache_and_play_nothing() -> None:
+    async with open_both(["one"]) as (api, client):
+        answer = await client.messages.create(
+            model=NEWEST,
+            max_tokens=0,
+            messages=HI,
+            system=[{"type": "text", "text": "x" * 4_000, "cache_control": {"type": "ephemeral"}}],
+        )
+
+        assert (answer.content, answer.stop_reason) == ([], "max_tokens")
+        assert answer.usage.cache_creation_input_tokens == 1_007
+        assert api.unplayed == 1
+
+
+async def test_tokens_are_counted_without_an_answer() -> None:
+    endpoint = replace(Endpoint(), keys=frozenset({KEY, "other"}))
+    async with open_both(["one"], endpoint) as (api, client):
+        counted = await client.messages.count_tokens(model=NEWEST, messages=HI, system="Be brief.")
+        answer = await client.messages.create(
+            model=NEWEST, max_tokens=9, messages=HI, system="Be brief."
+        )
+
+        assert counted.input_tokens == answer.usage.input_tokens
+        assert [each.path for each in api.asks] == ["/v1/messages"]

@@ -1,0 +1,386 @@
+"""Thinking blocks that come back: where they were, as they were, behind what they were behind."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+import anthropic
+import pytest
+from pydantic import JsonValue
+
+from tests.messages_api.talks import NEW, NEWEST, OLD, TOOL, Object, Talk, open_both, text, user
+from tests.support.messages_api import (
+    Call,
+    Endpoint,
+    ThinkSecretly,
+    call,
+    reply,
+    say,
+    think,
+)
+
+BETA = "thinking-binding-controls-2026-08-01"
+INVALID = "Invalid `signature` in `thinking` block"
+BOUND = (
+    f"{INVALID}. The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block". That setting requires the '
+    f"`{BETA}` value in the `anthropic-beta` header. "
+)
+MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+SUMMARIZED: JsonValue = {"type": "adaptive", "display": "summarized"}
+WITH_A_BUDGET: Object = {"model": OLD, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+
+TWO_TURNS = [
+    reply(think("One."), "First."),
+    reply(think("Two."), "Second."),
+    reply("Third."),
+]
+Edit = Callable[[Talk], object]
+
+
+def _blocks(talk: Talk, index: int) -> list[JsonValue]:
+    message = cast("Object", talk.messages[index])
+    return cast("list[JsonValue]", message["content"])
+
+
+def _block(talk: Talk, index: int, place: int) -> Object:
+    return cast("Object", _blocks(talk, index)[place])
+
+
+async def _refusal_after(
+    edit: Edit, fields: Object | None = None, endpoint: Endpoint | None = None
+) -> str | None:
+    """Return why the third request of a talk is refused, whose history was edited before."""
+    given: Object = {"system": "Be brief.", "tools": [TOOL], "thinking": SUMMARIZED}
+    async with open_both(TWO_TURNS, endpoint) as (api, client):
+        talk = Talk(client, {**given, **(fields or {})})
+        await talk.say(text("a"), text("b"))
+        await talk.say("c")
+        talk.messages.append(user("d"))
+        edit(talk)
+        with suppress(anthropic.BadRequestError):
+            await talk.ask()
+        return api.asks[-1].message or None
+
+
+def _nothing(_: Talk) -> None:
+    pass
+
+
+def _mark(talk: Talk) -> None:
+    mark: JsonValue = {"type": "ephemeral"}
+    _block(talk, 0, 1)["cache_control"] = mark
+    talk.body["system"] = [text("Be brief.", cache_control=mark)]
+    talk.body["tools"] = [{**TOOL, "cache_control": mark}]
+
+
+def _remove_leading_thinking(talk: Talk) -> None:
+    del _blocks(talk, 1)[0]
+
+
+def _remove_all_thinking(talk: Talk) -> None:
+    del _blocks(talk, 1)[0]
+    del _blocks(talk, 3)[0]
+
+
+def _ask_for_other_things(talk: Talk) -> None:
+    talk.body |= {"max_tokens": 9, "output_config": {"effort": "low"}, "metadata": {}}
+    talk.body |= {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "none"}}
+
+
+def _write_text_as_string(talk: Talk) -> None:
+    talk.messages[4] = user(text("d"))
+    talk.messages[2] = {"content": [text("c")], "role": "user"}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        _nothing,
+        _mark,
+        _remove_leading_thinking,
+        _remove_all_thinking,
+        _ask_for_other_things,
+        _write_text_as_string,
+    ],
+)
+async def test_these_changes_leave_thinking_good(edit: Edit) -> None:
+    assert await _refusal_after(edit) is None
+
+
+def _edit_first_message(talk: Talk) -> None:
+    _block(talk, 0, 1)["text"] = "B"
+
+
+def _remove_part_of_a_message(talk: Talk) -> None:
+    del _blocks(talk, 0)[1]
+
+
+def _add_to_a_message(talk: Talk) -> None:
+    talk.messages[2] = user(text("c"), text("and hurry"))
+
+
+def _edit_an_answer(talk: Talk) -> None:
+    _block(talk, 1, 1)["text"] = "Foist."
+
+
+def _drop_the_first_turn(talk: Talk) -> None:
+    del talk.messages[:2]
+
+
+def _change_system(talk: Talk) -> None:
+    talk.body["system"] = "Be brief!"
+
+
+def _add_a_tool(talk: Talk) -> None:
+    talk.body["tools"] = [TOOL, {**TOOL, "name": "write_file"}]
+
+
+def _reorder_a_schema(talk: Talk) -> None:
+    schema: JsonValue = {"properties": {}, "type": "object"}
+    talk.body["tools"] = [{**TOOL, "input_schema": schema}]
+
+
+def _first_at(path: str) -> str:
+    return f"Content before this block differs from when it was created, first at `{path}`."
+
+
+SYSTEM_DIFFERS = "The `system` prompt differs from the one this block was created with."
+TOOLS_DIFFER = "The `tools` list differs from the one this block was created with."
+
+
+@pytest.mark.parametrize(
+    ("edit", "path", "difference"),
+    [
+        (_edit_first_message, "messages.1.content.0", _first_at("messages.0.content.1")),
+        (_remove_part_of_a_message, "messages.1.content.0", _first_at("messages.0.content.1")),
+        (_add_to_a_message, "messages.3.content.0", _first_at("messages.2.content.1")),
+        (_edit_an_answer, "messages.3.content.0", _first_at("messages.1.content.1")),
+        (_drop_the_first_turn, "messages.1.content.0", _first_at("messages.0.content.0")),
+        (_change_system, "messages.1.content.0", SYSTEM_DIFFERS),
+        (_add_a_tool, "messages.1.content.0", TOOLS_DIFFER),
+        (_reorder_a_schema, "messages.1.content.0", TOOLS_DIFFER),
+    ],
+)
+async def test_thinking_is_bound_to_what_is_before_it(
+    edit: Edit, path: str, difference: str
+) -> None:
+    assert await _refusal_after(edit) == f"{path}: {BOUND}{difference}"
+
+
+@pytest.mark.parametrize("model", ["claude-fable-5-2", "claude-sonnet-5-5", "claude-haiku-5-5"])
+async def test_all_the_newest_models_bind_thinking(model: str) -> None:
+    refused = await _refusal_after(_change_system, {"model": model})
+    assert refused == f"messages.1.content.0: {BOUND}{SYSTEM_DIFFERS}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "endpoint"),
+    [
+        ({"model": NEW}, None),
+        (WITH_A_BUDGET, None),
+        ({}, Endpoint(checks_prefixes=False)),
+    ],
+)
+async def test_older_models_and_accounts_do_not(fields: Object, endpoint: Endpoint | None) -> None:
+    assert await _refusal_after(_change_system, fields, endpoint) is None
+
+
+async def test_thinking_is_not_taken_out_of_the_middle() -> None:
+    script = [*TWO_TURNS[:2], reply(think("Three."), "Third."), reply("Fourth.")]
+    async with open_both(script) as (api, client):
+        talk = Talk(client)
+        for words in ("a", "b", "c"):
+            await talk.say(words)
+        del _blocks(talk, 3)[0]
+        with pytest.raises(anthropic.BadRequestError):
+            await talk.say("d")
+
+        assert api.asks[-1].message == (
+            f"messages.5.content.0: {BOUND}The `thinking` block that preceded this one when it was "
+            "created is missing from this request."
+        )
+
+
+def _edit_thinking(talk: Talk) -> None:
+    _block(talk, 1, 0)["thinking"] = "Won."
+
+
+def _edit_signature(talk: Talk) -> None:
+    _block(talk, 1, 0)["signature"] = "QUJD" + cast("str", _block(talk, 1, 0)["signature"])[4:]
+
+
+def _replace_signature(talk: Talk) -> None:
+    _block(talk, 1, 0)["signature"] = "made up"
+
+
+def _replace_signature_with_words(talk: Talk) -> None:
+    _block(talk, 1, 0)["signature"] = "gemacht für dich"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [_edit_thinking, _edit_signature, _replace_signature, _replace_signature_with_words],
+)
+@pytest.mark.parametrize("model", [NEWEST, NEW, "claude-opus-4-6"])
+async def test_thinking_is_not_edited(edit: Edit, model: str) -> None:
+    assert await _refusal_after(edit, {"model": model}) == f"messages.1.content.0: {INVALID}"
+
+
+CALLS = reply(think("One."), ThinkSecretly(), say("Let me see."), Call("read_file", {}, "toolu_1"))
+RESULT: Object = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
+
+
+async def _refusal_in_a_tool_loop(edit: Edit, fields: Object) -> str | None:
+    async with open_both([CALLS, "Done."]) as (api, client):
+        talk = Talk(client, {"tools": [TOOL], **fields})
+        await talk.say("a")
+        talk.messages.append(user(RESULT))
+        edit(talk)
+        with suppress(anthropic.BadRequestError):
+            await talk.ask()
+        return api.asks[-1].message or None
+
+
+def _move_thinking_back(talk: Talk) -> None:
+    _blocks(talk, 1).insert(2, _blocks(talk, 1).pop(0))
+
+
+def _remove_redacted(talk: Talk) -> None:
+    del _blocks(talk, 1)[1]
+
+
+def _remove_thinking(talk: Talk) -> None:
+    del _blocks(talk, 1)[0]
+
+
+def _remove_both(talk: Talk) -> None:
+    del _blocks(talk, 1)[:2]
+
+
+@pytest.mark.parametrize(
+    ("edit", "refused"),
+    [
+        (_nothing, None),
+        (_edit_thinking, f"messages.1.content.0: {MODIFIED}"),
+        (_move_thinking_back, f"messages.1.content.0: {MODIFIED}"),
+        (_remove_redacted, f"messages.1.content.2: {MODIFIED}"),
+        (_remove_thinking, f"messages.1.content.0: {MODIFIED}"),
+        (_remove_both, None),
+    ],
+)
+async def test_the_latest_answer_comes_back_whole_or_without_thinking(
+    edit: Edit, refused: str | None
+) -> None:
+    assert await _refusal_in_a_tool_loop(edit, {"thinking": SUMMARIZED}) == refused
+
+
+async def test_with_a_budget_the_latest_answer_begins_with_thinking() -> None:
+    refused = await _refusal_in_a_tool_loop(_remove_both, WITH_A_BUDGET)
+
+    assert refused is not None
+    assert refused.startswith(
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. "
+        "When `thinking` is enabled, a final `assistant` message must start with a thinking block"
+    )
+
+
+def _say_something_first(talk: Talk) -> None:
+    _blocks(talk, 1).insert(0, text("Well."))
+
+
+async def test_with_a_budget_thinking_comes_first() -> None:
+    refused = await _refusal_in_a_tool_loop(_say_something_first, WITH_A_BUDGET)
+
+    assert refused == (
+        "messages.1.content.0: If an assistant message contains any thinking blocks, the first "
+        "block must be `thinking` or `redacted_thinking`. Found `text`."
+    )
+
+
+async def test_thinking_between_calls_is_bound_to_the_calls() -> None:
+    script = [
+        reply(think("One."), Call("read_file", {"path": "a"}, "toolu_1")),
+        reply(think("Two."), call("read_file", path="b")),
+        "Done.",
+    ]
+    async with open_both(script) as (api, client):
+        talk = Talk(client, {"tools": [TOOL]})
+        await talk.say("a")
+        second = await talk.say(RESULT)
+        called = second.content[1]
+        assert called.type == "tool_use"
+        _block(talk, 2, 0)["content"] = "changed"
+        with pytest.raises(anthropic.BadRequestError):
+            await talk.say({**RESULT, "tool_use_id": called.id})
+
+        assert api.asks[-1].message == (
+            f"messages.3.content.0: {BOUND}{_first_at('messages.2.content.0')}"
+        )
+
+
+async def test_a_message_in_the_middle_changes_nothing_before_it() -> None:
+    async with open_both(TWO_TURNS) as (api, client):
+        talk = Talk(client)
+        await talk.say("a")
+        talk.messages.append(user("b"))
+        talk.messages.append({"role": "system", "content": "It is Tuesday."})
+        await talk.ask()
+        await talk.say("c")
+
+        assert [each.verdict for each in api.asks] == ["answered"] * 3
+
+
+async def test_blocks_behind_a_change_can_be_dropped() -> None:
+    thinking: JsonValue = {
+        "type": "adaptive",
+        "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+    }
+    async with open_both(TWO_TURNS) as (api, client):
+        talk = Talk(client, {"system": "a", "thinking": thinking})
+        for words in ("a", "b"):
+            talk.messages.append(user(words))
+            await talk.ask({"anthropic-beta": BETA})
+        talk.messages.append(user("c"))
+        talk.body["system"] = "b"
+        answer = await talk.ask({"anthropic-beta": BETA})
+
+        dropped: list[JsonValue] = [
+            {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
+            for path in ("messages.1.content.0", "messages.3.content.0")
+        ]
+        assert (answer.model_extra or {})["input_transformations"] == dropped
+        assert [drop.as_json() for drop in api.asks[-1].dropped_thinking] == dropped
+
+
+async def test_another_model_does_not_read_bound_thinking() -> None:
+    async with open_both(TWO_TURNS) as (api, client):
+        talk = Talk(client)
+        await talk.say("a")
+        talk.body["model"] = NEW
+        await talk.say("b")
+
+        (dropped,) = api.asks[-1].dropped_thinking
+        assert (dropped.path, dropped.reason) == ("messages.1.content.0", "model_binding_mismatch")
+
+
+async def test_a_newer_model_reads_older_thinking() -> None:
+    async with open_both(TWO_TURNS) as (api, client):
+        talk = Talk(client, {"model": NEW})
+        await talk.say("a")
+        talk.body |= {"model": NEWEST, "system": "anything"}
+        await talk.say("b")
+
+        assert api.asks[-1].dropped_thinking == ()
+
+
+async def test_an_answer_that_paused_is_sent_back_as_it_is() -> None:
+    async with open_both([reply("Wait.", stop="pause_turn"), "Done."]) as (api, client):
+        talk = Talk(client)
+        await talk.say("a")
+        await talk.ask()
+
+        assert [each.verdict for each in api.asks] == ["answered"] * 2

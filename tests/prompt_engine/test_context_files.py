@@ -1,0 +1,72 @@
+"""Which instructions of a project are found, and how they reach the prompt."""
+
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.assemble import assemble
+from prompt_engine.inputs import ContextFile, PromptInputs
+from prompt_engine.sources.context_files import MAX_CHARACTERS, find_context_files
+
+
+def test_hermes_md_counts_before_agents_md(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("agents")
+    (tmp_path / ".hermes.md").write_text("hermes")
+    assert find_context_files(tmp_path) == (ContextFile(".hermes.md", "hermes", 6),)
+
+
+def test_a_file_that_says_nothing_does_not_hide_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / ".hermes.md").write_text("---\nmodel: x\n---\n  \n")
+    (tmp_path / "AGENTS.md").write_text("---\na: b\n---\nagents\n")
+    assert find_context_files(tmp_path) == (ContextFile("AGENTS.md", "agents", 6),)
+
+
+def test_a_long_file_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("a" * 20_000 + "z" * 10_000)
+    (found,) = find_context_files(tmp_path)
+    assert found.total_characters == 30_000
+    assert found.text.startswith("a" * 14_000)
+    assert found.text.endswith("z" * 4_000)
+    assert "18,000 of 30,000 characters are shown; read AGENTS.md for the rest" in found.text
+    assert len(found.text) < MAX_CHARACTERS
+
+
+def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "AGENTS.md").symlink_to(tmp_path / "secret.md")
+    assert find_context_files(tmp_path / "project") == ()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b""])
+def test_what_is_no_text_counts_as_absent(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "AGENTS.md").write_bytes(content)
+    assert find_context_files(tmp_path) == ()
+
+
+def test_a_folder_of_that_name_counts_as_absent(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").mkdir()
+    assert find_context_files(tmp_path) == ()
+
+
+def test_a_huge_file_of_many_bytes_a_character_is_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("é" * 3_000_000)
+    (found,) = find_context_files(tmp_path)
+    assert found.text.startswith("é" * 14_000)
+
+
+def test_the_same_facts_give_the_same_bytes_in_three_tiers() -> None:
+    inputs = PromptInputs(
+        day="Saturday, November 21, 2026",
+        environment="The operating system is Linux.",
+        workspace="/project",
+        context_files=(ContextFile("AGENTS.md", "Use tabs.", 9),),
+    )
+    prompt = assemble(inputs)
+    assert prompt == assemble(inputs)
+    assert prompt.stable.endswith("The operating system is Linux.")
+    assert prompt.context == (
+        "The workspace is /project.\n\n# Project Context\n\nThese instructions of the project were "
+        "loaded. Follow them.\n\n## AGENTS.md\n\nUse tabs."
+    )
+    assert prompt.text == f"{prompt.stable}\n\n{prompt.context}\n\n{prompt.volatile}"

@@ -1,0 +1,137 @@
+"""Signatures of thinking blocks: what a block was made behind, sealed so that nobody else can.
+
+A seal holds the model, digests of the tools, the system text and the conversation before the
+block, the name of the thinking block before it, and a digest of its own text. The server that made
+it remembers the conversation piece by piece as well, to name the first piece that changed.
+
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from tests.support.messages_api.prefix import Piece, digest
+from tests.support.messages_api.shapes import AnyThinking, ThinkingBlock
+
+SECRET = b"the tests' own"
+TAG_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands before a thinking block."""
+
+    tools: str
+    system: str
+    conversation: tuple[tuple[str, str], ...]
+    """Path and digest of every piece of the messages that is not thinking."""
+    previous: str | None
+    """The name of the thinking block before."""
+
+    def after(self, piece: Piece) -> "Place":
+        """Return the place one piece later."""
+        entry = (piece.path, digest([piece.content]))
+        return Place(self.tools, self.system, (*self.conversation, entry), self.previous)
+
+    def after_thinking(self, name: str) -> "Place":
+        """Return the place behind a thinking block of that name."""
+        return Place(self.tools, self.system, self.conversation, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What a signature says."""
+
+    model: str
+    tools: str
+    system: str
+    conversation: str
+    previous: str | None
+    text: str
+
+
+def place_of(pieces: Sequence[Piece]) -> Place:
+    """Return the place at the end of tools and system, before any message."""
+    tools = digest([piece.content for piece in pieces if piece.tier == "tools"])
+    system = digest([piece.content for piece in pieces if piece.tier == "system"])
+    return Place(tools, system, (), None)
+
+
+def name_of(block: AnyThinking) -> str:
+    """Return a short name for a thinking block."""
+    return digest([_signature(block).encode()])
+
+
+def _signature(block: AnyThinking) -> str:
+    return block.signature if isinstance(block, ThinkingBlock) else block.data
+
+
+def _text(block: AnyThinking) -> str:
+    return block.thinking if isinstance(block, ThinkingBlock) else ""
+
+
+class Notary:
+    """Makes signatures and reads its own."""
+
+    def __init__(self) -> None:
+        self._trails: dict[str, tuple[tuple[str, str], ...]] = {}
+
+    def sign(self, model: str, place: Place, text: str) -> str:
+        """Return the signature of a thinking block with that text, as it is shown."""
+        conversation = _conversation(place)
+        seal = Seal(
+            model, place.tools, place.system, conversation, place.previous, digest([text.encode()])
+        )
+        self._trails[conversation] = place.conversation
+        payload = json.dumps(asdict(seal), separators=(",", ":")).encode()
+        return base64.b64encode(_tag(payload) + payload).decode()
+
+    def read(self, block: AnyThinking) -> Seal | None:
+        """Return what a block's signature says, or None if block or signature were changed."""
+        try:
+            raw = base64.b64decode(_signature(block), validate=True)
+        except ValueError:
+            return None
+        tag, payload = raw[:TAG_BYTES], raw[TAG_BYTES:]
+        if not hmac.compare_digest(tag, _tag(payload)):
+            return None
+        seal = Seal(**json.loads(payload))
+        return seal if seal.text == digest([_text(block).encode()]) else None
+
+    def difference(self, seal: Seal, place: Place) -> str | None:
+        """Say what is not as it was when the block was made, or return None."""
+        if seal.system != place.system:
+            return "The `system` prompt differs from the one this block was created with."
+        if seal.tools != place.tools:
+            return "The `tools` list differs from the one this block was created with."
+        if seal.conversation != _conversation(place):
+            return (
+                "Content before this block differs from when it was created, first at "
+                f"`{self._first_difference(seal, place)}`."
+            )
+        if place.previous is not None and seal.previous != place.previous:
+            return (
+                "The `thinking` block that preceded this one when it was created is missing from "
+                "this request."
+            )
+        return None
+
+    def _first_difference(self, seal: Seal, place: Place) -> str:
+        made_behind = self._trails.get(seal.conversation, ())
+        for (_, was), (path, now) in zip(made_behind, place.conversation, strict=False):
+            if was != now:
+                return path
+        longer = max(made_behind, place.conversation, key=len)
+        return longer[min(len(made_behind), len(place.conversation))][0]
+
+
+def _conversation(place: Place) -> str:
+    return digest([content.encode() for _, content in place.conversation])
+
+
+def _tag(payload: bytes) -> bytes:
+    return hmac.digest(SECRET, payload, hashlib.sha256)[:TAG_BYTES]

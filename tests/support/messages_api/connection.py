@@ -1,0 +1,146 @@
+"""One HTTP/1.1 connection: requests in, answers out, step by step.
+
+Knows h11 and sockets, and nothing of the API. While it waits it notices a client that leaves.
+"""
+
+from collections.abc import Callable
+
+import anyio
+import h11
+from anyio.abc import ByteStream
+
+from tests.support.messages_api.records import HttpRequest, Sending
+from tests.support.messages_api.steps import Abort, Answer, Gate, Hold, Step, Wait, Write
+
+RECEIVED_BYTES = 65_536
+GATE_SECONDS = 0.005
+"""How often a gate is looked at: it may be opened by another thread."""
+
+Respond = Callable[[HttpRequest], tuple[Answer, Sending]]
+
+
+class _Aborted(Exception):  # noqa: N818  a step of an answer, not a mistake
+    """The answer ends with the connection."""
+
+
+class Connection:
+    """A client's connection."""
+
+    def __init__(self, stream: ByteStream, respond: Respond, body_limit_bytes: int) -> None:
+        self._stream = stream
+        self._respond = respond
+        self._body_limit_bytes = body_limit_bytes
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
+
+    async def serve(self) -> None:
+        """Answer requests until the client leaves or an answer drops the connection."""
+        try:
+            while await self._serve_one():
+                self._http.start_next_cycle()
+        except (anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
+            pass  # the client is no longer there, or is none
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.aclose_forcefully(self._stream)
+
+    async def _serve_one(self) -> bool:
+        """Answer a request; return whether there may be another."""
+        request = await self._read()
+        if request is None:
+            return False
+        answer, sending = self._respond(request)
+        try:
+            await self._send(answer)
+        except _Aborted:
+            sending.end("aborted")
+            return False
+        except (anyio.BrokenResourceError, anyio.EndOfStream):
+            sending.end("left")
+            return False
+        sending.end("sent")
+        return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+
+    # What the client sends.
+
+    async def _read(self) -> HttpRequest | None:
+        head = await self._next_event()
+        if not isinstance(head, h11.Request):
+            return None
+        body = await self._read_body()
+        return HttpRequest(
+            head.method.decode(),
+            head.target.decode(),
+            {name.decode().lower(): value.decode("latin-1") for name, value in head.headers},
+            body,
+        )
+
+    async def _read_body(self) -> bytes | None:
+        received = bytearray()
+        is_too_large = False
+        while isinstance(event := await self._next_event(), h11.Data):
+            is_too_large = is_too_large or len(received) + len(event.data) > self._body_limit_bytes
+            if not is_too_large:
+                received += event.data
+        return None if is_too_large else bytes(received)
+
+    async def _next_event(self) -> object:
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            await self._say_go_on()
+            try:
+                self._http.receive_data(await self._stream.receive(RECEIVED_BYTES))
+            except anyio.EndOfStream:
+                self._http.receive_data(b"")
+
+    async def _say_go_on(self) -> None:
+        if self._http.they_are_waiting_for_100_continue:
+            await self._put(h11.InformationalResponse(status_code=100, headers=[]))
+
+    # What it is sent.
+
+    async def _send(self, answer: Answer) -> None:
+        for step in answer.before:
+            await self._do(step)
+        assert answer.status is not None, "an answer without a status is dropped before its head"
+        if answer.when_begun is not None:
+            answer.when_begun()
+        await self._put(h11.Response(status_code=answer.status, headers=_headers(answer)))
+        for step in answer.body:
+            await self._do(step)
+        await self._put(h11.EndOfMessage())
+
+    async def _do(self, step: Step) -> None:
+        match step:
+            case Write(data):
+                await self._put(h11.Data(data=data))
+            case Wait(seconds):
+                with anyio.move_on_after(seconds):
+                    await self._listen()
+            case Hold(gate):
+                await self._hold(gate)
+            case Abort():
+                raise _Aborted
+
+    async def _hold(self, gate: Gate) -> None:
+        while not gate.is_open:
+            with anyio.move_on_after(GATE_SECONDS):
+                await self._listen()
+
+    async def _listen(self) -> None:
+        """Receive until the client leaves; what it sends belongs to its next request."""
+        while True:
+            self._http.receive_data(await self._stream.receive(RECEIVED_BYTES))
+
+    async def _put(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            await self._stream.send(data)
+
+
+def _headers(answer: Answer) -> list[tuple[str, str]]:
+    if answer.is_chunked:
+        return [*answer.headers, ("cache-control", "no-cache"), ("transfer-encoding", "chunked")]
+    size = sum(len(step.data) for step in answer.body if isinstance(step, Write))
+    return [*answer.headers, ("content-length", str(size))]

@@ -1,0 +1,104 @@
+"""Turns that are no answer of the model: error statuses as the API and its front send them.
+
+https://platform.claude.com/docs/en/api/errors
+"""
+
+import json
+from dataclasses import dataclass
+
+from tests.support.messages_api.refusals import ErrorType, Refusal, error_body
+
+HTML = "text/html; charset=UTF-8"
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An answer with an error status."""
+
+    status: int
+    body: bytes | None = None
+    """Something that is no error of the API's; JSON of `type` and `message` otherwise."""
+    type: ErrorType = "api_error"
+    message: str = "Internal server error"
+    content_type: str = JSON
+    retry_after_seconds: float | None = None
+    after_seconds: float = 0
+
+    def body_for(self, request_id: str) -> bytes:
+        """Return the body, which names the request."""
+        if self.body is not None:
+            return self.body
+        return json.dumps(error_body(self.type, self.message, request_id)).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Vanish:
+    """The connection is dropped before the head of an answer."""
+
+    after_seconds: float = 0
+
+
+def failure_of(refusal: Refusal) -> Failure:
+    """Return the answer that a refusal is."""
+    return Failure(refusal.status, type=refusal.type, message=refusal.message)
+
+
+def bad_request(message: str) -> Failure:
+    """Return 400 with a message of the test's."""
+    return Failure(400, type="invalid_request_error", message=message)
+
+
+def unauthorized() -> Failure:
+    """Return 401."""
+    return Failure(401, type="authentication_error", message="invalid x-api-key")
+
+
+def forbidden() -> Failure:
+    """Return 403."""
+    told = "Your API key does not have permission to use the specified resource."
+    return Failure(403, type="permission_error", message=told)
+
+
+def not_found(model: str) -> Failure:
+    """Return 404 for a model."""
+    return Failure(404, type="not_found_error", message=f"model: {model}")
+
+
+def too_large() -> Failure:
+    """Return 413, which the front sends before the API has looked."""
+    return Failure(413, type="request_too_large", message="Request exceeds the maximum size")
+
+
+def rate_limited(retry_after_seconds: float | None = None) -> Failure:
+    """Return 429, with or without `retry-after`."""
+    return Failure(
+        429,
+        type="rate_limit_error",
+        message=(
+            "This request would exceed your organization's rate limit of 50 requests per minute. "
+            "For details, refer to: https://docs.claude.com/en/api/rate-limits."
+        ),
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def server_error() -> Failure:
+    """Return 500."""
+    return Failure(500)
+
+
+def bad_gateway() -> Failure:
+    """Return 502 with a page of HTML, as a front sends it."""
+    page = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body></body>\r\n</html>\r\n"
+    return Failure(502, page, content_type=HTML)
+
+
+def unavailable() -> Failure:
+    """Return 503 with a few bytes of text."""
+    return Failure(503, b"upstream connect error or disconnect/reset", content_type="text/plain")
+
+
+def overloaded() -> Failure:
+    """Return 529."""
+    return Failure(529, type="overloaded_error", message="Overloaded")

@@ -1,0 +1,186 @@
+"""What may go wrong with a stream that has begun.
+
+A fault changes the steps of a `Reply`; several are applied in the order in which they are given.
+Events are counted from 0, `message_start`, pings included.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from tests.support.messages_api.refusals import ErrorType
+from tests.support.messages_api.steps import Abort, Gate, Hold, Step, Wait, Write
+
+
+class StreamFault(Protocol):
+    """Something that goes wrong."""
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        """Return the steps as they are with the fault."""
+        ...
+
+
+def event(name: str, data: JsonValue) -> Write:
+    """Return an event of the stream."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Write(f"event: {name}\ndata: {text}\n\n".encode(), is_event=True)
+
+
+def _index_of_event(steps: Sequence[Step], number: int) -> int:
+    """Return where the event of that number is among the steps, or would be."""
+    places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
+    return places[number] if number < len(places) else len(steps)
+
+
+def _insert(steps: Sequence[Step], at_event: int, *inserted: Step) -> list[Step]:
+    index = _index_of_event(steps, at_event)
+    return [*steps[:index], *inserted, *steps[index:]]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    """An `error` event takes the place of an event and of all that follow."""
+
+    at_event: int
+    type: ErrorType = "overloaded_error"
+    message: str = "Overloaded"
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        error: JsonValue = {"details": None, "type": self.type, "message": self.message}
+        index = _index_of_event(steps, self.at_event)
+        return [*steps[:index], event("error", {"type": "error", "error": error})]
+
+
+@dataclass(frozen=True, slots=True)
+class CutAfterEvents:
+    """The connection is dropped when so many events were sent."""
+
+    count: int
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return [*steps[: _index_of_event(steps, self.count)], Abort()]
+
+
+@dataclass(frozen=True, slots=True)
+class CutAfterBytes:
+    """The connection is dropped when so many bytes of the body were sent."""
+
+    count: int
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return [*_first_bytes(steps, self.count), Abort()]
+
+
+@dataclass(frozen=True, slots=True)
+class CutInsideCharacter:
+    """The connection is dropped between the first and the second byte of a character."""
+
+    character: str
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        body = b"".join(step.data for step in steps if isinstance(step, Write))
+        count = body.index(self.character.encode()) + 1
+        return [*_first_bytes(steps, count), Abort()]
+
+
+def _first_bytes(steps: Sequence[Step], count: int) -> Iterator[Step]:
+    left = count
+    for step in steps:
+        if not isinstance(step, Write):
+            yield step
+        elif len(step.data) <= left:
+            yield step
+            left -= len(step.data)
+        else:
+            yield Write(step.data[:left])
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class EndAfterEvents:
+    """The body ends in good order when so many events were sent, without `message_stop`."""
+
+    count: int
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return list(steps[: _index_of_event(steps, self.count)])
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Nothing is sent for a time, before an event."""
+
+    at_event: int
+    seconds: float
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return _insert(steps, self.at_event, Wait(self.seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class HoldBack:
+    """Nothing is sent before the test opens a gate, before an event."""
+
+    at_event: int
+    gate: Gate
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return _insert(steps, self.at_event, Hold(self.gate))
+
+
+@dataclass(frozen=True, slots=True)
+class Drip:
+    """The body arrives in small bits, whatever its events are."""
+
+    byte_count: int = 1
+    pause_seconds: float = 0.001
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return [bit for step in steps for bit in self._bits(step)]
+
+    def _bits(self, step: Step) -> Iterator[Step]:
+        if not isinstance(step, Write):
+            yield step
+            return
+        for start in range(0, len(step.data), self.byte_count):
+            yield Write(step.data[start : start + self.byte_count])
+            yield Wait(self.pause_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Bytes that are no event stand before an event."""
+
+    at_event: int
+    data: bytes = b"\xff\xfe<garbage>\n\n"
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return _insert(steps, self.at_event, Write(self.data))
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraEvent:
+    """An event that nobody knows, or one too many, stands before an event."""
+
+    at_event: int
+    name: str = "future_event"
+    data: JsonValue = None
+    count: int = 1
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        bare: JsonValue = {"type": self.name}
+        data = bare if self.data is None else self.data
+        return _insert(steps, self.at_event, *[event(self.name, data)] * self.count)
+
+
+def pings(at_event: int, count: int = 10) -> ExtraEvent:
+    """Return pings, more of them than the API sends."""
+    return ExtraEvent(at_event, "ping", count=count)
+
+
+def huge_event(at_event: int, byte_count: int = 8_000_000) -> ExtraEvent:
+    """Return an event of a kind that nobody knows, and very large."""
+    return ExtraEvent(at_event, data={"type": "future_event", "padding": "x" * byte_count})

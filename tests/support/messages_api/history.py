@@ -1,0 +1,212 @@
+"""Whether the thinking blocks of a conversation are the server's own, whole and where they were.
+
+Blocks of a model that the present one cannot read are dropped from the request without a word; so
+are, where the request asks for it, those behind a changed prefix. Everything else is refused.
+
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from tests.support.messages_api.asking import Ask, Object
+from tests.support.messages_api.binding import Notary, Place, Seal, name_of, place_of
+from tests.support.messages_api.endpoint import BINDING_BETA
+from tests.support.messages_api.families import family_called
+from tests.support.messages_api.prefix import Piece, block_piece, pieces
+from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.shapes import (
+    AdaptiveThinking,
+    AnyThinking,
+    Block,
+    EnabledThinking,
+    Message,
+)
+
+GUIDE = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+INVALID = "Invalid `signature` in `thinking` block"
+BOUND = (
+    f"{INVALID}. The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+HEADER_NEEDED = f" That setting requires the `{BINDING_BETA}` value in the `anthropic-beta` header."
+MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A thinking block that the model does not get to read."""
+
+    path: str
+    reason: Literal["model_binding_mismatch", "prefix_binding_mismatch"]
+
+    def as_json(self) -> Object:
+        """Return the entry of `input_transformations`."""
+        return {"type": "thinking_dropped", "path": self.path, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was said once: every block, and how many of them were thinking."""
+
+    blocks: tuple[bytes, ...]
+    thinking_count: int
+
+
+class History:
+    """Remembers what was said, and holds conversations against it."""
+
+    def __init__(self, notary: Notary) -> None:
+        self._notary = notary
+        self._answers: dict[str, _Answer] = {}
+        self._paused: set[tuple[bytes, ...]] = set()
+
+    def remember(self, content: Sequence[Block], *, is_paused: bool) -> None:
+        """Keep an answer, to know it when it comes back."""
+        names = [name_of(block) for block in content if isinstance(block, AnyThinking)]
+        answer = _Answer(tuple(_canonical(block) for block in content), len(names))
+        self._answers.update(dict.fromkeys(names, answer))
+        if is_paused:
+            self._paused.add(answer.blocks)
+
+    def is_paused(self, content: Sequence[Block]) -> bool:
+        """Whether a message is one that paused, so that the conversation may end with it."""
+        return tuple(_canonical(block) for block in content) in self._paused
+
+    def check(self, ask: Ask) -> tuple[Drop, ...]:
+        """Return the thinking blocks that are dropped.
+
+        Raises:
+            Refusal: A thinking block is not what and where it was.
+        """
+        self._check_latest(ask)
+        return tuple(self._check_blocks(ask))
+
+    def place_after(self, ask: Ask, drops: tuple[Drop, ...]) -> Place:
+        """Return the place of what the model will say."""
+        dropped = {drop.path for drop in drops}
+        place = place_of(pieces(ask.request))
+        for piece, block in _walk(ask):
+            if not isinstance(block, AnyThinking):
+                place = place.after(piece)
+            elif piece.path not in dropped:
+                place = place.after_thinking(name_of(block))
+        return place
+
+    def _check_latest(self, ask: Ask) -> None:
+        messages = ask.request.messages
+        index = next((i for i in _latest_first(messages) if messages[i].role == "assistant"), None)
+        if index is None:
+            return
+        content = messages[index].content
+        _check_start(ask, index, content)
+        for block in content:
+            known = self._answers.get(name_of(block)) if isinstance(block, AnyThinking) else None
+            if known is not None:
+                _check_unmodified(index, content, known)
+                return
+
+    def _check_blocks(self, ask: Ask) -> Iterator[Drop]:
+        place = place_of(pieces(ask.request))
+        is_dropping = False
+        for piece, block in _walk(ask):
+            if not isinstance(block, AnyThinking):
+                place = place.after(piece)
+                continue
+            seal = self._read(piece.path, block)
+            if not _can_read(ask, seal):
+                yield Drop(piece.path, "model_binding_mismatch")
+                continue
+            is_dropping = is_dropping or self._is_to_drop(ask, piece, seal, place)
+            if is_dropping:
+                yield Drop(piece.path, "prefix_binding_mismatch")
+            else:
+                place = place.after_thinking(name_of(block))
+
+    def _read(self, path: str, block: AnyThinking) -> Seal:
+        seal = self._notary.read(block)
+        if seal is None:
+            raise Refusal(f"{path}: {INVALID}")
+        return seal
+
+    def _is_to_drop(self, ask: Ask, piece: Piece, seal: Seal, place: Place) -> bool:
+        if not ask.family.binds_thinking or not ask.family.is_called(seal.model):
+            return False
+        difference = self._notary.difference(seal, place)
+        behavior = _behavior(ask)
+        if difference is None or (behavior is None and not ask.endpoint.checks_prefixes):
+            return False
+        if behavior == "drop_block":
+            return True
+        has_header = BINDING_BETA in ask.headers.betas
+        told = BOUND if has_header else BOUND + HEADER_NEEDED
+        raise Refusal(f"{piece.path}: {told} {difference}")
+
+
+def transformations(ask: Ask, drops: tuple[Drop, ...]) -> dict[str, JsonValue]:
+    """Return what an answer says of dropped blocks: nothing, unless the header asks for it."""
+    if BINDING_BETA not in ask.headers.betas or not ask.family.binds_thinking:
+        return {}
+    return {"input_transformations": [drop.as_json() for drop in drops]}
+
+
+def _walk(ask: Ask) -> Iterator[tuple[Piece, Block]]:
+    for index, message in enumerate(ask.request.messages):
+        for number, block in enumerate(message.content):
+            yield block_piece(f"messages.{index}.content.{number}", message.role, block), block
+
+
+def _latest_first(messages: list[Message]) -> range:
+    return range(len(messages) - 1, -1, -1)
+
+
+def _behavior(ask: Ask) -> Literal["error", "drop_block"] | None:
+    binding = ask.thinking.block_binding if isinstance(ask.thinking, AdaptiveThinking) else None
+    return binding.prefix_mismatch_behavior if binding else None
+
+
+def _can_read(ask: Ask, seal: Seal) -> bool:
+    """Models read their own thinking and that of models from before thinking was bound."""
+    maker = family_called(seal.model, ask.endpoint.families)
+    return ask.family.is_called(seal.model) or (maker is not None and not maker.binds_thinking)
+
+
+def _check_start(ask: Ask, index: int, content: list[Block]) -> None:
+    if not isinstance(ask.thinking, EnabledThinking) or not content:
+        return
+    kinds = [block.type for block in content]
+    starts_well = isinstance(content[0], AnyThinking)
+    if any(isinstance(block, AnyThinking) for block in content) and not starts_well:
+        raise Refusal(
+            f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
+            f"the first block must be `thinking` or `redacted_thinking`. Found `{kinds[0]}`."
+        )
+    if "tool_use" in kinds and not starts_well:
+        raise Refusal(
+            f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but "
+            f"found `{kinds[0]}`. When `thinking` is enabled, a final `assistant` message must "
+            "start with a thinking block (preceeding the lastmost set of `tool_use` and "
+            "`tool_result` blocks). We recommend you include thinking blocks from previous turns. "
+            f"To avoid this requirement, disable `thinking`. Please consult our documentation at "
+            f"{GUIDE}"
+        )
+
+
+def _check_unmodified(index: int, content: list[Block], known: _Answer) -> None:
+    kept = [number for number, block in enumerate(content) if isinstance(block, AnyThinking)]
+    for number in kept:
+        is_there = number < len(known.blocks)
+        if not is_there or _canonical(content[number]) != known.blocks[number]:
+            raise Refusal(f"messages.{index}.content.{number}: {MODIFIED}")
+    if len(kept) < known.thinking_count:
+        raise Refusal(f"messages.{index}.content.{len(content) - 1}: {MODIFIED}")
+
+
+def _canonical(block: Block) -> bytes:
+    return block_piece("", "assistant", block).content

@@ -1,0 +1,132 @@
+"""A request as the sequence of what the model reads: tools, system, messages, piece by piece.
+
+The order, the pieces and their bytes decide what the cache holds and what a thinking block is
+bound to. The bytes of a piece are canonical: its fields in the API's order, without those that are
+null, without `cache_control`, and inside a tool's schema or input exactly as they were sent. Text
+given as a string is a block of text.
+
+Tokens are estimated, always alike: a quarter of the bytes, rounded up, and 1,600 for an image or a
+document whatever its size. No tokenizer of the real models agrees.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from tests.support.messages_api.asking import Object
+from tests.support.messages_api.shapes import (
+    AnyThinking,
+    Block,
+    CacheControl,
+    CountRequest,
+    CustomTool,
+    Shape,
+    ToolResultBlock,
+)
+
+Tier = Literal["tools", "system", "messages"]
+
+BYTES_PER_TOKEN = 4
+MEDIA_TOKENS = 1_600
+MEDIA = {"image", "document"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A tool, a block of the system text or a block of a message."""
+
+    path: str
+    tier: Tier
+    kind: str
+    content: bytes
+    tokens: int
+    mark: CacheControl | None = None
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether the piece is a thinking block, in clear or redacted."""
+        return self.kind in {"thinking", "redacted_thinking"}
+
+
+def pieces(request: CountRequest, dropped: Collection[str] = ()) -> list[Piece]:
+    """Return the pieces of a request in order, without those whose paths were dropped."""
+    found = [piece for piece in _pieces(request) if piece.path not in dropped]
+    if request.cache_control is None:
+        return found
+    return _marked_at_the_end(found, request.cache_control)
+
+
+def _pieces(request: CountRequest) -> Iterator[Piece]:
+    for index, tool in enumerate(request.tools):
+        yield _piece(f"tools.{index}", "tools", "tool", tool)
+    for index, text in enumerate(request.system):
+        yield _piece(f"system.{index}", "system", "text", text)
+    for index, message in enumerate(request.messages):
+        for place, block in enumerate(message.content):
+            yield block_piece(f"messages.{index}.content.{place}", message.role, block)
+
+
+def block_piece(path: str, role: str, block: Block) -> Piece:
+    """Return the piece of a message that a block is."""
+    return _piece(path, "messages", block.type, block, role)
+
+
+def _piece(path: str, tier: Tier, kind: str, shape: Block | CustomTool, role: str = "") -> Piece:
+    value = _plain(shape)
+    content = json.dumps([role, value], ensure_ascii=False).encode()
+    return Piece(path, tier, kind, content, tokens_of(value), _mark_of(shape))
+
+
+def _mark_of(shape: Block | CustomTool) -> CacheControl | None:
+    if isinstance(shape, AnyThinking):
+        return None
+    inner = shape.content if isinstance(shape, ToolResultBlock) else []
+    marks = [each.cache_control for each in inner if each.cache_control]
+    return shape.cache_control or (marks[-1] if marks else None)
+
+
+def _marked_at_the_end(found: list[Piece], mark: CacheControl) -> list[Piece]:
+    last = next((i for i in reversed(range(len(found))) if not found[i].is_thinking), None)
+    if last is not None:
+        piece = found[last]
+        found[last] = Piece(
+            piece.path, piece.tier, piece.kind, piece.content, piece.tokens, piece.mark or mark
+        )
+    return found
+
+
+def _plain(shape: Shape) -> Object:
+    """Return a shape as JSON, without marks and without what says nothing."""
+    value: Object = shape.model_dump(mode="json", exclude_none=True, exclude={"cache_control"})
+    if value.get("caller") == {"type": "direct"}:
+        del value["caller"]
+    if isinstance(shape, ToolResultBlock):
+        value["content"] = [_plain(inner) for inner in shape.content]
+    return value
+
+
+def tokens_of(value: Object) -> int:
+    """Estimate the tokens of a block or a tool."""
+    bare, media = _without_media(value)
+    size = len(json.dumps(bare, ensure_ascii=False).encode())
+    return -(-size // BYTES_PER_TOKEN) + media * MEDIA_TOKENS
+
+
+def _without_media(value: Object) -> tuple[Object, int]:
+    if value.get("type") in MEDIA:
+        return {**value, "source": None}, 1
+    inner = value.get("content")
+    if value.get("type") != "tool_result" or not isinstance(inner, list):
+        return value, 0
+    parts = [_without_media(cast("Object", each)) for each in inner]
+    return {**value, "content": [bare for bare, _ in parts]}, sum(count for _, count in parts)
+
+
+def digest(parts: Sequence[bytes]) -> str:
+    """Return a short name for a sequence of bytes; the borders between them count."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        hashed.update(len(part).to_bytes(8, "big") + part)
+    return hashed.hexdigest()[:24]

@@ -1,0 +1,219 @@
+"""The shape of a request to the Messages API, as far as an agent with tools of its own needs it.
+
+Only fields, types and literals: what depends on the model or on other fields is in `rules`. The
+names and the order of fields are the API's. Content given as a string is read as one text block,
+an empty string as no block. Server tools and what they leave in a conversation are not there.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+
+class Shape(BaseModel):
+    """An object with no other fields than those named, and no conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _as_blocks(content: JsonValue) -> JsonValue:
+    if not isinstance(content, str):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
+class CacheControl(Shape):
+    type: Literal["ephemeral"]
+    ttl: Literal["5m", "1h"] = "5m"
+
+
+class TextBlock(Shape):
+    type: Literal["text"]
+    text: str
+    citations: list[JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+class ImageBlock(Shape):
+    type: Literal["image"]
+    source: dict[str, JsonValue]
+    transformations: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+class DocumentBlock(Shape):
+    type: Literal["document"]
+    source: dict[str, JsonValue]
+    title: str | None = None
+    context: str | None = None
+    citations: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+class SearchResultBlock(Shape):
+    type: Literal["search_result"]
+    source: str
+    title: str
+    content: list[TextBlock]
+    citations: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+class ThinkingBlock(Shape):
+    type: Literal["thinking"]
+    thinking: str
+    signature: str
+
+
+class RedactedThinkingBlock(Shape):
+    type: Literal["redacted_thinking"]
+    data: str
+
+
+class ToolUseBlock(Shape):
+    type: Literal["tool_use"]
+    id: str = Field(pattern="^[a-zA-Z0-9_-]+$")
+    name: str = Field(pattern="^[a-zA-Z0-9_-]{1,200}$")
+    input: dict[str, JsonValue]
+    caller: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+ResultContent = Annotated[
+    TextBlock | ImageBlock | DocumentBlock | SearchResultBlock, Field(discriminator="type")
+]
+
+
+class ToolResultBlock(Shape):
+    type: Literal["tool_result"]
+    tool_use_id: str = Field(pattern="^[a-zA-Z0-9_-]+$")
+    content: Annotated[list[ResultContent], BeforeValidator(_as_blocks)] = Field(
+        default_factory=list[ResultContent]
+    )
+    is_error: bool | None = None
+    cache_control: CacheControl | None = None
+
+
+Block = (
+    TextBlock
+    | ImageBlock
+    | DocumentBlock
+    | SearchResultBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ToolResultBlock
+)
+AnyThinking = ThinkingBlock | RedactedThinkingBlock
+
+
+class Message(Shape):
+    role: Literal["user", "assistant", "system"]
+    content: Annotated[
+        list[Annotated[Block, Field(discriminator="type")]], BeforeValidator(_as_blocks)
+    ]
+
+
+class CustomTool(Shape):
+    type: Literal["custom"] | None = None
+    name: str = Field(pattern="^[a-zA-Z0-9_-]{1,128}$")
+    description: str | None = None
+    input_schema: dict[str, JsonValue]
+    strict: bool | None = None
+    input_examples: list[dict[str, JsonValue]] | None = None
+    defer_loading: bool | None = None
+    allowed_callers: list[str] | None = None
+    eager_input_streaming: bool | None = None
+    cache_control: CacheControl | None = None
+
+
+class AutoChoice(Shape):
+    type: Literal["auto"]
+    disable_parallel_tool_use: bool | None = None
+
+
+class AnyChoice(Shape):
+    type: Literal["any"]
+    disable_parallel_tool_use: bool | None = None
+
+
+class ToolChoice(Shape):
+    type: Literal["tool"]
+    name: str
+    disable_parallel_tool_use: bool | None = None
+
+
+class NoChoice(Shape):
+    type: Literal["none"]
+
+
+class BlockBinding(Shape):
+    prefix_mismatch_behavior: Literal["error", "drop_block"] | None = None
+
+
+class AdaptiveThinking(Shape):
+    type: Literal["adaptive"]
+    display: Literal["summarized", "omitted"] | None = None
+    block_binding: BlockBinding | None = None
+
+
+class EnabledThinking(Shape):
+    type: Literal["enabled"]
+    budget_tokens: int = Field(ge=1024)
+    display: Literal["summarized", "omitted"] | None = None
+
+
+class DisabledThinking(Shape):
+    type: Literal["disabled"]
+
+
+class ThinkingBetweenTools(Shape):
+    type: Literal["between_tools"]
+
+
+Thinking = AdaptiveThinking | EnabledThinking | DisabledThinking | ThinkingBetweenTools
+
+
+class OutputConfig(Shape):
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    format: dict[str, JsonValue] | None = None
+
+
+class Metadata(Shape):
+    user_id: str | None = None
+
+
+class CountRequest(Shape):
+    """What `POST /v1/messages/count_tokens` takes."""
+
+    model: str = Field(min_length=1)
+    messages: list[Message]
+    system: Annotated[list[TextBlock], BeforeValidator(_as_blocks)] = Field(
+        default_factory=list[TextBlock]
+    )
+    tools: list[CustomTool] = Field(default_factory=list[CustomTool])
+    tool_choice: (
+        Annotated[AutoChoice | AnyChoice | ToolChoice | NoChoice, Field(discriminator="type")]
+        | None
+    ) = None
+    thinking: Annotated[Thinking, Field(discriminator="type")] | None = None
+    output_config: OutputConfig | None = None
+    cache_control: CacheControl | None = None
+    speed: Literal["standard", "fast"] | None = None
+    user_profile_id: str | None = None
+
+
+class MessagesRequest(CountRequest):
+    """What `POST /v1/messages` takes."""
+
+    max_tokens: int = Field(ge=0)
+    stream: bool = False
+    stop_sequences: list[str] | None = None
+    temperature: float | None = Field(default=None, ge=0, le=1)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    top_k: int | None = Field(default=None, ge=0)
+    metadata: Metadata | None = None
+    service_tier: Literal["auto", "standard_only"] | None = None
+    container: str | None = None
+    diagnostics: dict[str, JsonValue] | None = None
+    inference_geo: str | None = None

@@ -1,0 +1,320 @@
+"""A turn that is cancelled, wherever it is: what was said stays, and nothing is left open."""
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.errors import ModelInterruptedError
+from acp_server.turn.events import CallAppeared, CallChanged, Event, MessageChunk, ThoughtChunk
+from acp_server.turn.loop import CANCELLED
+from acp_server.turn.ports import (
+    CallArguments,
+    CallEnded,
+    CallStarted,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    Receive,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingSigned,
+)
+from tests.turn.playing import (
+    HI,
+    PATIENCE_SECONDS,
+    Playing,
+    Round,
+    Stage,
+    Tools,
+    calling,
+    echo,
+    hang,
+)
+
+NO_ANSWER = Text(f"(There was no answer: {CANCELLED})")
+CALL = ToolCall("c1", "echo", "{}")
+
+
+@pytest.mark.parametrize(
+    ("events", "kept"),
+    [
+        ([], (NO_ANSWER,)),
+        ([ThinkingDelta("Hm")], (NO_ANSWER,)),
+        ([ThinkingDelta("Hm"), ThinkingSigned("seal")], (NO_ANSWER,)),
+        ([TextDelta("Hel")], (Text("Hel"),)),
+        (
+            [ThinkingDelta("Hm"), ThinkingSigned("seal"), TextDelta("Hel")],
+            (Thinking("Hm", "seal"), Text("Hel")),
+        ),
+        ([CallStarted("c1", "echo")], (NO_ANSWER,)),
+        ([TextDelta("Hel"), CallStarted("c1", "echo")], (Text("Hel"),)),
+        (
+            [TextDelta("Hel"), CallStarted("c1", "echo"), CallArguments("c1", '{"')],
+            (Text("Hel"),),
+        ),
+        ([TextDelta("Hel"), *calling(CALL)], (Text("Hel"),)),
+        ([ThinkingDelta("Hm"), ThinkingSigned("seal"), *calling(CALL)], (NO_ANSWER,)),
+    ],
+)
+async def test_what_a_cancelled_model_had_said_is_kept_without_its_calls(
+    events: Sequence[ModelEvent], kept: tuple[ReplyPart, ...]
+) -> None:
+    model = Playing(Round(events, None))
+    tools = Tools(echo=echo)
+    stage = Stage(model, tools)
+    await stage.run_until(model.hangs)
+    assert stage.history == [HI, AssistantMessage(kept)]
+    assert open_calls(stage.sink.events) == []
+    assert tools.begun == []
+
+
+async def test_a_call_that_is_cancelled_while_its_arguments_arrive_is_shown_as_failed() -> None:
+    events = [ThinkingDelta("Hm"), TextDelta("Hel"), CallStarted("c1", "echo")]
+    model = Playing(Round(events, None))
+    stage = Stage(model, Tools(echo=echo))
+    await stage.run_until(model.hangs)
+    assert stage.sink.events == [
+        ThoughtChunk("m1", "Hm"),
+        MessageChunk("m2", "Hel"),
+        CallAppeared("c1", "echo"),
+        CallChanged("c1", "failed", CANCELLED),
+    ]
+
+
+async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same() -> None:
+    """One had ended, one hangs, one was broken from the start."""
+    calls = (
+        ToolCall("c1", "echo", '{"a": 1}'),
+        ToolCall("c2", "wait", "{}"),
+        ToolCall("c3", "echo", "{"),
+    )
+    waits = anyio.Event()
+
+    async def wait(call: ToolCall) -> str:
+        await anyio.wait_all_tasks_blocked()
+        waits.set()
+        return await hang(call)
+
+    stage = Stage(Playing(Round(calling(*calls), "tool_use")), Tools(echo=echo, wait=wait))
+    await stage.run_until(waits)
+    broken = (
+        "the arguments are not valid JSON (Expecting property name enclosed in double quotes: "
+        "line 1 column 2 (char 1)); make the call again, whole"
+    )
+    assert stage.history == [
+        HI,
+        AssistantMessage(calls),
+        UserMessage(
+            (
+                ToolResult("c1", '{"a": 1}'),
+                ToolResult("c2", CANCELLED, is_error=True),
+                ToolResult("c3", broken, is_error=True),
+            )
+        ),
+    ]
+    assert stage.sink.events[-1] == CallChanged("c2", "failed", CANCELLED)
+    assert open_calls(stage.sink.events) == []
+
+
+async def test_a_tool_that_breaks_when_it_is_cancelled_has_one_result() -> None:
+    waits = anyio.Event()
+
+    async def wait(call: ToolCall) -> str:
+        waits.set()
+        try:
+            return await hang(call)
+        finally:
+            raise OSError("broken pipe")
+
+    call = ToolCall("c1", "wait", "{}")
+    stage = Stage(Playing(Round(calling(call), "tool_use")), Tools(wait=wait))
+    await stage.run_until(waits)
+    assert [part for part in stage.history[2].parts if isinstance(part, ToolResult)] == [
+        ToolResult("c1", "OSError: broken pipe", is_error=True)
+    ]
+    assert open_calls(stage.sink.events) == []
+
+
+async def test_a_turn_that_is_cancelled_while_it_waits_to_go_on_keeps_what_was_said() -> None:
+    class CutOff:
+        def __init__(self) -> None:
+            self.is_cut = anyio.Event()
+
+        async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+            del request
+            await receive(TextDelta("One"))
+            self.is_cut.set()
+            raise ModelInterruptedError("broken")
+
+    model = CutOff()
+    stage = Stage(model)
+    await stage.run_until(model.is_cut)
+    assert stage.history[:2] == [HI, AssistantMessage((Text("One"),))]
+
+
+async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_is_open() -> None:
+    """Every point at which a turn of three answers and four calls can be stopped."""
+    last = Round([TextDelta("Done.")])
+    for points in range(1, 1000):
+        calls = [ToolCall(f"c{number}", "pause", "{}") for number in range(4)]
+        reply = [ThinkingDelta("Hm"), ThinkingSigned("seal"), TextDelta("Well"), *calling(*calls)]
+        cut = Round([TextDelta("I")], ModelInterruptedError("broken"))
+        stage = Stage(Yielding(cut, Round(reply, "tool_use"), last), Tools(pause=pause))
+        is_over = await run_for(stage, points)
+        assert stage.history[0] == HI
+        assert open_calls(stage.sink.events) == []
+        assert isinstance(stage.history[-1], AssistantMessage) or points_at_results(stage)
+        if is_over:
+            assert points > 20
+            assert stage.history[-1] == AssistantMessage((Text("Done."),))
+            return
+    pytest.fail("the turn does not end")
+
+
+async def test_no_tool_is_begun_once_a_turn_was_cancelled() -> None:
+    """Also when the model would not be cancelled and ends with a call."""
+    model = Uncancellable(Round(calling(ToolCall("c1", "echo", "{}")), "tool_use"))
+    tools = Tools(echo=echo)
+    stage = Stage(model, tools)
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.turn().run, HI)
+            await model.hangs.wait()
+            tasks.cancel_scope.cancel()
+            model.may_end.set()
+    assert tools.begun == []
+    assert stage.history[1:] == [
+        AssistantMessage((ToolCall("c1", "echo", "{}"),)),
+        UserMessage((ToolResult("c1", CANCELLED, is_error=True),)),
+    ]
+
+
+# Given up while something ignores being cancelled.
+
+
+async def test_a_turn_is_settled_while_a_call_ignores_being_cancelled() -> None:
+    begun, may_end = anyio.Event(), anyio.Event()
+
+    async def stay(call: ToolCall) -> str:
+        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+            begun.set()
+            await may_end.wait()
+        return f"{call.id} is too late"
+
+    call = ToolCall("c1", "stay", "{}")
+    stage = Stage(Playing(Round(calling(call), "tool_use")), Tools(stay=stay))
+    turn, settled = stage.turn(), list[Message]()
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn.run, HI)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+            turn.settle()
+            settled = stage.history
+            stage.conversation.append(HI)
+            may_end.set()
+    assert settled == [
+        HI,
+        AssistantMessage((call,)),
+        UserMessage((ToolResult("c1", CANCELLED, is_error=True),)),
+    ]
+    assert stage.history == [*settled, HI]
+
+
+async def test_a_turn_is_settled_while_a_model_ignores_being_cancelled_in_a_call() -> None:
+    model = Uncancellable(
+        Round([TextDelta("Well"), CallStarted("c1", "echo"), CallEnded("c1")], "tool_use")
+    )
+    tools = Tools(echo=echo)
+    stage = Stage(model, tools)
+    turn, settled = stage.turn(), list[Message]()
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn.run, HI)
+            await model.hangs.wait()
+            tasks.cancel_scope.cancel()
+            turn.settle()
+            settled = stage.history
+            model.may_end.set()
+    assert settled == [HI, AssistantMessage((Text("Well"),))]
+    assert (stage.history, tools.begun) == (settled, [])
+
+
+class Yielding(Playing):
+    """Waits a moment before each event, so that it can be stopped there."""
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Play slowly."""
+
+        async def receive_slowly(event: ModelEvent) -> None:
+            await anyio.lowlevel.checkpoint()
+            await receive(event)
+
+        return await super().respond(request, receive_slowly)
+
+
+class Uncancellable(Playing):
+    """Streams a round, then waits for the test, whatever happens, and stops as the round says."""
+
+    def __init__(self, playing: Round) -> None:
+        super().__init__(playing)
+        self.may_end = anyio.Event()
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Play and wait."""
+        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+            stop = await super().respond(request, receive)
+            self.hangs.set()
+            await self.may_end.wait()
+            return stop
+        return "end_turn"
+
+
+async def pause(call: ToolCall) -> str:
+    """A tool that takes a moment."""
+    await anyio.lowlevel.checkpoint()
+    return call.id
+
+
+async def run_for(stage: Stage, steps: int) -> bool:
+    """Run a turn, cancel it after so many steps of the event loop; return whether it had ended."""
+    has_ended = False
+
+    async def run() -> None:
+        nonlocal has_ended
+        await stage.turn().run(HI)
+        has_ended = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    return has_ended
+
+
+def points_at_results(stage: Stage) -> bool:
+    """Whether a history ends in the results of calls."""
+    return all(isinstance(part, ToolResult) for part in stage.history[-1].parts)
+
+
+def open_calls(events: Sequence[Event]) -> list[str]:
+    """The calls that appeared and did not end, or ended twice."""
+    appeared = [event.call_id for event in events if isinstance(event, CallAppeared)]
+    ended = [
+        event.call_id
+        for event in events
+        if isinstance(event, CallChanged) and event.status in {"completed", "failed"}
+    ]
+    return [call_id for call_id in appeared if ended.count(call_id) != 1]

@@ -1,0 +1,151 @@
+"""A stream that breaks half-way: the model is asked to go on, and the user sees one answer."""
+
+import pytest
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.errors import ModelInterruptedError
+from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, NoticeRaised
+from acp_server.turn.loop import GO_ON, MOST_INTERRUPTIONS, NOT_RUN
+from acp_server.turn.ports import (
+    CallArguments,
+    CallStarted,
+    ModelRequest,
+    TextDelta,
+    ThinkingDelta,
+)
+from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo
+
+CUT = ModelInterruptedError("the connection broke")
+ASKED_TO_GO_ON = UserMessage((Text(GO_ON),))
+
+
+def notice(message_id: str) -> NoticeRaised:
+    return NoticeRaised("warning", "the connection broke; going on from there", message_id)
+
+
+async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -> None:
+    model = Playing(Round([TextDelta("One, ")], CUT), Round([TextDelta("two.")]))
+    stage = Stage(model)
+    assert await stage.run() == "end_turn"
+    assert stage.sink.events == [
+        MessageChunk("m1", "One, "),
+        notice("m2"),
+        MessageChunk("m1", "two."),
+    ]
+    first = AssistantMessage((Text("One, "),))
+    assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, first, ASKED_TO_GO_ON))]
+    assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
+
+
+async def test_only_the_first_text_goes_on_in_the_same_message() -> None:
+    rest = [ThinkingDelta("Where was I?"), TextDelta("two."), TextDelta("Three.", is_new=True)]
+    stage = Stage(Playing(Round([TextDelta("One, ")], CUT), Round(rest)))
+    await stage.run()
+    chunks = [each for each in stage.sink.events if isinstance(each, MessageChunk)]
+    assert chunks == [
+        MessageChunk("m1", "One, "),
+        MessageChunk("m1", "two."),
+        MessageChunk("m4", "Three."),
+    ]
+
+
+@pytest.mark.parametrize("events", [[], [ThinkingDelta("Hm.")], [TextDelta(" \n")]])
+async def test_a_model_that_is_cut_off_before_a_word_is_asked_the_same_again(
+    events: list[TextDelta | ThinkingDelta],
+) -> None:
+    model = Playing(Round(events, CUT), Round([TextDelta("Hello.")]))
+    stage = Stage(model)
+    assert await stage.run() == "end_turn"
+    assert model.requests == [ModelRequest((HI,)), ModelRequest((HI,))]
+    assert stage.history == [HI, AssistantMessage((Text("Hello."),))]
+
+
+async def test_a_model_that_is_cut_off_twice_goes_on_in_the_same_message_all_the_same() -> None:
+    """The second time before it said anything: it is asked to go on only once."""
+    model = Playing(Round([TextDelta("One, ")], CUT), Round([], CUT), Round([TextDelta("two.")]))
+    stage = Stage(model)
+    assert await stage.run() == "end_turn"
+    first = AssistantMessage((Text("One, "),))
+    going_on = ModelRequest((HI, first, ASKED_TO_GO_ON))
+    assert model.requests == [ModelRequest((HI,)), going_on, going_on]
+    assert stage.sink.events == [
+        MessageChunk("m1", "One, "),
+        notice("m2"),
+        notice("m3"),
+        MessageChunk("m1", "two."),
+    ]
+    assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
+
+
+async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_closed() -> None:
+    whole = ToolCall("c1", "echo", "{}")
+    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
+    model = Playing(
+        Round([TextDelta("See:"), *calling(whole), *half], CUT), Round([TextDelta("Done.")])
+    )
+    stage = Stage(model, Tools(echo=echo))
+    assert await stage.run() == "end_turn"
+    assert stage.sink.events == [
+        MessageChunk("m1", "See:"),
+        CallAppeared("c1", "echo"),
+        CallAppeared("c2", "echo"),
+        notice("m2"),
+        CallChanged("c2", "failed", NOT_RUN),
+        CallChanged("c1", "in_progress"),
+        CallChanged("c1", "completed", "{}"),
+        MessageChunk("m3", "Done."),
+    ]
+    assert stage.history == [
+        HI,
+        AssistantMessage((Text("See:"), whole)),
+        UserMessage((ToolResult("c1", "{}"),)),
+        AssistantMessage((Text("Done."),)),
+    ]
+
+
+async def test_a_model_that_is_cut_off_in_a_call_keeps_the_text_before_it() -> None:
+    half = [CallStarted("c1", "echo"), CallArguments("c1", '{"a')]
+    call = ToolCall("c2", "echo", "{}")
+    model = Playing(
+        Round([TextDelta("See:"), *half], CUT),
+        Round(calling(call), "tool_use"),
+        Round([TextDelta("Done.")]),
+    )
+    stage = Stage(model, Tools(echo=echo))
+    assert await stage.run() == "end_turn"
+    assert stage.history == [
+        HI,
+        AssistantMessage((Text("See:"),)),
+        ASKED_TO_GO_ON,
+        AssistantMessage((call,)),
+        UserMessage((ToolResult("c2", "{}"),)),
+        AssistantMessage((Text("Done."),)),
+    ]
+    assert stage.sink.events[-1] == MessageChunk("m3", "Done.")
+
+
+async def test_a_model_that_is_cut_off_again_and_again_fails_in_the_end() -> None:
+    model = Playing(Round([TextDelta("a")], CUT))
+    stage = Stage(model)
+    with pytest.raises(ModelInterruptedError) as raised:
+        await stage.run()
+    assert raised.value is CUT
+    assert len(model.requests) == MOST_INTERRUPTIONS + 1
+    assert stage.history == [
+        HI,
+        *(AssistantMessage((Text("a"),)), ASKED_TO_GO_ON) * MOST_INTERRUPTIONS,
+        AssistantMessage((Text("a"),)),
+    ]
+
+
+async def test_the_model_is_not_asked_to_go_on_more_often_than_it_may_be_asked() -> None:
+    stage = Stage(Playing(Round([TextDelta("a")], CUT)), max_requests=2)
+    assert await stage.run() == "max_turn_requests"
+    said = AssistantMessage((Text("a"),))
+    assert stage.history == [HI, said, ASKED_TO_GO_ON, said]

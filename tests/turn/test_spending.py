@@ -1,0 +1,93 @@
+"""What a turn uses is counted by call, and told with how full the window is."""
+
+import pytest
+
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.events import ContextMeasured, Event, NoticeRaised, Usage
+from acp_server.turn.loop import Spent
+from acp_server.turn.ports import Retrying, TextDelta, UsageReported
+from tests.turn.playing import Gauge, Playing, Round, Stage, Tools, calling, echo
+
+USAGE = Usage(1, 2, 4, 8, 16)
+
+
+def measures(events: list[Event]) -> list[ContextMeasured]:
+    return [event for event in events if isinstance(event, ContextMeasured)]
+
+
+async def test_the_last_report_of_a_call_counts_and_is_told_when_it_has_ended() -> None:
+    reports = [UsageReported(Usage(1)), TextDelta("Hi"), UsageReported(USAGE)]
+    stage = Stage(Playing(Round(reports)), meter=Gauge(window_tokens=100))
+    await stage.run()
+    assert stage.sink.events[1:] == [ContextMeasured(31, 100, 2.0)]
+    assert stage.spent == Spent(USAGE, 1, 2.0)
+
+
+async def test_calls_of_a_turn_and_of_a_session_add_up() -> None:
+    """Each measure has the window of its call, and the cost of all calls until then."""
+    call = ToolCall("c1", "echo", "{}")
+    model = Playing(
+        Round([*calling(call), UsageReported(Usage(10, 1))], "tool_use"),
+        Round([TextDelta("Done."), UsageReported(Usage(20, 2))]),
+    )
+    stage = Stage(model, Tools(echo=echo), meter=Gauge(window_tokens=100))
+    await stage.run()
+    await stage.run()
+    assert measures(stage.sink.events) == [
+        ContextMeasured(11, 100, 1.0),
+        ContextMeasured(22, 100, 3.0),
+        ContextMeasured(22, 100, 5.0),
+    ]
+    assert stage.spent == Spent(Usage(50, 5), 3, 5.0)
+
+
+async def test_a_call_that_fails_or_is_cancelled_has_been_used_all_the_same() -> None:
+    report = [UsageReported(USAGE)]
+    failing = Stage(Playing(Round(report, ModelFailedError("x"))))
+    with pytest.raises(ModelFailedError):
+        await failing.run()
+    model = Playing(Round(report, None))
+    cancelled = Stage(model)
+    await cancelled.run_until(model.hangs)
+    for stage in (failing, cancelled):
+        assert stage.spent == Spent(USAGE, 1, 2.0)
+        assert len(measures(stage.sink.events)) == 1
+
+
+async def test_a_model_that_reports_nothing_has_used_nothing() -> None:
+    stage = Stage(Playing(Round([TextDelta("Hi")])))
+    await stage.run()
+    assert (stage.spent, measures(stage.sink.events)) == (Spent(), [])
+
+
+async def test_a_price_that_is_not_known_is_none() -> None:
+    stage = Stage(
+        Playing(Round([UsageReported(USAGE)])), meter=Gauge(window_tokens=100, has_prices=False)
+    )
+    await stage.run()
+    assert measures(stage.sink.events) == [ContextMeasured(31, 100, None)]
+    assert stage.spent == Spent(USAGE, 1, None)
+
+
+def test_what_was_used_since_is_the_difference() -> None:
+    spent = Spent()
+    nothing = spent.copy()
+    assert spent.since(nothing) == Spent()
+    spent.add(USAGE, 2.0)
+    before = spent.copy()
+    spent.add(Usage(1, 1), 1.0)
+    assert spent.since(before) == Spent(Usage(1, 1), 1, 1.0)
+    assert spent.since(nothing) == Spent(Usage(2, 3, 4, 8, 16), 2, 3.0)
+    assert before == Spent(USAGE, 1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("wait_seconds", "wait"), [(0.2, "a moment"), (1.0, "1 s"), (2.4, "2 s"), (60.0, "60 s")]
+)
+async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) -> None:
+    stage = Stage(Playing(Round([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")])))
+    await stage.run()
+    assert stage.sink.events[0] == NoticeRaised(
+        "warning", f"overloaded; trying again in {wait} (2 of 5)", "m1"
+    )

@@ -1,0 +1,182 @@
+"""Tool calls: run together, each told as it ends, and all of them told to the model."""
+
+import anyio
+import pytest
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, ThoughtChunk
+from acp_server.turn.ports import (
+    CallArguments,
+    CallEnded,
+    CallStarted,
+    ModelRequest,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingSigned,
+)
+from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo
+
+BROKEN = "the arguments are not valid JSON"
+AGAIN = "; make the call again, whole"
+DONE = Round([TextDelta("Done.")])
+
+
+async def test_a_call_is_shown_run_and_answered_and_the_model_goes_on() -> None:
+    call = ToolCall("c1", "echo", '{"a": 1}')
+    model = Playing(
+        Round(
+            [
+                ThinkingDelta("Hm."),
+                ThinkingSigned("seal"),
+                TextDelta("Let me see."),
+                *calling(call),
+            ],
+            "tool_use",
+        ),
+        DONE,
+    )
+    tools = Tools(echo=echo)
+    stage = Stage(model, tools)
+    assert await stage.run() == "end_turn"
+    assert stage.sink.events == [
+        ThoughtChunk("m1", "Hm."),
+        MessageChunk("m2", "Let me see."),
+        CallAppeared("c1", "echo"),
+        CallChanged("c1", "in_progress"),
+        CallChanged("c1", "completed", '{"a": 1}'),
+        MessageChunk("m3", "Done."),
+    ]
+    said = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
+    result = UserMessage((ToolResult("c1", '{"a": 1}'),))
+    assert model.requests == [
+        ModelRequest((HI,), tools=tools.specs),
+        ModelRequest((HI, said, result), tools=tools.specs),
+    ]
+    assert stage.history == [HI, said, result, AssistantMessage((Text("Done."),))]
+
+
+async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() -> None:
+    """The first one waits for the last one; results keep the order of the calls."""
+    ended = {name: anyio.Event() for name in "abc"}
+    waits_for = {"a": ["b", "c"], "b": ["c"], "c": list[str]()}
+
+    async def work(call: ToolCall) -> str:
+        for other in waits_for[call.id]:
+            await ended[other].wait()
+        ended[call.id].set()
+        return f"{call.id} is done"
+
+    calls = [ToolCall(name, "work", "{}") for name in "abc"]
+    stage = Stage(Playing(Round(calling(*calls), "tool_use"), DONE), Tools(work=work))
+    assert await stage.run() == "end_turn"
+    changes = [event for event in stage.sink.events if isinstance(event, CallChanged)]
+    assert sorted(change.call_id for change in changes[:3]) == ["a", "b", "c"]
+    assert changes[3:] == [CallChanged(name, "completed", f"{name} is done") for name in "cba"]
+    assert stage.history[2] == UserMessage(
+        tuple(ToolResult(name, f"{name} is done") for name in "abc")
+    )
+
+
+async def test_the_arguments_of_calls_may_arrive_entangled() -> None:
+    events = [
+        CallStarted("c1", "echo"),
+        CallStarted("c2", "echo"),
+        CallArguments("c2", '{"b"'),
+        CallArguments("c1", '{"a": 1}'),
+        CallEnded("c1"),
+        CallArguments("c2", ": 2}"),
+        CallEnded("c2"),
+    ]
+    stage = Stage(Playing(Round(events, "tool_use"), DONE), Tools(echo=echo))
+    await stage.run()
+    assert stage.history[1] == AssistantMessage(
+        (ToolCall("c1", "echo", '{"a": 1}'), ToolCall("c2", "echo", '{"b": 2}'))
+    )
+
+
+async def test_a_call_without_arguments_has_none() -> None:
+    events = [CallStarted("c1", "echo"), CallEnded("c1")]
+    stage = Stage(Playing(Round(events, "tool_use"), DONE), Tools(echo=echo))
+    await stage.run()
+    assert stage.history[1:3] == [
+        AssistantMessage((ToolCall("c1", "echo", ""),)),
+        UserMessage((ToolResult("c1", ""),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ('{"a": ', f"{BROKEN} (Expecting value: line 1 column 7 (char 6)){AGAIN}"),
+        ("[1]", "the arguments must be a JSON object"),
+        ("null", "the arguments must be a JSON object"),
+    ],
+)
+async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
+    arguments: str, problem: str
+) -> None:
+    call, good = ToolCall("c1", "echo", arguments), ToolCall("c2", "echo", "{}")
+    tools = Tools(echo=echo)
+    stage = Stage(Playing(Round(calling(call, good), "tool_use"), DONE), tools)
+    assert await stage.run() == "end_turn"
+    assert tools.begun == ["c2"]
+    assert CallChanged("c1", "failed", problem) in stage.sink.events
+    assert CallChanged("c1", "in_progress") not in stage.sink.events
+    assert stage.history[1:3] == [
+        AssistantMessage((call, good)),
+        UserMessage((ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))),
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud83d"}', '{"a": ' + "[" * 100_000],
+    ids=["no number", "endless number", "half a character", "too deep"],
+)
+async def test_arguments_that_could_not_be_sent_back_are_broken_too(arguments: str) -> None:
+    call = ToolCall("c1", "echo", arguments)
+    tools = Tools(echo=echo)
+    stage = Stage(Playing(Round(calling(call), "tool_use"), DONE), tools)
+    assert await stage.run() == "end_turn"
+    [result] = stage.history[2].parts
+    assert isinstance(result, ToolResult)
+    assert (result.is_error, tools.begun) == (True, [])
+    assert result.text.startswith(f"{BROKEN} (")
+    assert result.text.endswith(AGAIN)
+
+
+async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> None:
+    async def divide(call: ToolCall) -> str:
+        return str(1 / len(call.name[6:]))
+
+    calls = ToolCall("c1", "divide", "{}"), ToolCall("c2", "echo", "{}")
+    stage = Stage(
+        Playing(Round(calling(*calls), "tool_use"), DONE), Tools(divide=divide, echo=echo)
+    )
+    assert await stage.run() == "end_turn"
+    problem = "ZeroDivisionError: division by zero"
+    assert CallChanged("c1", "failed", problem) in stage.sink.events
+    assert stage.history[2] == UserMessage(
+        (ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))
+    )
+
+
+async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run() -> None:
+    whole = ToolCall("c1", "echo", "{}")
+    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
+    stage = Stage(Playing(Round([*calling(whole), *half], "tool_use"), DONE), Tools(echo=echo))
+    assert await stage.run() == "end_turn"
+    ends = [each for each in stage.sink.events if isinstance(each, CallChanged)]
+    assert [(each.call_id, each.status) for each in ends] == [
+        ("c2", "failed"),
+        ("c1", "in_progress"),
+        ("c1", "completed"),
+    ]
+    assert stage.history[1] == AssistantMessage((whole,))
