@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import NoReturn
 
 from acp_server.models.metering import Unmetered
@@ -19,6 +20,7 @@ class FixedCatalog:
     """A catalog of one model that needs no endpoint."""
 
     model_id: str
+    name: str
     make: Callable[[], Model]
 
     @property
@@ -28,7 +30,7 @@ class FixedCatalog:
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the one."""
-        return (ModelChoice(self.model_id, self.model_id),)
+        return (ModelChoice(self.model_id, self.name),)
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
         """Return none: it thinks as it thinks."""
@@ -83,11 +85,12 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
     if not name.startswith(SCRIPTED_PREFIX):
         return None
     source = name.removeprefix(SCRIPTED_PREFIX)
-    return FixedCatalog(name, lambda: ScriptedModel(source))
+    return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: ScriptedModel(source))
 
 
 def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog | None:
     """Return the catalog of a provider that is not spoken here; None for one that is."""
     if provider in SPOKEN_PROVIDERS:
         return None
-    return FixedCatalog(model_id or provider, lambda: ForeignModel(provider, origin))
+    name = model_id or provider
+    return FixedCatalog(name, name, lambda: ForeignModel(provider, origin))

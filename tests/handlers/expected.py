@@ -1,6 +1,7 @@
 """What the server says of itself and of its sessions, spelt out once, as JSON."""
 
 import re
+from pathlib import PurePath
 from typing import cast
 
 from pydantic import JsonValue
@@ -74,8 +75,14 @@ def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
     description = "How much the agent may do without asking"
     return [
         _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
-        model_option(model, (model, model)),
+        model_option(model, (model, shown_name(model))),
     ]
+
+
+def shown_name(model: str) -> str:
+    """How a model is called in a picker: a script by its file, others by their id."""
+    kind, _, source = model.partition(":")
+    return f"Script: {PurePath(source).stem}" if kind == "scripted" else model
 
 
 def model_option(current: str, *models: tuple[str, str]) -> JsonValue:

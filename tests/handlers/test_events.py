@@ -42,7 +42,7 @@ APPEARED: JsonValue = {
 async def test_a_call_is_shown_from_its_first_word_to_its_result() -> None:
     """Trap 1, Trap 16: tool_call first, its updates in order, all before the answer."""
     model = Playing(Round(calling(CALL), "tool_use"), Round([TextDelta("Done.")]))
-    catalog = FixedCatalog(MODEL_ID, lambda: model)
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, lambda: model)
     registry = SessionRegistry(equipment(catalog, toolbox=Tools(echo=echo)))
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()

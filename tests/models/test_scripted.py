@@ -192,11 +192,18 @@ async def test_a_shipped_script_is_found_by_its_name() -> None:
         await play(ScriptedModel("demo"), said("tour"))
 
 
-@pytest.mark.parametrize("name", ["scripted:demo", "scripted:"])
-def test_a_name_of_a_script_leads_to_a_catalog_of_it_alone(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("scripted:demo", "Script: demo"),
+        ("scripted:/home/me/tour.script", "Script: tour"),
+        ("scripted:", "Script: "),
+    ],
+)
+def test_a_name_of_a_script_leads_to_a_catalog_of_it_alone(name: str, shown: str) -> None:
     catalog = scripted_catalog(name)
     assert catalog is not None
-    assert (catalog.default_id, list(catalog.choices())) == (name, [ModelChoice(name, name)])
+    assert (catalog.default_id, list(catalog.choices())) == (name, [ModelChoice(name, shown)])
     models = [catalog.model(name) for _ in range(2)]
     assert [type(model) for model in models] == [ScriptedModel, ScriptedModel]
     assert models[0] is not models[1]

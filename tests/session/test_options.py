@@ -11,7 +11,7 @@ from acp_server.session.options import Choice, Chosen, Option, choose, options_o
 from tests.handlers.models import Echo
 from tests.support.engine import MODEL_ID
 
-ONE_MODEL = FixedCatalog(MODEL_ID, Echo)
+ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, Echo)
 KNOWN = "ask, accept_edits, plan, bypass"
 
 

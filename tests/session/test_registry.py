@@ -36,7 +36,7 @@ async def ask(session: Session, text: str, sink: RecordingSink) -> StopReason:
 
 
 def options(mode: Mode) -> tuple[Option, ...]:
-    return options_of(Chosen(mode, MODEL_ID, None), FixedCatalog(MODEL_ID, Echo))
+    return options_of(Chosen(mode, MODEL_ID, None), FixedCatalog(MODEL_ID, MODEL_ID, Echo))
 
 
 async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ MODEL_ID = "test"
 
 def registry_of(make: Callable[[], Model], mode: Mode = "ask") -> SessionRegistry:
     """Return a registry whose sessions each make this model."""
-    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, make), mode=mode))
+    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, MODEL_ID, make), mode=mode))
 
 
 def equipment(

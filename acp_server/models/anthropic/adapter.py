@@ -156,4 +156,5 @@ def _last_word(fault: Fault, attempt: int) -> str:
     after = fault.retry_after_seconds
     if after is not None:
         return f"{fault.reason}; it asks to wait {after:.0f} s, try again then"
-    return f"{fault.reason}; asked {attempt} times, try again later"
+    asked = "asked once" if attempt == 1 else f"asked {attempt} times"
+    return f"{fault.reason}; {asked}, try again later"

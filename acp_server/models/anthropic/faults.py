@@ -65,14 +65,20 @@ def understand(error: Exception, endpoint: str) -> Fault:
         case APITimeoutError() | httpx2.TimeoutException():
             return Fault(f"{endpoint} did not answer in time", "connection", is_temporary=True)
         case APIConnectionError() | httpx2.TransportError():
-            cause = error.__cause__ or error
-            reason = f"the connection to {endpoint} failed ({cause or type(cause).__name__})"
-            return Fault(reason, "connection", is_temporary=True)
+            return _connection_fault(error.__cause__ or error, endpoint)
         case APIError():
             return Fault(f"{endpoint} failed: {error.message}", "other", is_temporary=True)
         case _:
             reason = f"{endpoint} sent what the Messages API does not send ({error})"
             return Fault(reason, "connection", is_temporary=True)
+
+
+def _connection_fault(cause: BaseException, endpoint: str) -> Fault:
+    said = _short(str(cause)) or type(cause).__name__
+    reason = f"the connection to {endpoint} failed ({said})"
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        return Fault(f"{reason}; set SSL_CERT_FILE to the authority that signed it", "connection")
+    return Fault(reason, "connection", is_temporary=True)
 
 
 def _status_fault(error: APIStatusError, endpoint: str) -> Fault:

@@ -1,0 +1,22 @@
+"""What a failed connection means, without making one."""
+
+import httpx2
+import pytest
+
+from acp_server.models.anthropic.faults import Fault, understand
+
+
+def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:
+    error = httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate")
+    reason = (
+        "the connection to host failed ([SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate); "
+        "set SSL_CERT_FILE to the authority that signed it"
+    )
+    assert understand(error, "host") == Fault(reason, "connection")
+
+
+@pytest.mark.parametrize(("said", "shown"), [("refused", "refused"), ("", "ConnectError")])
+def test_another_failure_may_pass(said: str, shown: str) -> None:
+    reason = f"the connection to host failed ({shown})"
+    expected = Fault(reason, "connection", is_temporary=True)
+    assert understand(httpx2.ConnectError(said), "host") == expected
