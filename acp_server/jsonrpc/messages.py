@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
+from acp_server.surrogates import mended
+
 RequestId = int | str | None
 LONGEST_REASON = 2_000
 """Characters of a text in an error's data."""
@@ -70,11 +72,7 @@ def encode(payload: Payload) -> bytes:
     if isinstance(payload, Encodable):
         return payload.to_json()
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:  # halves of surrogate pairs become U+FFFD
-        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.encode("utf-8")
+    return mended(text).encode("utf-8")
 
 
 def request_line(request_id: RequestId, method: str, params: Payload) -> bytes:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from acp_server.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, MalformedError
 from acp_server.jsonrpc.messages import ErrorObject, Message, Notification, Request, RequestId
 from acp_server.jsonrpc.messages import Response as ResponseMessage
+from acp_server.surrogates import mended
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,512}")\s*[,}]')
@@ -67,7 +68,9 @@ def _decode(line: bytes) -> JsonValue:
     try:
         text = line.decode("utf-8-sig")
         value: JsonValue = json.loads(text, parse_constant=_refuse_constant)
-        return _without_lone_surrogates(value) if _SURROGATE_ESCAPE.search(line) else value
+        if _SURROGATE_ESCAPE.search(line):
+            return json.loads(mended(json.dumps(value, ensure_ascii=False)))
+        return value
     except RecursionError:
         raise MalformedError(PARSE_ERROR, "Parse error", "nested too deeply") from None
     except ValueError as error:
@@ -76,12 +79,6 @@ def _decode(line: bytes) -> JsonValue:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _without_lone_surrogates(value: JsonValue) -> JsonValue:
-    """Replace halves of surrogate pairs, which UTF-8 cannot carry, by U+FFFD."""
-    text = json.dumps(value, ensure_ascii=False)
-    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 def _call(value: dict[str, JsonValue]) -> Message:

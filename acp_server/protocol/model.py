@@ -28,6 +28,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import MISSING, CoreSchema, PydanticSerializationError, core_schema
 
+from acp_server.surrogates import mended
+
 T = TypeVar("T")
 
 
@@ -126,7 +128,7 @@ def _mended_json(value: object) -> bytes:
     """Write JSON with the halves of characters joined, or replaced where they are alone."""
     plain: object = json.loads(json.dumps(value), parse_constant=lambda _: None)
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return mended(text).encode()
 
 
 class WireModel(BaseModel):

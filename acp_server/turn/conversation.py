@@ -104,19 +104,6 @@ def text_of_part(part: PromptPart) -> str:
             return f'<attachment uri="{part.uri}">\n{part.text}\n</attachment>'
 
 
-def mended(text: str) -> str:
-    """Return a text that UTF-8 can carry: pairs of surrogates joined, lone ones as U+FFFD.
-
-    A stream may cut a character in two, and a file's name may hold any bytes; neither could be sent
-    back to a model as it is.
-    """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
 def shortened(part: PromptPart, most_characters: int) -> PromptPart:
     """Return an attachment with its middle cut out if it is longer; other parts as they are."""
     if not isinstance(part, Attachment) or len(part.text) <= most_characters:

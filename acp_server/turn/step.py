@@ -8,6 +8,7 @@ from typing import assert_never, cast
 import anyio
 from anyio import lowlevel
 
+from acp_server.surrogates import mended
 from acp_server.turn.conversation import (
     RedactedThinking,
     ReplyPart,
@@ -16,7 +17,6 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     arguments_of,
-    mended,
 )
 from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import (
