@@ -15,6 +15,7 @@ from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.diagnostics import configure_logging
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.link import Link
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
@@ -28,7 +29,7 @@ from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment
 from acp_server.settings import Configuration
-from acp_server.tools.toolbox import EmptyToolbox
+from acp_server.tools.toolbox import SessionToolbox
 from prompt_engine.cache_control import mark
 
 logger = logging.getLogger(__name__)
@@ -104,15 +105,16 @@ def build(
     current = configuration.settings
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
     catalog = _catalog(configuration, credentials)
+    link = Link.over(transport)
     equipment = Equipment(
         catalog=catalog,
-        toolbox=lambda _workspace: EmptyToolbox(),
+        toolbox=lambda _session: SessionToolbox(()),
         system_prompt=write_system_prompt,
         mode=current.mode,
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
-    connection = Connection(transport, SessionRegistry(equipment), auth, initialize_params)
+    connection = Connection(link, SessionRegistry(equipment), auth, initialize_params)
     catalog.on_change(connection.tell_options)
     return connection
 

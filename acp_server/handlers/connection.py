@@ -7,19 +7,17 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.handlers.auth import AuthHandlers
+from acp_server.handlers.link import Link
 from acp_server.handlers.prompting import PromptHandlers
 from acp_server.handlers.reading import notification_handler, read, request_handler
 from acp_server.handlers.sessions import SessionHandlers
-from acp_server.handlers.updates import Surface, options_update
+from acp_server.handlers.updates import options_update
 from acp_server.handshake import initialize_result
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
-from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
-from acp_server.jsonrpc.transport import Transport
-from acp_server.protocol.client import Client
+from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
 from acp_server.protocol.lifecycle import (
     AuthenticateRequest,
-    ClientCapabilities,
     InitializeRequest,
     LogoutRequest,
 )
@@ -32,25 +30,26 @@ from acp_server.protocol.sessions import (
 )
 from acp_server.session.registry import SessionRegistry
 
+CLOSING_SECONDS = 0.5
+"""How long what tools left running may take to end; whatever still runs then is killed."""
+
 
 class Connection:
     """Serves one client."""
 
     def __init__(
         self,
-        transport: Transport,
+        link: Link,
         sessions: SessionRegistry,
         auth: AuthHandlers,
         initialize_params: JsonValue = None,
     ) -> None:
-        self.capabilities = ClientCapabilities()
-        """What the client can do: nothing, until it says so."""
         self._is_initialized = False
         self._sessions = sessions
         self._auth = auth
-        self._peer = Peer(transport)
-        self._client = Client(self._peer)
-        self._surface = Surface(self._client)
+        self._link = link
+        self._peer = link.peer
+        self._client = link.client
         if initialize_params is not None:
             self._meet(read(InitializeRequest, initialize_params))
 
@@ -58,7 +57,11 @@ class Connection:
         """Serve until the client's stream ends."""
         async with anyio.create_task_group() as background:
             refresh = partial(background.start_soon, self._sessions.refresh_models)
-            await self._peer.run(self._handlers(refresh), self._sessions.end_turns)
+            try:
+                await self._peer.run(self._handlers(refresh), self._sessions.end_turns)
+            finally:
+                with anyio.move_on_after(CLOSING_SECONDS, shield=True):
+                    await self._sessions.close()
             background.cancel_scope.cancel()
 
     async def wait_until_left(self) -> None:
@@ -78,7 +81,7 @@ class Connection:
     def _handlers(self, refresh_models: Callable[[], object]) -> Handlers:
         sessions = SessionHandlers(self._client, self._sessions, refresh_models)
         auth = self._auth
-        prompts = PromptHandlers(self._surface, self._sessions)
+        prompts = PromptHandlers(self._link, self._sessions)
         ready = self._require_initialize
         requests: dict[str, RequestHandler] = {
             "initialize": request_handler(InitializeRequest, self._initialize, _anytime),
@@ -105,9 +108,7 @@ class Connection:
         return run
 
     def _meet(self, request: InitializeRequest) -> None:
-        self.capabilities = request.client_capabilities
-        session = self.capabilities.session
-        self._surface.shows_notices = session is not None and session.notices is not None
+        self._link.capabilities = request.client_capabilities
         self._is_initialized = True
 
     def _require_initialize(self) -> None:

@@ -5,7 +5,8 @@ from functools import partial
 from pydantic import JsonValue
 
 from acp_server.handlers.content import user_message
-from acp_server.handlers.updates import EditorScreen, Outlet, Surface
+from acp_server.handlers.link import Link
+from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
@@ -16,10 +17,10 @@ from acp_server.session.session import Answer
 class PromptHandlers:
     """The user's turns."""
 
-    def __init__(self, surface: Surface, sessions: SessionRegistry) -> None:
-        self._surface = surface
+    def __init__(self, link: Link, sessions: SessionRegistry) -> None:
+        self._link = link
         self._sessions = sessions
-        self._outlet = Outlet(surface.client)
+        self._outlet = Outlet(link)
 
     def prompt(self, request: PromptRequest, call: Call) -> Job:
         """Answer a prompt. It has its place in the queue before the next message is looked at."""
@@ -27,7 +28,7 @@ class PromptHandlers:
         message = user_message(request.prompt)
         ticket = session.admit()
         call.on_cancel = ticket.cancel
-        screen = EditorScreen(self._surface, session.id, self._outlet)
+        screen = EditorScreen(self._link, session.id, self._outlet)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:

@@ -62,7 +62,7 @@ class SessionHandlers:
         session.cancel()
 
         async def run() -> Reply:
-            await session.wait_until_idle()
+            await session.close()
             return Reply(CloseSessionResponse())
 
         return run

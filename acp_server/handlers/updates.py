@@ -1,12 +1,13 @@
 """The engine's events become session updates."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import assert_never
 
 import anyio
 
-from acp_server.protocol.client import Client
+from acp_server.handlers.calls import call_progress, call_start, plan
+from acp_server.handlers.link import Link
+from acp_server.permissions.modes import MODES, Mode
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.sessions import (
     SessionConfigOption,
@@ -15,7 +16,6 @@ from acp_server.protocol.sessions import (
     SessionMode,
     SessionModeState,
 )
-from acp_server.protocol.tool_calls import Content
 from acp_server.protocol.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -26,13 +26,10 @@ from acp_server.protocol.updates import (
     CurrentModeUpdate,
     Notice,
     SessionUpdate,
-    ToolCallProgress,
-    ToolCallStart,
     UnstructuredCommandInput,
     UsageUpdate,
 )
 from acp_server.session.commands import Command
-from acp_server.session.modes import MODES, Mode
 from acp_server.session.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
@@ -42,6 +39,10 @@ from acp_server.turn.events import (
     Event,
     MessageChunk,
     NoticeRaised,
+    PlanChanged,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalPrinted,
     ThoughtChunk,
 )
 
@@ -52,8 +53,8 @@ class Outlet:
     While the editor reads slowly they wait in one line, and none overtakes the others.
     """
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, link: Link) -> None:
+        self._client = link.client
         self._line = anyio.Lock(fast_acquire=True)
 
     async def wait(self) -> None:
@@ -63,53 +64,49 @@ class Outlet:
                 await self._client.wait_for_room()
 
 
-@dataclass(slots=True)
-class Surface:
-    """What a client shows: events become updates that it has said it understands."""
+def update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
+    """Return an event in ACP's words; in those only that the client has said it understands."""
+    match event:
+        case MessageChunk() | ThoughtChunk():
+            chunk = AgentMessageChunk if isinstance(event, MessageChunk) else AgentThoughtChunk
+            return chunk(content=TextContent(text=event.text), message_id=event.message_id)
+        case CallAppeared():
+            return call_start(event)
+        case CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded():
+            return call_progress(event)
+        case PlanChanged():
+            return plan(event)
+        case NoticeRaised():
+            return _notice(event, shows_notices=shows_notices)
+        case ContextMeasured():
+            return _usage(event)
+        case _:
+            assert_never(event)
 
-    client: Client
-    shows_notices: bool = False
 
-    def update_of(self, event: Event) -> SessionUpdate:
-        """Return an event in ACP's words."""
-        match event:
-            case MessageChunk():
-                content = TextContent(text=event.text)
-                return AgentMessageChunk(content=content, message_id=event.message_id)
-            case ThoughtChunk():
-                content = TextContent(text=event.text)
-                return AgentThoughtChunk(content=content, message_id=event.message_id)
-            case CallAppeared():
-                return ToolCallStart(
-                    tool_call_id=event.call_id, title=event.name, name=event.name, status="pending"
-                )
-            case CallChanged():
-                return _call_update(event)
-            case NoticeRaised():
-                return self._notice(event)
-            case ContextMeasured():
-                cost = event.cost_usd
-                return UsageUpdate(
-                    used=event.used_tokens,
-                    size=event.window_tokens,
-                    cost=Cost(amount=cost, currency="USD") if cost is not None else None,
-                )
-            case _:
-                assert_never(event)
+def _notice(event: NoticeRaised, *, shows_notices: bool) -> SessionUpdate:
+    """Return a notice, or a thought for a client that shows none."""
+    if shows_notices:
+        return Notice(severity=event.severity, title=event.title)
+    content = TextContent(text=f"{event.title}\n")
+    return AgentThoughtChunk(content=content, message_id=event.message_id)
 
-    def _notice(self, event: NoticeRaised) -> SessionUpdate:
-        """Return a notice, or a thought for a client that shows none."""
-        if self.shows_notices:
-            return Notice(severity=event.severity, title=event.title)
-        content = TextContent(text=f"{event.title}\n")
-        return AgentThoughtChunk(content=content, message_id=event.message_id)
+
+def _usage(event: ContextMeasured) -> UsageUpdate:
+    cost = Cost(amount=event.cost_usd, currency="USD") if event.cost_usd is not None else None
+    return UsageUpdate(used=event.used_tokens, size=event.window_tokens, cost=cost)
+
+
+def _key(event: Event) -> Hashable:
+    """Return what an event may take the place of while that is unsent; None for nothing."""
+    return event.call_id if isinstance(event, CallChanged) and event.is_passing else None
 
 
 class EditorScreen:
     """Shows a session's events in the editor."""
 
-    def __init__(self, surface: Surface, session_id: str, outlet: Outlet) -> None:
-        self._surface = surface
+    def __init__(self, link: Link, session_id: str, outlet: Outlet) -> None:
+        self._link = link
         self._session_id = session_id
         self._outlet = outlet
 
@@ -119,14 +116,8 @@ class EditorScreen:
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
-        self._surface.client.update_now(self._session_id, self._surface.update_of(event))
-
-
-def _call_update(event: CallChanged) -> ToolCallProgress:
-    if event.text is None:
-        return ToolCallProgress(tool_call_id=event.call_id, status=event.status)
-    content = Content(content=TextContent(text=event.text))
-    return ToolCallProgress(tool_call_id=event.call_id, status=event.status, content=(content,))
+        update = update_of(event, shows_notices=self._link.shows_notices)
+        self._link.client.update_now(self._session_id, update, _key(event))
 
 
 def mode_state(current: Mode) -> SessionModeState:

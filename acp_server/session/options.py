@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from acp_server.permissions.modes import MODES, Mode
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
-from acp_server.session.modes import MODES, Mode
 from acp_server.session.ports import ModelCatalog
 
 MODE_OPTION = "mode"

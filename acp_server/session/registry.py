@@ -69,6 +69,12 @@ class SessionRegistry:
         for session in sessions:
             await session.wait_until_idle()
 
+    async def close(self) -> None:
+        """End every session, with all that its tools left running."""
+        async with anyio.create_task_group() as closing:
+            for session in self._sessions.values():
+                closing.start_soon(session.close)
+
 
 def _absolute(path: str) -> Path:
     if "\0" in path or not Path(path).is_absolute():

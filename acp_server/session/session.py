@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
+from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.commands import CommandRegistry, Invocation, parse_invocation
 from acp_server.session.errors import UnknownModeError
-from acp_server.session.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.options import (
     MODE_OPTION,
     MODEL_OPTION,
@@ -39,7 +39,8 @@ class Equipment:
     """What every session of a server works with."""
 
     catalog: ModelCatalog
-    toolbox: Callable[[Workspace], Toolbox]
+    toolbox: Callable[["Session"], Toolbox]
+    """Makes the tools of a session, when it is opened."""
     system_prompt: Callable[[Workspace], Awaitable[str]]
     """Reads the facts and writes the prompt; asked once for each session, at its first turn."""
     mode: Mode = "ask"
@@ -69,9 +70,9 @@ class Session:
         self._chosen_level: str | None = None
         self._mode: Mode = equipment.mode
         self._models: dict[str, Model] = {}
-        self._toolbox = equipment.toolbox(workspace)
         self._system: str | None = None
         self._turns = TurnQueue()
+        self._toolbox = equipment.toolbox(self)
 
     @property
     def mode(self) -> Mode:
@@ -167,6 +168,12 @@ class Session:
     async def wait_until_idle(self) -> None:
         """Wait until every prompt so far is over."""
         await self._turns.wait_until_idle()
+
+    async def close(self) -> None:
+        """End all work: prompts, then what tools left running."""
+        self.cancel()
+        await self.wait_until_idle()
+        await self._toolbox.close()
 
     def _options(self) -> tuple[Option, ...]:
         return options_of(Chosen(self.mode, self.model_id, self.thought_level), self._catalog)

@@ -31,6 +31,14 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Media:
+    """A picture (`image/png`, `image/jpeg`, …) or a document (`application/pdf`), as base64."""
+
+    mime_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class Thinking:
     """The model's reasoning, as far as it shows it.
 
@@ -64,6 +72,7 @@ class ToolResult:
     call_id: str
     text: str
     is_error: bool = False
+    media: tuple[Media, ...] = ()
 
 
 PromptPart = Text | Link | Attachment

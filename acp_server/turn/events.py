@@ -1,8 +1,14 @@
 """What the user sees of a turn, in the engine's words. Closed: whoever renders handles each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import JsonValue
+
+from acp_server.turn.conversation import Media, Text
+
+CallKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 
 
@@ -58,20 +64,99 @@ class ThoughtChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """A place that a call touches: an absolute path, and a line counted from 1."""
+
+    path: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """A file's text before and after, or a region of it; no text before means a new file."""
+
+    path: str
+    old_text: str | None
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalView:
+    """The live output of a terminal."""
+
+    terminal_id: str
+
+
+CallContent = Text | Media | FileDiff | TerminalView
+
+
+@dataclass(frozen=True, slots=True)
 class CallAppeared:
-    """The model began a tool call; nothing of it has run."""
+    """The model began a tool call; nothing of it has run. Without a title its name stands."""
 
     call_id: str
     name: str
+    kind: CallKind = "other"
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallChanged:
-    """A tool call went on; `text` is what it led to, if that is known."""
+    """A tool call went on. None keeps what was shown before; `content` replaces all of it."""
 
     call_id: str
-    status: CallStatus
-    text: str | None = None
+    status: CallStatus | None = None
+    title: str | None = None
+    content: tuple[CallContent, ...] | None = None
+    locations: tuple[Location, ...] | None = None
+    raw_input: Mapping[str, JsonValue] | None = None
+    raw_output: Mapping[str, JsonValue] | None = None
+    is_passing: bool = False
+    """Whether it may be left out for a later one: a diff that grows, output that runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalOpened:
+    """A command of ours runs, for clients that show its output as a terminal."""
+
+    call_id: str
+    terminal_id: str
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalPrinted:
+    """More output of a command."""
+
+    call_id: str
+    terminal_id: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalEnded:
+    """A command has ended: with a code, or by a signal."""
+
+    call_id: str
+    terminal_id: str
+    exit_code: int | None
+    signal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One step of the plan."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The whole plan, in the place of the one before."""
+
+    entries: tuple[PlanEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +178,15 @@ class ContextMeasured:
     cost_usd: float | None
 
 
-Event = MessageChunk | ThoughtChunk | CallAppeared | CallChanged | NoticeRaised | ContextMeasured
+Event = (
+    MessageChunk
+    | ThoughtChunk
+    | CallAppeared
+    | CallChanged
+    | TerminalOpened
+    | TerminalPrinted
+    | TerminalEnded
+    | PlanChanged
+    | NoticeRaised
+    | ContextMeasured
+)

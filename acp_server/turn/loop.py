@@ -168,7 +168,8 @@ class Turn:
         if self._is_to_go_on:
             self._is_to_go_on = False
             self._append(UserMessage((Text(GO_ON),)))
-        step = Step(self._kit.model, self._sink, self._kit.new_id, self._continued_id)
+        kit = self._kit
+        step = Step(kit.model, kit.toolbox, self._sink, kit.new_id, self._continued_id)
         self._close_open = partial(self._keep_remains, step, CANCELLED)
         try:
             stop = await self._ask(step)
@@ -203,7 +204,8 @@ class Turn:
             return None
         self._continued_id = None
         if stop is None or calls:
-            await self._use_tools(step.reply(with_calls=True), calls)
+            batch = Batch(step.live_calls(), self._sink)
+            await self._use_tools(batch, step.reply(with_calls=True), calls)
             return None
         self._append_reply(step.reply(with_calls=False), "it said nothing")
         return None if stop == "pause" else _stop_reason(stop)
@@ -224,10 +226,11 @@ class Turn:
         step.close_calls((), why)
         self._append_reply(step.reply(with_calls=False), why)
 
-    async def _use_tools(self, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]) -> None:
+    async def _use_tools(
+        self, batch: Batch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
+    ) -> None:
         """Run a batch of calls together; each has a result in history, whatever happens."""
         self._append(AssistantMessage(said))
-        batch = Batch(self._kit.toolbox, self._sink)
         self._close_open = partial(self._keep_results, batch, calls)
         try:
             await batch.run(calls)

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from acp_server.turn.conversation import Message, ToolCall, ToolResult
-from acp_server.turn.events import Event, Usage
+from acp_server.turn.conversation import Media, Message, ToolCall
+from acp_server.turn.events import CallContent, Event, Usage
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 """Why a turn ended, in the words of the field."""
@@ -152,6 +152,34 @@ class Sink(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call led to: the text and the media for the model, the rest for the user."""
+
+    text: str
+    is_error: bool = False
+    media: tuple[Media, ...] = ()
+    shown: tuple[CallContent, ...] | None = None
+    """What the user sees of it; None shows the text and the media."""
+    raw_output: Mapping[str, JsonValue] | None = None
+
+
+class LiveCall(Protocol):
+    """One call, from its first word to its end."""
+
+    async def write(self, fragment: str) -> None:
+        """Take more of the arguments, and show what they tell; nothing has an effect yet."""
+        ...
+
+    async def run(self, call: ToolCall) -> Outcome:
+        """Do it, together with other calls. A failure is an outcome, never an exception."""
+        ...
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return what the call led to that began to run and did not come to its end."""
+        ...
+
+
 class Toolbox(Protocol):
     """The tools of a session."""
 
@@ -160,6 +188,10 @@ class Toolbox(Protocol):
         """What the model is told; the same, in order and bytes, between rebuilds."""
         ...
 
-    async def run(self, call: ToolCall, sink: Sink) -> ToolResult:
-        """Run one call, together with others. A failure is a result, never an exception."""
+    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+        """Show that the model begins a call, of any tool, and return it."""
+        ...
+
+    async def close(self) -> None:
+        """End all that still runs: the session is over."""
         ...

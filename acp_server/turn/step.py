@@ -1,8 +1,8 @@
 """One step: the model is asked once; what it streams is shown, and kept as one reply."""
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never, cast
 
 import anyio
@@ -20,7 +20,6 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import (
-    CallAppeared,
     CallChanged,
     MessageChunk,
     NoticeRaised,
@@ -31,10 +30,12 @@ from acp_server.turn.ports import (
     CallArguments,
     CallEnded,
     CallStarted,
+    LiveCall,
     Model,
     ModelEvent,
     ModelRequest,
     ModelStop,
+    Outcome,
     Retrying,
     Sink,
     TextDelta,
@@ -73,8 +74,10 @@ class _Call:
 
     id: str
     name: str
+    live: LiveCall
     pieces: list[str] = field(default_factory=list[str])
     is_whole: bool = False
+    is_followed: bool = True
 
 
 _Part = _Message | _Thought | _Call | RedactedThinking
@@ -83,9 +86,12 @@ _Part = _Message | _Thought | _Call | RedactedThinking
 class Step:
     """Collects the stream of one model call while passing it on."""
 
-    def __init__(self, model: Model, sink: Sink, new_id: NewId, message_id: str | None) -> None:
+    def __init__(
+        self, model: Model, toolbox: Toolbox, sink: Sink, new_id: NewId, message_id: str | None
+    ) -> None:
         """Prepare; a first block of text continues the message `message_id`, if one is given."""
         self._model = model
+        self._toolbox = toolbox
         self._sink = sink
         self._new_id = new_id
         self._continued_id = message_id
@@ -116,6 +122,10 @@ class Step:
         """Return the calls that arrived whole."""
         return tuple(part for part in self._reply_parts() if isinstance(part, ToolCall))
 
+    def live_calls(self) -> Mapping[str, LiveCall]:
+        """Return the calls that appeared, by their ids."""
+        return {part.id: part.live for part in self._parts if isinstance(part, _Call)}
+
     def reply(self, *, with_calls: bool) -> tuple[ReplyPart, ...]:
         """Return what was said so far; empty when no provider would take it back.
 
@@ -132,7 +142,7 @@ class Step:
         kept_ids = {call.id for call in kept}
         for part in self._parts:
             if isinstance(part, _Call) and part.id not in kept_ids:
-                self._sink.emit_now(CallChanged(part.id, "failed", why))
+                self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(why),)))
 
     def _reply_parts(self) -> list[ReplyPart]:
         made = [_made(part) for part in self._parts]
@@ -147,10 +157,10 @@ class Step:
             case ThinkingRedacted():
                 self._parts.append(RedactedThinking(event.data))
             case CallStarted():
-                self._parts.append(_Call(event.call_id, event.name))
-                await self._sink.emit(CallAppeared(event.call_id, event.name))
+                live = await self._toolbox.open(event.call_id, event.name, self._sink)
+                self._parts.append(_Call(event.call_id, event.name, live))
             case CallArguments():
-                self._call(event.call_id).pieces.append(event.fragment)
+                await self._write(self._call(event.call_id), event.fragment)
             case CallEnded():
                 self._call(event.call_id).is_whole = True
             case Retrying():
@@ -159,6 +169,16 @@ class Step:
                 self.usage = event.usage
             case _:
                 assert_never(event)
+
+    async def _write(self, call: _Call, fragment: str) -> None:
+        """Pass arguments on; a tool that cannot take half of them is left alone until it runs."""
+        call.pieces.append(fragment)
+        if call.is_followed:
+            try:
+                await call.live.write(fragment)
+            except Exception:
+                logger.exception("the tool %s failed on half its arguments", call.name)
+                call.is_followed = False
 
     async def _say(self, event: TextDelta | ThinkingDelta) -> None:
         if not event.text and not event.is_new:
@@ -193,8 +213,8 @@ class Step:
 class Batch:
     """The calls of one reply, run together; each is shown as it ends."""
 
-    def __init__(self, toolbox: Toolbox, sink: Sink) -> None:
-        self._toolbox = toolbox
+    def __init__(self, live: Mapping[str, LiveCall], sink: Sink) -> None:
+        self._live = live
         self._sink = sink
         self._results: dict[str, ToolResult] = {}
 
@@ -208,30 +228,32 @@ class Batch:
     def result(self, call: ToolCall, why_none: str) -> ToolResult:
         """Return what a call led to; one that has not ended is closed as failed."""
         if call.id not in self._results:
-            self._end(call, ToolResult(call.id, why_none, is_error=True))
+            self._end(call, self._live[call.id].cut_short(why_none))
         return self._results[call.id]
 
     async def _run(self, call: ToolCall) -> None:
         try:
             arguments_of(call)
         except ValueError as error:
-            self._end(call, ToolResult(call.id, str(error), is_error=True))
+            self._end(call, Outcome(str(error), is_error=True))
             return
-        await self._sink.emit(CallChanged(call.id, "in_progress"))
         self._end(call, await self._use(call))
 
-    async def _use(self, call: ToolCall) -> ToolResult:
+    async def _use(self, call: ToolCall) -> Outcome:
         try:
-            return await self._toolbox.run(call, self._sink)
+            return await self._live[call.id].run(call)
         except Exception as error:
             logger.exception("the tool %s failed", call.name)
-            return ToolResult(call.id, f"{type(error).__name__}: {error}", is_error=True)
+            return Outcome(f"{type(error).__name__}: {error}", is_error=True)
 
-    def _end(self, call: ToolCall, result: ToolResult) -> None:
-        result = replace(result, text=mended(result.text))
-        self._results[call.id] = result
-        status = "failed" if result.is_error else "completed"
-        self._sink.emit_now(CallChanged(call.id, status, result.text))
+    def _end(self, call: ToolCall, outcome: Outcome) -> None:
+        text = mended(outcome.text)
+        self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
+        status = "failed" if outcome.is_error else "completed"
+        shown = (Text(text), *outcome.media) if outcome.shown is None else outcome.shown
+        self._sink.emit_now(
+            CallChanged(call.id, status, content=shown, raw_output=outcome.raw_output)
+        )
 
 
 def _is_call(part: ReplyPart) -> bool:

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.link import Link
 from acp_server.jsonrpc.memory import memory_pair
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
@@ -36,11 +37,13 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
 )
+from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.loop import NO_ANSWER, Kit
-from acp_server.turn.ports import ModelEvent, Sink, ToolSpec
+from acp_server.turn.ports import ModelEvent, Outcome, Sink, ToolSpec
 from prompt_engine.cache_control import mark
 from tests.support.editor import Editor, Object, Pending, at
 from tests.support.messages_api import KEY, MessagesApi, MessagesApiInThread
+from tests.turn.playing import PlayedCall
 
 MODEL = "claude-opus-5-5"
 SYSTEM = "Be exact, and say no more than you know. " * 200
@@ -72,13 +75,21 @@ class Tools:
             ToolSpec("look", "Looks something up.", schema),
         )
 
-    async def run(self, call: ToolCall, sink: Sink) -> ToolResult:
+    async def open(self, call_id: str, name: str, sink: Sink) -> PlayedCall:
+        """Show a call."""
+        await sink.emit(CallAppeared(call_id, name))
+        return PlayedCall(self.run, sink)
+
+    async def run(self, call: ToolCall, sink: Sink) -> Outcome:
         """Answer with what was asked, once the test lets it."""
-        del sink
+        await sink.emit(CallChanged(call.id, "in_progress"))
         self.runs.append(call)
         self.has_begun.set()
         await self.may_end.wait()
-        return ToolResult(call.id, f"{call.name}: done")
+        return Outcome(f"{call.name}: done")
+
+    async def close(self) -> None:
+        """There is nothing to end."""
 
 
 @dataclass(slots=True)
@@ -198,14 +209,14 @@ async def open_desk(  # noqa: PLR0915  it is one thing
     sessions = SessionRegistry(
         Equipment(
             catalog=provider,
-            toolbox=lambda _workspace: tools,
+            toolbox=lambda _session: tools,
             system_prompt=_system_prompt,
             max_turn_requests=rules.max_turn_requests,
         )
     )
     server_end, editor_end = memory_pair()
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
-    connection = Connection(server_end, sessions, auth)
+    connection = Connection(Link.over(server_end), sessions, auth)
     provider.on_change(connection.tell_options)
     desk = Desk(Editor(editor_end, server_end), sessions, tools)
     kit = partial(Kit, go_on_seconds=rules.go_on_seconds)

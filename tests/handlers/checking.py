@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.link import Link
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.models.scripted import ScriptedModel
@@ -95,7 +96,7 @@ async def open_checked_editor(
     sessions = engine if isinstance(engine, SessionRegistry) else registry_of(lambda: engine)
     server_end, editor_end = memory_pair(capacity_bytes=capacity_bytes)
     editor = CheckedEditor(editor_end, server_end)
-    connection = Connection(server_end, sessions, auth or way_in())
+    connection = Connection(Link.over(server_end), sessions, auth or way_in())
     if catalog is not None:
         catalog.on_change(connection.tell_options)
     async with anyio.create_task_group() as tasks:

@@ -13,7 +13,7 @@ from acp_server.session.errors import (
     UnknownOptionError,
     UnknownSessionError,
 )
-from acp_server.session.modes import Mode
+from acp_server.permissions.modes import Mode
 from acp_server.session.options import Chosen, Option, options_of
 from acp_server.session.session import Session, Workspace
 from acp_server.turn.conversation import Text, UserMessage

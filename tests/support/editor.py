@@ -49,6 +49,7 @@ from pydantic import JsonValue
 from acp_server import settings
 from acp_server.app import build
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.link import Link
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
@@ -114,7 +115,9 @@ def _connect(
 ) -> Connection:
     if isinstance(engine, Configuration):
         return build(transport, engine, initialize_params)
-    return Connection(transport, registry_of(lambda: engine), way_in(), initialize_params)
+    return Connection(
+        Link.over(transport), registry_of(lambda: engine), way_in(), initialize_params
+    )
 
 
 def _only_one(error: BaseException) -> BaseException:

@@ -8,11 +8,11 @@ from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.models.catalog import FixedCatalog
 from acp_server.models.metering import Unmetered
-from acp_server.session.modes import Mode
+from acp_server.permissions.modes import Mode
 from acp_server.session.ports import ModelCatalog, ModelChoice
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Workspace
-from acp_server.tools.toolbox import EmptyToolbox
+from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.loop import Meter
 from acp_server.turn.ports import Model, Toolbox
 
@@ -29,10 +29,10 @@ def equipment(
     catalog: ModelCatalog, *, toolbox: Toolbox | None = None, mode: Mode = "ask"
 ) -> Equipment:
     """Return the equipment of sessions without a system prompt and, unless given, tools."""
-    tools = toolbox or EmptyToolbox()
+    tools = toolbox or SessionToolbox(())
     return Equipment(
         catalog=catalog,
-        toolbox=lambda _workspace: tools,
+        toolbox=lambda _session: tools,
         system_prompt=_no_prompt,
         mode=mode,
     )

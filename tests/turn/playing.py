@@ -16,7 +16,7 @@ from acp_server.turn.conversation import (
     UserMessage,
     text_of,
 )
-from acp_server.turn.events import Usage
+from acp_server.turn.events import CallAppeared, CallChanged, CallStatus, Usage
 from acp_server.turn.loop import Kit, Meter, Spent, Turn
 from acp_server.turn.ports import (
     CallArguments,
@@ -26,6 +26,7 @@ from acp_server.turn.ports import (
     ModelEvent,
     ModelRequest,
     ModelStop,
+    Outcome,
     Receive,
     Sink,
     StopReason,
@@ -92,11 +93,43 @@ class Tools:
         self.begun: list[str] = []
         self.specs = tuple(ToolSpec(name, f"to {name}", {"type": "object"}) for name in tools)
 
-    async def run(self, call: ToolCall, sink: Sink) -> ToolResult:
+    async def open(self, call_id: str, name: str, sink: Sink) -> "PlayedCall":
+        """Show a call."""
+        await sink.emit(CallAppeared(call_id, name))
+        return PlayedCall(self.run, sink)
+
+    async def run(self, call: ToolCall, sink: Sink) -> Outcome:
         """Run one."""
-        del sink
         self.begun.append(call.id)
-        return ToolResult(call.id, await self._tools[call.name](call))
+        await sink.emit(CallChanged(call.id, "in_progress"))
+        return Outcome(await self._tools[call.name](call))
+
+    async def close(self) -> None:
+        """There is nothing to end."""
+
+
+class PlayedCall:
+    """A call of a tool that shows nothing of its arguments and does this."""
+
+    def __init__(self, run: Callable[[ToolCall, Sink], Awaitable[Outcome]], sink: Sink) -> None:
+        self._run = run
+        self._sink = sink
+
+    async def write(self, fragment: str) -> None:
+        """Show nothing of it."""
+
+    async def run(self, call: ToolCall) -> Outcome:
+        """Run it."""
+        return await self._run(call, self._sink)
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Say why."""
+        return Outcome(reason, is_error=True)
+
+
+def told(call_id: str, status: CallStatus, text: str) -> CallChanged:
+    """What the user is told of a call that came to an end with these words."""
+    return CallChanged(call_id, status, content=(Text(text),))
 
 
 async def echo(call: ToolCall) -> str:

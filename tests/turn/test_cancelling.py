@@ -40,6 +40,7 @@ from tests.turn.playing import (
     calling,
     echo,
     hang,
+    told,
 )
 
 NO_ANSWER = Text(f"(There was no answer: {CANCELLED})")
@@ -88,7 +89,7 @@ async def test_a_call_that_is_cancelled_while_its_arguments_arrive_is_shown_as_f
         ThoughtChunk("m1", "Hm"),
         MessageChunk("m2", "Hel"),
         CallAppeared("c1", "echo"),
-        CallChanged("c1", "failed", CANCELLED),
+        told("c1", "failed", CANCELLED),
     ]
 
 
@@ -123,7 +124,7 @@ async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same
             )
         ),
     ]
-    assert stage.sink.events[-1] == CallChanged("c2", "failed", CANCELLED)
+    assert stage.sink.events[-1] == told("c2", "failed", CANCELLED)
     assert open_calls(stage.sink.events) == []
 
 

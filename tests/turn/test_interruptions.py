@@ -19,7 +19,7 @@ from acp_server.turn.ports import (
     TextDelta,
     ThinkingDelta,
 )
-from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo
+from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo, told
 
 CUT = ModelInterruptedError("the connection broke")
 ASKED_TO_GO_ON = UserMessage((Text(GO_ON),))
@@ -96,9 +96,9 @@ async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_clos
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
         notice("m2"),
-        CallChanged("c2", "failed", NOT_RUN),
+        told("c2", "failed", NOT_RUN),
         CallChanged("c1", "in_progress"),
-        CallChanged("c1", "completed", "{}"),
+        told("c1", "completed", "{}"),
         MessageChunk("m3", "Done."),
     ]
     assert stage.history == [

@@ -15,7 +15,7 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.errors import ModelFailedError, PromptTooLargeError
-from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk
+from acp_server.turn.events import CallAppeared, MessageChunk
 from acp_server.turn.loop import NOT_RUN
 from acp_server.turn.ports import (
     CallArguments,
@@ -30,7 +30,7 @@ from acp_server.turn.ports import (
     ThinkingSigned,
 )
 from tests.handlers.models import Echo, Failing, Stubborn
-from tests.turn.playing import HI, Gauge, Playing, Round, Stage, Tools, calling, echo
+from tests.turn.playing import HI, Gauge, Playing, Round, Stage, Tools, calling, echo, told
 
 HANG = UserMessage((Text("hang"),))
 CALL = ToolCall("c1", "echo", '{"a": 1}')
@@ -77,7 +77,7 @@ async def test_a_turn_that_fails_amid_a_call_closes_it_and_leaves_what_was_said_
     assert stage.sink.events == [
         MessageChunk("m1", "Let me see."),
         CallAppeared("c1", "echo"),
-        CallChanged("c1", "failed", "broken"),
+        told("c1", "failed", "broken"),
     ]
     assert stage.history == [HI, AssistantMessage((Text("Let me see."),))]
 
@@ -139,8 +139,8 @@ async def test_calls_of_a_model_that_does_not_wait_for_them_are_closed_and_not_r
         MessageChunk("m1", "Well"),
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
-        CallChanged("c1", "failed", NOT_RUN),
-        CallChanged("c2", "failed", NOT_RUN),
+        told("c1", "failed", NOT_RUN),
+        told("c2", "failed", NOT_RUN),
     ]
     assert stage.history == [HI, AssistantMessage((Text("Well"),))]
     assert (tools.begun, len(model.requests)) == ([], 1)

@@ -21,7 +21,7 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingSigned,
 )
-from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo
+from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo, told
 
 BROKEN = "the arguments are not valid JSON"
 AGAIN = "; make the call again, whole"
@@ -50,7 +50,7 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_goes_on() -> None:
         MessageChunk("m2", "Let me see."),
         CallAppeared("c1", "echo"),
         CallChanged("c1", "in_progress"),
-        CallChanged("c1", "completed", '{"a": 1}'),
+        told("c1", "completed", '{"a": 1}'),
         MessageChunk("m3", "Done."),
     ]
     said = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
@@ -78,7 +78,7 @@ async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() ->
     assert await stage.run() == "end_turn"
     changes = [event for event in stage.sink.events if isinstance(event, CallChanged)]
     assert sorted(change.call_id for change in changes[:3]) == ["a", "b", "c"]
-    assert changes[3:] == [CallChanged(name, "completed", f"{name} is done") for name in "cba"]
+    assert changes[3:] == [told(name, "completed", f"{name} is done") for name in "cba"]
     assert stage.history[2] == UserMessage(
         tuple(ToolResult(name, f"{name} is done") for name in "abc")
     )
@@ -127,7 +127,7 @@ async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
     stage = Stage(Playing(Round(calling(call, good), "tool_use"), DONE), tools)
     assert await stage.run() == "end_turn"
     assert tools.begun == ["c2"]
-    assert CallChanged("c1", "failed", problem) in stage.sink.events
+    assert told("c1", "failed", problem) in stage.sink.events
     assert CallChanged("c1", "in_progress") not in stage.sink.events
     assert stage.history[1:3] == [
         AssistantMessage((call, good)),
@@ -162,7 +162,7 @@ async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> Non
     )
     assert await stage.run() == "end_turn"
     problem = "ZeroDivisionError: division by zero"
-    assert CallChanged("c1", "failed", problem) in stage.sink.events
+    assert told("c1", "failed", problem) in stage.sink.events
     assert stage.history[2] == UserMessage(
         (ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))
     )

@@ -21,6 +21,7 @@ from acp_server.turn.conversation import (
     AssistantMessage,
     Attachment,
     Link,
+    Media,
     Message,
     RedactedThinking,
     ReplyPart,
@@ -41,6 +42,9 @@ Mark = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
 WINDOW_MARGIN_TOKENS = 1_000
 LEAST_OUTPUT_TOKENS = 1_024
 LEAST_BUDGET_TOKENS = 1_024
+IMAGE_TOKENS = 1_600
+BYTES_PER_DOCUMENT_TOKEN = 100
+"""A rough figure that errs high for pictures of ordinary size and for text-heavy PDFs."""
 NOTHING = "(nothing)"
 
 DISPENSABLE = (
@@ -92,7 +96,15 @@ def estimate_request_tokens(request: ModelRequest) -> int:
     """Return about how many tokens a request is; rather too many than too few."""
     texts = [request.system, *(_text_of(message) for message in request.messages)]
     texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
-    return sum(estimate_tokens(text) for text in texts)
+    media = sum(_media_tokens(message) for message in request.messages)
+    return sum(estimate_tokens(text) for text in texts) + media
+
+
+def _media_tokens(message: Message) -> int:
+    """Return about what pictures and documents cost: a picture, or a page, its full size."""
+    results = (part for part in message.parts if isinstance(part, ToolResult))
+    media = [each for result in results for each in result.media]
+    return sum(max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
 
 
 def _output_limit(request: ModelRequest, family: ModelFamily) -> int:
@@ -147,11 +159,27 @@ def _user_block(part: UserPart) -> Block | None:
             result: Block = {
                 "type": "tool_result",
                 "tool_use_id": part.call_id,
-                "content": part.text or NOTHING,
+                "content": _result_content(part),
             }
             return result | {"is_error": True} if part.is_error else result
         case _:
             assert_never(part)
+
+
+def _result_content(result: ToolResult) -> JsonValue:
+    """Return a result as text, or as blocks when it shows something."""
+    if not result.media:
+        return result.text or NOTHING
+    text = _text_block(result.text)
+    return [*([text] if text else []), *(_media_block(media) for media in result.media)]
+
+
+def _media_block(media: Media) -> Block:
+    is_image = media.mime_type.startswith("image/")
+    return {
+        "type": "image" if is_image else "document",
+        "source": {"type": "base64", "media_type": media.mime_type, "data": media.data},
+    }
 
 
 def _reply_block(part: ReplyPart) -> Block | None:

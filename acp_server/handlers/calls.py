@@ -1,0 +1,130 @@
+"""Tool calls in ACP's words: the engine's content, places and plans become the wire's."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from acp_server.protocol.content import (
+    BlobResourceContents,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+)
+from acp_server.protocol.tool_calls import (
+    Content,
+    Diff,
+    Terminal,
+    ToolCallContent,
+    ToolCallLocation,
+)
+from acp_server.protocol.updates import Plan, PlanEntry, ToolCallProgress, ToolCallStart
+from acp_server.turn.conversation import Media, Text
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    CallContent,
+    FileDiff,
+    Location,
+    PlanChanged,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalPrinted,
+    TerminalView,
+)
+
+
+def call_start(event: CallAppeared) -> ToolCallStart:
+    """Return the first word of a call."""
+    return ToolCallStart(
+        tool_call_id=event.call_id,
+        title=event.title or event.name,
+        name=event.name,
+        kind=event.kind,
+        status="pending",
+    )
+
+
+TerminalNews = TerminalOpened | TerminalPrinted | TerminalEnded
+
+
+def call_progress(event: CallChanged | TerminalNews) -> ToolCallProgress:
+    """Return what has changed about a call."""
+    if not isinstance(event, CallChanged):
+        return _terminal_progress(event)
+    return ToolCallProgress(
+        tool_call_id=event.call_id,
+        status=event.status,
+        title=event.title,
+        content=None if event.content is None else contents(event.content),
+        locations=None if event.locations is None else locations(event.locations),
+        raw_input=None if event.raw_input is None else dict(event.raw_input),
+        raw_output=None if event.raw_output is None else dict(event.raw_output),
+    )
+
+
+def contents(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
+    """Return what a call shows, block by block."""
+    return tuple(_content(part) for part in shown)
+
+
+def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
+    """Return the places that a call touches."""
+    return tuple(ToolCallLocation(path=place.path, line=place.line) for place in places)
+
+
+def _terminal_progress(event: TerminalNews) -> ToolCallProgress:
+    """Return news of a command of ours, under the `_meta` keys that editors know."""
+    match event:
+        case TerminalOpened():
+            meta: dict[str, JsonValue] = {
+                "terminal_info": {"terminal_id": event.terminal_id, "cwd": event.cwd}
+            }
+            shown = (Terminal(terminal_id=event.terminal_id),)
+            return ToolCallProgress(tool_call_id=event.call_id, content=shown, meta=meta)
+        case TerminalPrinted():
+            meta = {"terminal_output": {"terminal_id": event.terminal_id, "data": event.data}}
+        case TerminalEnded():
+            meta = {
+                "terminal_exit": {
+                    "terminal_id": event.terminal_id,
+                    "exit_code": event.exit_code,
+                    "signal": event.signal,
+                }
+            }
+    return ToolCallProgress(tool_call_id=event.call_id, meta=meta)
+
+
+def plan(event: PlanChanged) -> Plan:
+    """Return the plan, whole."""
+    return Plan(
+        entries=tuple(
+            PlanEntry(content=entry.content, priority=entry.priority, status=entry.status)
+            for entry in event.entries
+        )
+    )
+
+
+def _content(part: CallContent) -> ToolCallContent:
+    match part:
+        case Text():
+            return Content(content=TextContent(text=part.text))
+        case Media():
+            return Content(content=_media(part))
+        case FileDiff():
+            return Diff(path=part.path, old_text=part.old_text, new_text=part.new_text)
+        case TerminalView():
+            return Terminal(terminal_id=part.terminal_id)
+        case _:
+            assert_never(part)
+
+
+def _media(media: Media) -> ContentBlock:
+    """Return a picture as one, and any other document as a resource."""
+    if media.mime_type.startswith("image/"):
+        return ImageContent(data=media.data, mime_type=media.mime_type)
+    blob = BlobResourceContents(
+        uri="attachment:document", mime_type=media.mime_type, blob=media.data
+    )
+    return EmbeddedResource(resource=blob)

@@ -1,0 +1,35 @@
+"""One client's line: what can be sent over it, and what the client has said it understands."""
+
+from dataclasses import dataclass, field
+
+from acp_server.jsonrpc.peer import Peer
+from acp_server.jsonrpc.transport import Transport
+from acp_server.protocol.client import Client
+from acp_server.protocol.lifecycle import ClientCapabilities
+
+
+@dataclass(slots=True)
+class Link:
+    """The way to one client; shared by all that speak to it."""
+
+    peer: Peer
+    client: Client
+    capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
+    """What the client can do: nothing, until it says so."""
+
+    @classmethod
+    def over(cls, transport: Transport) -> "Link":
+        """Return the line that a transport carries."""
+        peer = Peer(transport)
+        return cls(peer, Client(peer))
+
+    @property
+    def shows_notices(self) -> bool:
+        """Whether notices may be sent."""
+        session = self.capabilities.session
+        return session is not None and session.notices is not None
+
+    @property
+    def shows_terminal_output(self) -> bool:
+        """Whether it shows output that comes under `_meta` as a live terminal."""
+        return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -1,0 +1,54 @@
+"""The gate's questions, put to the user by `session/request_permission`."""
+
+from collections.abc import Sequence
+
+from acp_server.handlers.calls import contents, locations
+from acp_server.handlers.link import Link
+from acp_server.permissions.gate import AskingError, Choice, Question
+from acp_server.protocol.client import ClientError
+from acp_server.protocol.tool_calls import (
+    PermissionOption,
+    RequestPermissionRequest,
+    SelectedPermissionOutcome,
+    ToolCallUpdate,
+)
+
+
+class EditorAsker:
+    """Asks the user of one session's editor."""
+
+    def __init__(self, link: Link, session_id: str) -> None:
+        self._link = link
+        self._session_id = session_id
+
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> str | None:
+        """Ask on the call's own id, with its diff or its command; see the port.
+
+        Raises:
+            AskingError: the editor did not answer, or chose what was not offered.
+        """
+        request = RequestPermissionRequest(
+            session_id=self._session_id,
+            tool_call=ToolCallUpdate(
+                tool_call_id=question.call_id,
+                title=question.title,
+                kind=question.kind,
+                status="pending",
+                content=contents(question.content) or None,
+                locations=locations(question.locations) or None,
+            ),
+            options=tuple(
+                PermissionOption(option_id=choice.id, name=choice.name, kind=choice.kind)
+                for choice in choices
+            ),
+        )
+        try:
+            response = await self._link.client.request_permission(request)
+        except ClientError as error:
+            raise AskingError(str(error)) from error
+        if not isinstance(response.outcome, SelectedPermissionOutcome):
+            return None
+        if response.outcome.option_id not in {choice.id for choice in choices}:
+            reason = f"the editor chose {response.outcome.option_id!r}, which was not offered"
+            raise AskingError(reason)
+        return response.outcome.option_id

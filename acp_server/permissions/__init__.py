@@ -1,0 +1,1 @@
+"""What may be done, what is asked about, what is refused."""

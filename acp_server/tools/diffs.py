@@ -1,0 +1,51 @@
+"""Exact diffs of whole texts: one block for a file of ordinary size, else one for each change."""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from acp_server.turn.events import FileDiff
+
+MOST_WHOLE_CHARACTERS = 256 * 1024
+CONTEXT_LINES = 3
+MOST_COMPARED_LINES = 4_000
+"""Beyond so many lines between the first and the last change they are one block."""
+
+
+def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff, ...]:
+    """Return the change of a file as blocks, its texts whole or each change with its context."""
+    if old_text is None or len(old_text) + len(new_text) <= MOST_WHOLE_CHARACTERS:
+        return (FileDiff(path, old_text, new_text),)
+    old, new = old_text.splitlines(keepends=True), new_text.splitlines(keepends=True)
+    return tuple(
+        FileDiff(path, "".join(old[a:b]), "".join(new[c:d])) for a, b, c, d in _hunks(old, new)
+    )
+
+
+def first_changed_line(old_text: str | None, new_text: str) -> int:
+    """Return the number of the first line that differs, counted from 1."""
+    old = (old_text or "").splitlines()
+    new = new_text.splitlines()
+    return _common(old, new) + 1 if old else 1
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (old begin, old end, new begin, new end) for each change with its context."""
+    head = _common(old, new)
+    most_tail = min(len(old), len(new)) - head
+    tail = min(_common(old[::-1], new[::-1]), most_tail)
+    begin = max(0, head - CONTEXT_LINES)
+    kept = max(0, tail - CONTEXT_LINES)
+    a, b = old[begin : len(old) - kept], new[begin : len(new) - kept]
+    if len(a) + len(b) > MOST_COMPARED_LINES:
+        yield begin, begin + len(a), begin, begin + len(b)
+        return
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        first, last = group[0], group[-1]
+        yield begin + first[1], begin + last[2], begin + first[3], begin + last[4]
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """Return how many lines two lists have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,0 +1,56 @@
+"""A diff that grows while the model still writes it, within a budget.
+
+It is shown at most ten times a second, only after growth by an eighth, and never so often that
+all that was sent comes to more than a few times what there is: clients get each state whole.
+"""
+
+from collections.abc import Callable
+
+import anyio
+
+from acp_server.tools.report import Report
+from acp_server.turn.events import FileDiff
+
+LEAST_SECONDS = 0.1
+LEAST_GROWTH_CHARACTERS = 200
+GROWTH_SHARE = 8
+BUDGET_NEW_FILE = 7
+BUDGET_CHANGED_FILE = 5
+"""How many times its new text a growing diff may cost in all; the exact one comes on top, twice."""
+
+
+class GrowingDiff:
+    """Shows the states of a diff that are worth it."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._shown_at = float("-inf")
+        self._shown_characters = 0
+        self._sent_characters = 0
+
+    def offer(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
+        """Show the state in which the new text is so long, if it is time and within the budget."""
+        now = anyio.current_time()
+        growth = new_characters - self._shown_characters
+        least = max(LEAST_GROWTH_CHARACTERS, self._shown_characters // GROWTH_SHARE)
+        if growth < least or now - self._shown_at < LEAST_SECONDS:
+            return
+        blocks = diff()
+        cost = sum(len(block.old_text or "") + len(block.new_text) for block in blocks)
+        is_new = all(block.old_text is None for block in blocks)
+        budget = BUDGET_NEW_FILE if is_new else BUDGET_CHANGED_FILE
+        if not blocks or self._sent_characters + cost > budget * new_characters:
+            return
+        self._shown_at, self._shown_characters = now, new_characters
+        self._sent_characters += cost
+        self._report.show_passing(blocks)
+
+
+def as_far(old_text: str, new_text: str) -> str:
+    """Return as many lines of the old text as there are of the new one: it grows in step."""
+    end = 0
+    for _ in range(new_text.count("\n") + 1):
+        end = old_text.find("\n", end) + 1
+        if not end:
+            return old_text
+    return old_text[:end]
