@@ -1,0 +1,73 @@
+"""The last resort: a block found by its first and last line.
+
+The lines between may be set differently, and their comments punctuated differently. Their words,
+numbers, signs and quoted texts are the same, and so is their order.
+"""
+
+import re
+
+from skills_store.patching.folding import END_BLANKS
+from skills_store.patching.indentation import Indentation, derive_indentation
+from skills_store.patching.places import Place, Source, Wanted, place_lines
+
+MIN_LINES = 3
+MAX_COMPARED_LINES = 20_000
+
+_TOKEN = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`|\w+|[^\w\s"'`]+|["'`]|\s+""")
+_COMMENT = re.compile(r"(?:#|//|--)\s+\S.*")
+_PUNCTUATION = re.compile(r"[.,;:]+(?=\s|$)")
+
+
+def find_anchored(source: Source, wanted: Wanted) -> list[Place]:
+    """Return the places whose first and last line are the wanted ones and whose middle says it."""
+    old_lines = wanted.old.split("\n")
+    count = len(old_lines)
+    if count < MIN_LINES:
+        return []
+    lines = source.lines
+    first, last = old_lines[0].strip(), old_lines[-1].strip()
+    ends = (index for index, line in enumerate(lines) if last in line and line.strip() == last)
+    indices = [end - count + 1 for end in ends if end - count + 1 >= 0]
+    indices = [index for index in indices if lines[index].strip() == first]
+    if len(indices) * count > MAX_COMPARED_LINES:
+        return []
+    keys = [_key(line) for line in old_lines]
+    candidates = (_compared(lines[index : index + count], index, keys, wanted) for index in indices)
+    return place_lines(source, candidates, END_BLANKS)
+
+
+def _compared(
+    own: list[str], index: int, keys: list[tuple[str, ...]], wanted: Wanted
+) -> tuple[int, int, Indentation] | None:
+    if any(_key(line) != key for line, key in zip(own, keys, strict=True)):
+        return None
+    rule = derive_indentation(wanted.old.split("\n"), own, wanted.new.split("\n"))
+    return None if rule is None else (index, len(own), rule)
+
+
+def _key(line: str) -> tuple[str, ...]:
+    """Return what a line says: its tokens, without the blanks that only separate signs."""
+    line = line.strip()
+    if _COMMENT.fullmatch(line):
+        return tuple(_PUNCTUATION.sub("", line).split())
+    tokens = _TOKEN.findall(line)
+    return tuple(
+        " " if token.isspace() else token
+        for position, token in enumerate(tokens)
+        if not token.isspace() or _separates(tokens[position - 1], tokens[position + 1])
+    )
+
+
+def _separates(before: str, after: str) -> bool:
+    """Whether two tokens would read as something else if no blank stood between them."""
+    are_words = _is_word(before[-1]) and _is_word(after[0])
+    are_signs = not _is_bracket(before[-1]) and not _is_bracket(after[0])
+    return are_words or (are_signs and not _is_word(before[-1]) and not _is_word(after[0]))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _is_bracket(character: str) -> bool:
+    return character in "()[]{},;"

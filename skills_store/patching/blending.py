@@ -1,0 +1,119 @@
+"""The text that replaces a place: the model's changes in the file's own hand.
+
+A line that the edit does not change keeps the file's bytes, and so does the part of a changed line
+before and after the change. Only what is new is the model's, indented by the rule of the place.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from skills_store.patching.folding import BLANKS, Fold, source_columns
+from skills_store.patching.indentation import indent_of
+from skills_store.patching.places import Place, Wanted
+
+_TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A line of the old text that stays."""
+
+    old_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A line of the new text; `old_index` is the line it was made from, if there is one."""
+
+    line: str
+    old_index: int | None
+
+
+Plan = tuple[Kept | Written, ...]
+
+
+def plan_lines(wanted: Wanted) -> Plan:
+    """Say for each line of the new text whether it is kept or written."""
+    return tuple(_planned(wanted.old.split("\n"), wanted.new.split("\n")))
+
+
+def _planned(old: Sequence[str], new: Sequence[str]) -> Iterator[Kept | Written]:
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
+        if tag == "equal":
+            yield from map(Kept, range(start, end))
+            continue
+        are_paired = end - start == new_end - new_start
+        for offset, line in enumerate(new[new_start:new_end]):
+            yield Written(line, start + offset if are_paired else None)
+
+
+def blend(text: str, place: Place, wanted: Wanted, plan: Plan) -> str:
+    """Return what shall stand at a place which matched but for blanks, quotes or the like."""
+    own = text[place.start : place.end].split("\n")
+    old = wanted.old.split("\n")
+    lines = [_line(step, own, old, place) for step in plan]
+    if text.startswith("\r", place.end) or (own[1:] and own[0].endswith("\r")):
+        lines = [*(line.removesuffix("\r") + "\r" for line in lines[:-1]), *lines[-1:]]
+    if text.startswith("\r", place.end):
+        lines[-1] = lines[-1].removesuffix("\r")
+    return "\n".join(lines)
+
+
+def _line(step: Kept | Written, own: Sequence[str], old: Sequence[str], place: Place) -> str:
+    if isinstance(step, Kept):
+        return own[step.old_index]
+    index = step.old_index
+    if not step.line.strip():
+        return step.line
+    indent = indent_of(step.line)
+    body = step.line[len(indent) :]
+    if index is None or not old[index].strip():
+        return place.indentation.translate(indent) + body
+    own_indent, old_indent = indent_of(own[index]), indent_of(old[index])
+    kept_indent = own_indent if indent == old_indent else place.indentation.translate(indent)
+    own_body, old_body = own[index][len(own_indent) :], old[index][len(old_indent) :]
+    return kept_indent + _changed(old_body, body, own_body, place.fold)
+
+
+def _changed(old: str, new: str, own: str, fold: Fold) -> str:
+    """Make the change from `old` to `new` in `own`, which folds as `old` does."""
+    if old == new:
+        return own
+    own = own.rstrip(BLANKS)
+    columns, own_columns = source_columns(old, fold), source_columns(own, fold)
+    if columns is None or own_columns is None or fold(old) != fold(own):
+        return new
+    before, after = _common_ends(old, new)
+    folded_before, folded_after = _index(columns, before), _index(columns, len(old) - after)
+    if folded_before is None or folded_after is None:
+        return new
+    start, end = own_columns[folded_before], own_columns[folded_after]
+    if start < 0 or end < 0:
+        return new
+    return own[:start] + new[before : len(new) - after] + own[end:]
+
+
+def _index(columns: Sequence[int], column: int) -> int | None:
+    return columns.index(column) if column in columns else None
+
+
+def _common_ends(old: str, new: str) -> tuple[int, int]:
+    """Return how many characters the two begin and end with in common, by whole tokens."""
+    tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
+    shorter = min(len(tokens), len(new_tokens))
+    before = _common(tokens, new_tokens, shorter)
+    after = _common(tokens[::-1], new_tokens[::-1], shorter - before)
+    return _size(tokens[:before]), _size(tokens[len(tokens) - after :])
+
+
+def _common(tokens: Sequence[str], others: Sequence[str], limit: int) -> int:
+    for count in range(limit):
+        if tokens[count] != others[count]:
+            return count
+    return limit
+
+
+def _size(tokens: Sequence[str]) -> int:
+    return sum(map(len, tokens))

@@ -1,0 +1,135 @@
+"""Why an edit was not made, in words for the model that asked for it.
+
+PatchError                  nothing was changed; the text says what to do instead
+  NothingToFindError        the old text is empty
+  NothingToChangeError      the new text is what is there already
+  NotFoundError             the old text is nowhere; the nearest text is shown
+  AmbiguousError            the old text is in several places
+  UnplacedInsertionError    a hunk only adds lines and does not say where
+  MalformedPatchError       a patch cannot be read
+    EmptyPatchError         a patch holds no change
+    RepeatedPathError       a patch says two incompatible things about one file
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_SHOWN_PLACES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The part of a text that is most like what was looked for. Lines count from 1."""
+
+    first_line: int
+    lines: tuple[str, ...]
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line."""
+        return self.first_line + len(self.lines) - 1
+
+
+class PatchError(ValueError):
+    """An edit that cannot be made. `hunk` counts from 1; None outside a patch."""
+
+    def __init__(self, reason: str, hunk: int | None = None) -> None:
+        super().__init__(reason if hunk is None else f"Hunk {hunk}: {reason}")
+        self.hunk = hunk
+
+
+class NothingToFindError(PatchError):
+    """The old text is empty."""
+
+    def __init__(self) -> None:
+        super().__init__("The old text is empty. Give the text that is to be replaced.")
+
+
+class NothingToChangeError(PatchError):
+    """The edit would leave the text as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The edit changes nothing: the text already reads so. "
+            "Go on, or give new text that differs."
+        )
+
+
+class NotFoundError(PatchError):
+    """The old text is nowhere. `applied_line` is where the new text stands already, if it does."""
+
+    def __init__(
+        self, nearest: Nearest | None, applied_line: int | None = None, hunk: int | None = None
+    ) -> None:
+        super().__init__(_absence(nearest, applied_line), hunk)
+        self.nearest = nearest
+        self.applied_line = applied_line
+
+
+class AmbiguousError(PatchError):
+    """The old text is in several places. `lines` are where the first of them begin."""
+
+    def __init__(self, count: int, lines: Sequence[int], hunk: int | None = None) -> None:
+        shown = tuple(lines[:MAX_SHOWN_PLACES])
+        listed = ", ".join(map(str, shown)) + (", ..." if count > len(shown) else "")
+        advice = (
+            "Add lines around it until it is unique, or set replace_all."
+            if hunk is None
+            else "Add lines of context around it, or a heading that leads to it (@@ ...)."
+        )
+        super().__init__(f"The old text is there {count} times (lines {listed}). {advice}", hunk)
+        self.count = count
+        self.lines = shown
+
+
+class UnplacedInsertionError(PatchError):
+    """A hunk that only adds lines. `heading` is the one that is not in the file, if it has one."""
+
+    def __init__(self, hunk: int, heading: str | None = None) -> None:
+        super().__init__(
+            "It only adds lines and does not say where. Add lines of context."
+            if heading is None
+            else f"Its heading is not in the file exactly once: {heading}. Add lines of context.",
+            hunk,
+        )
+        self.heading = heading
+
+
+class MalformedPatchError(PatchError):
+    """A patch that cannot be read. `line` is that of the patch and counts from 1."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(f"Line {line} of the patch: {reason}")
+        self.line = line
+
+
+class EmptyPatchError(MalformedPatchError):
+    """A patch without any change."""
+
+    def __init__(self) -> None:
+        super().__init__("it names no file. Begin with *** Update File: path, or Add or Delete.", 1)
+
+
+class RepeatedPathError(MalformedPatchError):
+    """A file that is named twice, and not only to be updated."""
+
+    def __init__(self, path: str, line: int) -> None:
+        super().__init__(f"{path} is named twice. Say all about one file in one section.", line)
+        self.path = path
+
+
+def _absence(nearest: Nearest | None, applied_line: int | None) -> str:
+    if applied_line is not None:
+        return (
+            f"The old text is not there, and the new text already is, at line {applied_line}: "
+            "the edit seems to be made. Read the file before trying again."
+        )
+    if nearest is None:
+        return "The old text is not there, nor anything like it. Read the file and try again."
+    shown = "\n".join(
+        f"{number}|{line}" for number, line in enumerate(nearest.lines, nearest.first_line)
+    )
+    return (
+        "The old text is not there. Copy it from the file exactly; "
+        f"the nearest is at lines {nearest.first_line}-{nearest.last_line}:\n{shown}"
+    )

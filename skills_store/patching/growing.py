@@ -1,0 +1,40 @@
+"""What of a patch can be shown while it is still being written. Raises nothing, checks nothing."""
+
+from dataclasses import dataclass, replace
+
+from skills_store.patching.changes import joined
+from skills_store.patching.sections import Reader, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A connected change so far, in the patch's own lines; `old` is None for an added file."""
+
+    path: str
+    old: str | None
+    new: str
+
+
+def regions(patch_so_far: str) -> tuple[Region, ...]:
+    """Return the changes of a V4A patch that may be cut anywhere, in order.
+
+    Only lines that are whole count, and of the last line what follows its `+`.
+    """
+    *lines, last = patch_so_far.replace("\r\n", "\n").split("\n")
+    reader = Reader()
+    for line in lines:
+        reader.read(line)
+    is_cut = last.startswith("+") and reader.is_open and reader.sections[-1].kind != "delete"
+    if is_cut:
+        reader.read(last.removesuffix("\r"))
+    found = [region for section in reader.sections for region in _of(section)]
+    if is_cut:
+        found[-1] = replace(found[-1], new=found[-1].new.removesuffix("\n"))
+    return tuple(found)
+
+
+def _of(section: Section) -> list[Region]:
+    if section.kind == "add":
+        return [Region(section.path, None, joined(tuple(section.added)))]
+    hunks = [draft.finish() for draft in section.hunks if draft.lines]
+    return [Region(section.path, joined(hunk.old_lines), joined(hunk.new_lines)) for hunk in hunks]

@@ -1,0 +1,143 @@
+"""How a text's indentation follows from the one the model wrote. Knows nothing but line starts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+_USUAL_WIDTH = 4
+_WIDTHS = (2, 3, 4, 8)
+_SCALES = {
+    (" ", " "): {Fraction(2), Fraction(4), Fraction(1, 2), Fraction(1, 4)},
+    ("\t", " "): {Fraction(width) for width in _WIDTHS},
+    (" ", "\t"): {Fraction(1, width) for width in _WIDTHS},
+}
+"""Characters of the text's indentation for one that was written, by the two kinds."""
+
+
+def indent_of(line: str) -> str:
+    """Return the blanks a line begins with."""
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Indentation:
+    """What each written indentation is in the text; others follow from the nearest known one."""
+
+    known: Mapping[str, str]
+    fill: str = ""
+    scales: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+
+    def translate(self, indent: str) -> str:
+        """Return the text's indentation for a written one."""
+        if indent in self.known or not self.known:
+            return self.known.get(indent, indent)
+        shallower = [known for known in self.known if indent.startswith(known)]
+        if shallower:
+            nearest = max(shallower, key=len)
+            return self.known[nearest] + self._scaled(indent[len(nearest) :])
+        nearest = min(self.known, key=len)
+        own = self.known[nearest]
+        missing = self._scaled(nearest[len(indent) :]) if nearest.startswith(indent) else ""
+        return own[: max(0, len(own) - len(missing))] if missing else indent
+
+    def _scaled(self, extra: str) -> str:
+        """Write what goes beyond a known indentation in the text's own kind of blanks."""
+        scale = self.scales.get(extra[:1])
+        if scale is None or not _is_pure(extra):
+            return extra
+        return self.fill * round(len(extra) * scale)
+
+
+UNCHANGED = Indentation({})
+
+
+def derive_indentation(
+    written: Sequence[str], own: Sequence[str], added: Iterable[str]
+) -> Indentation | None:
+    """Return the rule by which the indentation of `written` lines became that of the `own` lines.
+
+    None if it is not one rule for all lines: then the two mean different things. Lines of `added`
+    tell how wide one written step is.
+    """
+    pairs: dict[str, str] = {}
+    for line, own_line in zip(written, own, strict=True):
+        if line.strip() and pairs.setdefault(indent_of(line), indent_of(own_line)) != indent_of(
+            own_line
+        ):
+            return None
+    if all(indent == own_indent for indent, own_indent in pairs.items()):
+        return UNCHANGED
+    scale = Fraction(1) if _is_shift(pairs) else _common_scale(pairs)
+    if scale is None:
+        return None
+    fill = next((indent[-1] for indent in pairs.values() if indent), "")
+    return Indentation(pairs, fill, _scales(pairs, fill, scale, (*written, *added)))
+
+
+def _is_shift(pairs: Mapping[str, str]) -> bool:
+    """Whether every line has the same blanks more, or the same blanks less."""
+    return _has_common_lead(pairs.items()) or _has_common_lead(
+        (own, indent) for indent, own in pairs.items()
+    )
+
+
+def _has_common_lead(pairs: Iterable[tuple[str, str]]) -> bool:
+    leads = {
+        longer.removesuffix(shorter) if longer.endswith(shorter) else None
+        for shorter, longer in pairs
+    }
+    return len(leads) == 1 and None not in leads
+
+
+def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
+    """Return how many of the text's blanks stand for a written one; None if not always as many."""
+    kinds = {_kind(pairs), _kind(pairs.values())}
+    if None in kinds:
+        return None
+    kind, own_kind = _kind(pairs) or " ", _kind(pairs.values()) or " "
+    allowed = _SCALES.get((kind, own_kind), set[Fraction]())
+    depths = sorted((len(indent), len(own)) for indent, own in pairs.items())
+    if len(depths) == 1:
+        ((depth, own_depth),) = depths
+        scale = Fraction(own_depth, depth) if depth else None
+        usual = Fraction(_USUAL_WIDTH) if kind == "\t" else Fraction(1, _USUAL_WIDTH)
+        return scale if scale in allowed else usual
+    found = {
+        Fraction(own_next - own, following - depth)
+        for (depth, own), (following, own_next) in pairwise(depths)
+    }
+    return found.pop() if len(found) == 1 and found <= allowed else None
+
+
+def _kind(indents: Iterable[str]) -> str | None:
+    """Return the one kind of blank that is used, "" if none is, None if they are mixed."""
+    kinds = set("".join(indents))
+    if len(kinds) > 1:
+        return None
+    return kinds.pop() if kinds else ""
+
+
+def _is_pure(indent: str) -> bool:
+    return len(set(indent)) == 1
+
+
+def _scales(
+    pairs: Mapping[str, str], fill: str, scale: Fraction, lines: Iterable[str]
+) -> dict[str, Fraction]:
+    """Return, for each kind of written blank, how many of the text's own stand for it."""
+    if not fill:
+        return {}
+    kind = _kind(pairs) or fill
+    usual = (
+        {" ": Fraction(1), "\t": Fraction(_USUAL_WIDTH)}
+        if fill == " "
+        else {"\t": Fraction(1), " ": Fraction(1, _step_width(lines))}
+    )
+    return usual if scale == 1 else usual | {kind: scale}
+
+
+def _step_width(lines: Iterable[str]) -> int:
+    """Return how many blanks the written lines are indented by at each step."""
+    depths = sorted({len(indent_of(line)) for line in lines if line.strip()})
+    return min((deeper - depth for depth, deeper in pairwise(depths)), default=_USUAL_WIDTH)

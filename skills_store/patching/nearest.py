@@ -1,0 +1,89 @@
+"""What to show when a text was not found: the place most like it, found in linear time."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import accumulate
+
+from skills_store.patching.errors import Nearest
+from skills_store.patching.places import line_number
+
+MAX_SHOWN_LINES = 8
+MAX_SHOWN_CHARACTERS = 200
+MAX_REPEATS = 20
+"""A line that is there more often says nothing about the place."""
+
+MIN_SHARED_WORDS = 0.4
+_LINES_BEFORE = 2
+_WORD = re.compile(r"\w{2,}")
+_PAIR = re.compile(r"\w\w")
+
+
+def find_nearest(text: str, old: str) -> Nearest | None:
+    """Return the region most like the old text, around its first difference; None if none is."""
+    lines = text.split("\n")
+    old_lines = old.strip("\n").split("\n")
+    start = _by_equal_lines(lines, old_lines)
+    if start is None:
+        start = _by_shared_words(lines, old_lines)
+    return None if start is None else _shown(lines, old_lines, start)
+
+
+def find_applied(text: str, new: str) -> int | None:
+    """Return the line where a text that is worth finding begins; None if it is not there."""
+    wanted = new.strip("\n")
+    if not wanted.strip():
+        return None
+    hit = text.find(wanted)
+    while hit >= 0:
+        end = hit + len(wanted)
+        if not (_are_one_word(text[hit - 1 : hit + 1]) or _are_one_word(text[end - 1 : end + 1])):
+            return line_number(text, hit)
+        hit = text.find(wanted, end)
+    return None
+
+
+def _are_one_word(pair: str) -> bool:
+    return _PAIR.fullmatch(pair) is not None
+
+
+def _by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
+    """Let each old line that is there vote for where the first one would then stand."""
+    wanted: defaultdict[str, list[int]] = defaultdict(list)
+    for offset, line in enumerate(old_lines):
+        if _WORD.search(line):
+            wanted[line.strip()].append(offset)
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        bare = line.strip()
+        if bare in wanted and len(found[bare]) <= MAX_REPEATS:
+            found[bare].append(index)
+    votes: Counter[int] = Counter()
+    for bare, indices in found.items():
+        if len(indices) <= MAX_REPEATS and len(wanted[bare]) <= MAX_REPEATS:
+            weight = len(bare)
+            for offset in wanted[bare]:
+                votes.update({max(0, index - offset): weight for index in indices})
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
+
+
+def _by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
+    """Take the window of as many lines that shares most words with the old text."""
+    words = {word for line in old_lines for word in _WORD.findall(line)}
+    if not words:
+        return None
+    shared = [len(words.intersection(_WORD.findall(line))) for line in lines]
+    totals = [0, *accumulate(shared)]
+    height = min(len(old_lines), len(lines))
+    scores = [totals[end] - totals[end - height] for end in range(height, len(totals))]
+    best = max(scores)
+    return scores.index(best) if best >= MIN_SHARED_WORDS * len(words) else None
+
+
+def _shown(lines: Sequence[str], old_lines: Sequence[str], start: int) -> Nearest:
+    end = min(len(lines), start + len(old_lines))
+    pairs = zip(lines[start:end], old_lines, strict=False)
+    alike = (index for index, (own, line) in enumerate(pairs) if own != line)
+    first = start + max(0, next(alike, 0) - _LINES_BEFORE)
+    shown = lines[first : min(end, first + MAX_SHOWN_LINES)] or lines[first : first + 1]
+    return Nearest(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))

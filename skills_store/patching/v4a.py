@@ -1,0 +1,79 @@
+"""V4A, the patch format of several files. This module reads it; `placing` applies its hunks.
+
+*** Begin Patch
+*** Update File: path          (*** Move to: path may follow)
+@@ a line above the change, such as the head of its function
+a line that stays
+-a line that goes
++a line that comes
+*** End of File                (the change is at the end)
+*** Add File: path             (lines with +)
+*** Delete File: path
+*** End Patch
+"""
+
+from dataclasses import replace
+
+from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile, joined
+from skills_store.patching.errors import EmptyPatchError, MalformedPatchError, RepeatedPathError
+from skills_store.patching.placing import HunksApplied, apply_hunks
+from skills_store.patching.sections import Reader, Section
+
+__all__ = ["HunksApplied", "apply_hunks", "parse_patch"]
+
+
+def parse_patch(text: str) -> tuple[FileChange, ...]:
+    """Return what a patch says, a change for each file, in order of first mention.
+
+    Raises:
+        EmptyPatchError: it names no file.
+        RepeatedPathError: a file is named twice, and not only to be updated.
+        MalformedPatchError: a line cannot be read.
+    """
+    reader = read_sections(text)
+    if reader.faults:
+        fault = reader.faults[0]
+        raise MalformedPatchError(fault.reason, fault.line)
+    if not reader.sections:
+        raise EmptyPatchError
+    changes: dict[str, FileChange] = {}
+    for section in reader.sections:
+        change = _change(section)
+        known = changes.get(section.path)
+        changes[section.path] = change if known is None else _merged(known, change, section)
+    return tuple(changes.values())
+
+
+def read_sections(text: str) -> Reader:
+    """Return all that could be read of a whole patch."""
+    reader = Reader()
+    for line in text.replace("\r\n", "\n").split("\n"):
+        reader.read(line)
+    return reader
+
+
+def _change(section: Section) -> FileChange:
+    match section.kind:
+        case "add":
+            return AddFile(section.path, joined(tuple(section.added)))
+        case "delete":
+            return DeleteFile(section.path)
+        case "update":
+            return _update(section)
+
+
+def _update(section: Section) -> UpdateFile:
+    hunks = tuple(draft.finish() for draft in section.hunks if draft.lines)
+    if not hunks and section.move_to is None:
+        reason = f"nothing is said of {section.path}. Give lines that begin with -, + or a blank."
+        raise MalformedPatchError(reason, section.line)
+    return UpdateFile(section.path, hunks, section.move_to)
+
+
+def _merged(known: FileChange, change: FileChange, section: Section) -> FileChange:
+    if not (isinstance(known, UpdateFile) and isinstance(change, UpdateFile)):
+        raise RepeatedPathError(section.path, section.line)
+    targets = {known.move_to, change.move_to} - {None}
+    if len(targets) > 1:
+        raise RepeatedPathError(section.path, section.line)
+    return replace(known, hunks=known.hunks + change.hunks, move_to=next(iter(targets), None))

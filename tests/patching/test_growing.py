@@ -1,0 +1,51 @@
+"""What of a patch is shown while it is being written."""
+
+import pytest
+
+from skills_store.patching import Region, regions
+
+PATCH = """\
+*** Begin Patch
+*** Update File: f.py
+@@ def f():
+ a
+-b
++c
+@@
++d
+*** Add File: g.py
++x
++y
+*** Delete File: h.py
+*** End Patch
+"""
+FIRST = Region("f.py", "a\nb\n", "a\nc\n")
+SECOND = Region("f.py", "", "d\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        pytest.param("*** Begin Pa", (), id="the first marker"),
+        pytest.param("*** Update File: f.", (), id="a path"),
+        pytest.param("@@ def f():\n", (), id="a heading"),
+        pytest.param(" a\n", (Region("f.py", "a\n", "a\n"),), id="context"),
+        pytest.param(" a\n-", (Region("f.py", "a\n", "a\n"),), id="a line that may go on"),
+        pytest.param("-b\n+", (Region("f.py", "a\nb\n", "a\n"),), id="a sign alone"),
+        pytest.param("-b\n+c", (Region("f.py", "a\nb\n", "a\nc"),), id="an added line so far"),
+        pytest.param("+c\n", (FIRST,), id="an added line"),
+        pytest.param("+d\n*** Add Fi", (FIRST, SECOND), id="a marker so far"),
+        pytest.param("g.py\n", (FIRST, SECOND, Region("g.py", None, "")), id="an empty new file"),
+        pytest.param("+x\n+y", (FIRST, SECOND, Region("g.py", None, "x\ny")), id="a new file"),
+        pytest.param("*** End Patch\n", (FIRST, SECOND, Region("g.py", None, "x\ny\n")), id="all"),
+    ],
+)
+def test_a_patch_is_shown_as_far_as_it_is_written(end: str, expected: tuple[Region, ...]) -> None:
+    assert regions(PATCH[: PATCH.index(end) + len(end)]) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "+", "+a", "\n\n", "```", "*** Delete File: a\n+b", "*** Move to: x\n+y", "@@\r"]
+)
+def test_what_is_no_patch_yet_shows_nothing(text: str) -> None:
+    assert regions(text) == ()

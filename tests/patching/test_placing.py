@@ -1,0 +1,159 @@
+"""Where hunks go in a text, and when they are refused."""
+
+import pytest
+
+from skills_store.patching import (
+    AmbiguousError,
+    Hunk,
+    HunksApplied,
+    Nearest,
+    NotFoundError,
+    NothingToChangeError,
+    PatchError,
+    UnplacedInsertionError,
+    UpdateFile,
+    apply_hunks,
+    parse_patch,
+)
+
+CLASSES = """\
+class A:
+    def f(self):
+        return 1
+
+class B:
+    def f(self):
+        return 1
+"""
+
+
+def hunks(body: str) -> tuple[Hunk, ...]:
+    (change,) = parse_patch(f"*** Update File: f\n{body}")
+    assert isinstance(change, UpdateFile)
+    return change.hunks
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "result", "lines"),
+    [
+        pytest.param("a\nb\nc\n", " a\n-b\n+x\n c\n", "a\nx\nc\n", (2,), id="a line changes"),
+        pytest.param("a\nb\nc\n", "-b\n", "a\nc\n", (2,), id="a line goes"),
+        pytest.param("a\nb", "-b\n", "a", (1,), id="the last line goes"),
+        pytest.param("a\nb", " b\n+c\n", "a\nb\nc", (3,), id="a line comes last"),
+        pytest.param("a\nb\n", "+x\n a\n", "x\na\nb\n", (1,), id="a line comes first"),
+        pytest.param("a\n", "-a\n", "", (1,), id="the only line goes"),
+        pytest.param(
+            "maxx = 1\nx = 1\n", "-x = 1\n+x = 2\n", "maxx = 1\nx = 2\n", (2,), id="whole lines"
+        ),
+        pytest.param(
+            "a\nb\nc\nd\n", "-a\n+x\n+y\n@@\n-d\n+z\n", "x\ny\nb\nc\nz\n", (1, 5), id="two hunks"
+        ),
+        pytest.param(
+            "a\nb\nc\n", "-c\n+z\n@@\n-a\n+x\n+y\n", "x\ny\nb\nz\n", (4, 1), id="two in reverse"
+        ),
+        pytest.param(
+            "a\nb\nc\n", " a\n-b\n+x\n@@\n x\n-c\n+y\n", "a\nx\ny\n", (2, 3), id="shared context"
+        ),
+        pytest.param(
+            "a\nk\nb\nk\n", " b\n@@\n-k\n+x\n", "a\nk\nb\nx\n", (3, 4), id="context marks a place"
+        ),
+        pytest.param("k\na\nk\n", "-a\n+b\n@@\n-k\n+x\n", "k\nb\nx\n", (2, 3), id="order decides"),
+        pytest.param(
+            CLASSES,
+            "@@ class B:\n-        return 1\n+        return 2\n",
+            CLASSES[:-2] + "2\n",
+            (7,),
+            id="a heading decides",
+        ),
+        pytest.param(
+            CLASSES,
+            "@@ class A:\n@@ def f(self):\n-        return 1\n+        return 2\n",
+            CLASSES.replace("1", "2", 1),
+            (3,),
+            id="stacked headings decide",
+        ),
+        pytest.param(
+            CLASSES,
+            "@@ class A\n def f(self):\n-    return 1\n+    return 2\n",
+            CLASSES.replace("1", "2", 1),
+            (3,),
+            id="the beginning of a heading, and no base",
+        ),
+        pytest.param(
+            CLASSES,
+            "@@ -6,2 +6,2 @@\n     def f(self):\n-        return 1\n+        return 2\n",
+            CLASSES[:-2] + "2\n",
+            (7,),
+            id="a line number decides",
+        ),
+        pytest.param(
+            "a\nb\n",
+            "@@ -90,2 +90,2 @@ def gone():\n-b\n+c\n",
+            "a\nc\n",
+            (2,),
+            id="wrong hints do not matter",
+        ),
+        pytest.param(
+            "k\na\nk\n", "-k\n+x\n*** End of File\n", "k\na\nx\n", (3,), id="the end decides"
+        ),
+        pytest.param("a\nb\n", "@@ a\n+x\n+y\n", "a\nx\ny\nb\n", (2,), id="added below a heading"),
+        pytest.param("a\nb", "@@ b\n+x\n", "a\nb\nx", (3,), id="added below a last heading"),
+        pytest.param("a\n", "+x\n+y\n*** End of File\n", "a\nx\ny\n", (2,), id="added at the end"),
+        pytest.param("", "+x\n+y\n", "x\ny\n", (1,), id="added to an empty file"),
+        pytest.param("a \n\tb\n", " a\n-    b\n+    c\n", "a \n\tc\n", (2,), id="tolerant"),
+        pytest.param("“a”\nb\n", ' "a"\n-b\n+c\n', "“a”\nc\n", (2,), id="look-alikes"),
+        pytest.param(
+            "a\nb\n\n\nc\n", " a\n-b\n+x\n\n \n \n", "a\nx\n\n\nc\n", (2,), id="blank lines behind"
+        ),
+        pytest.param("a\n\n\nb\n", " a\n-\n \n b\n", "a\n\nb\n", (3,), id="a blank line goes"),
+        pytest.param(
+            "a\r\nb\r\nc\r\n", " a\n-b\n+x\n", "a\r\nx\r\nc\r\n", (2,), id="carriage returns"
+        ),
+    ],
+)
+def test_hunks_are_applied(text: str, body: str, result: str, lines: tuple[int, ...]) -> None:
+    assert apply_hunks(text, hunks(body)) == HunksApplied(result, lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "kind", "hunk"),
+    [
+        pytest.param("a\nb\n", "-x\n+y\n", NotFoundError, 1, id="not there"),
+        pytest.param("a\nb\n", "-a\n+x\n@@\n-c\n+y\n", NotFoundError, 2, id="the second not there"),
+        pytest.param("xa\n", "-a\n+b\n", NotFoundError, 1, id="only part of a line"),
+        pytest.param("k\na\nk\n", "-k\n+x\n", AmbiguousError, 1, id="twice"),
+        pytest.param("a\nk\nk\n", " a\n@@\n-k\n+x\n", AmbiguousError, 2, id="twice behind"),
+        pytest.param(
+            "f:\n  k\n  a\n  k\n", "@@ f:\n-  k\n+  x\n", AmbiguousError, 1, id="twice in a block"
+        ),
+        pytest.param(
+            CLASSES,
+            "@@ def f(self):\n-        return 1\n+        x\n",
+            AmbiguousError,
+            1,
+            id="two headings",
+        ),
+        pytest.param("a\nb\n", "+x\n", UnplacedInsertionError, 1, id="no place"),
+        pytest.param("a\nb\n", "@@ c\n+x\n", UnplacedInsertionError, 1, id="no such heading"),
+        pytest.param("a\nb\na\n", "@@ a\n+x\n", UnplacedInsertionError, 1, id="a heading twice"),
+        pytest.param("a\nb\n", " a\n", NothingToChangeError, None, id="only context"),
+    ],
+)
+def test_a_hunk_without_one_place_is_refused(
+    text: str, body: str, kind: type[PatchError], hunk: int | None
+) -> None:
+    with pytest.raises(PatchError) as caught:
+        apply_hunks(text, hunks(body))
+    assert (type(caught.value), caught.value.hunk) == (kind, hunk)
+
+
+def test_the_nearest_text_of_a_missing_hunk_is_shown() -> None:
+    with pytest.raises(NotFoundError, match=r"^Hunk 1: ") as caught:
+        apply_hunks("one\ntwo lines\nthree\n", hunks(" one\n-two line\n+2\n three\n"))
+    assert caught.value.nearest == Nearest(1, ("one", "two lines", "three"))
+
+
+def test_a_hunk_that_is_applied_already_is_called_so() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        apply_hunks("one\ntwo\n", hunks(" one\n-2\n+two\n"))
+    assert caught.value.applied_line == 1

@@ -1,0 +1,169 @@
+"""What holds for every text, not only for those we thought of."""
+
+import doctest
+import time
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from skills_store import patching
+from skills_store.patching import (
+    AddFile,
+    NotFoundError,
+    PatchError,
+    Region,
+    UpdateFile,
+    apply_hunks,
+    parse_patch,
+    regions,
+    replace,
+)
+
+WORDS = st.sampled_from(["a", "b = 1", "  c()", "\td", "", "it\u2019s", "x  y", "# z", "}", "e \t"])
+LINES = st.lists(WORDS, max_size=12)
+ANYTHING = st.text(alphabet="ab \t\n\r\"'\\n1\u2019…é-=.", max_size=40)
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "*** Begin Patch\n",
+            "*** Update File: a\n",
+            "*** Add File: b\n",
+            "*** Move to: c\n",
+            "*** Delete File: d\n",
+            "*** End of File\n",
+            "*** End Patch\n",
+            "@@ x\n",
+            "@@ -1,2 +3 @@\n",
+            "+y\n",
+            "-z\r\n",
+            " w\n",
+            "\n",
+            "```\n",
+            "*** ",
+            "v",
+        ]
+    ),
+    max_size=20,
+).map("".join)
+
+
+def test_the_example_of_the_package_is_true() -> None:
+    assert doctest.testmod(patching).failed == 0
+
+
+@given(ANYTHING, st.data(), ANYTHING)
+def test_an_exact_replacement_is_that_of_str(text: str, data: st.DataObject, new: str) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    old = text[start : data.draw(st.integers(start, len(text)))]
+    assume(old and old != new and text.find(old) == text.rfind(old))
+    assert replace(text, old, new).text == text.replace(old, new)
+
+
+@given(text=ANYTHING, old=ANYTHING, new=ANYTHING, replace_all=st.booleans())
+def test_what_is_outside_the_spans_stays(
+    *, text: str, old: str, new: str, replace_all: bool
+) -> None:
+    try:
+        replacement = replace(text, old, new, replace_all=replace_all)
+    except PatchError:
+        return
+    starts = [start for start, _ in replacement.spans]
+    ends = [end for _, end in replacement.spans]
+    outside = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
+    rest = replacement.text
+    assert rest.startswith(outside[0])
+    assert rest.endswith(outside[-1])
+    for piece in outside:
+        assert piece in rest
+        rest = rest[rest.index(piece) + len(piece) :]
+
+
+def patch_between(old: list[str], new: list[str]) -> str:
+    """Write a patch of one hunk that names every line, so that no place is in doubt."""
+    lines = ["*** Begin Patch", "*** Update File: a", "@@"]
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
+        if tag == "equal":
+            lines += [f" {line}" for line in old[start:end]]
+        else:
+            lines += [f"-{line}" for line in old[start:end]]
+            lines += [f"+{line}" for line in new[new_start:new_end]]
+    return "\n".join([*lines, "*** End Patch", ""])
+
+
+@given(LINES, LINES)
+def test_a_patch_of_a_whole_file_makes_the_new_one(old: list[str], new: list[str]) -> None:
+    assume(any(line.strip() for line in old) and old != new)
+    (change,) = parse_patch(patch_between(old, new))
+    assert isinstance(change, UpdateFile)
+    text = "".join(f"{line}\n" for line in old)
+    assert apply_hunks(text, change.hunks).text == "".join(f"{line}\n" for line in new)
+
+
+@given(st.sets(st.integers(0, 49), min_size=1), st.sampled_from(["drop", "change", "add"]))
+def test_a_patch_of_small_hunks_makes_the_new_file(numbers: set[int], kind: str) -> None:
+    text, new, body = "", "", ""
+    for number in range(50):
+        own = f"line {number}\n"
+        text += own
+        if number not in numbers:
+            new += own
+            continue
+        after = {"drop": "", "change": f"new {number}\n", "add": f"{own}more {number}\n"}[kind]
+        new += after
+        body += f"@@\n-{own}" + "".join(f"+{line}\n" for line in after.splitlines())
+    (change,) = parse_patch(f"*** Update File: a\n{body}")
+    assert isinstance(change, UpdateFile)
+    assert apply_hunks(text, change.hunks).text == new
+
+
+@given(PIECES)
+def test_a_cut_patch_can_always_be_shown(patch: str) -> None:
+    shown = [regions(patch[:end]) for end in range(len(patch) + 1)]
+    assert [len(each) for each in shown] == sorted(len(each) for each in shown)
+
+
+@given(PIECES)
+def test_what_is_shown_last_is_what_the_patch_says(pieces: str) -> None:
+    patch = f"{pieces}\n*** End Patch\n"
+    try:
+        changes = parse_patch(patch)
+    except PatchError:
+        return
+    said: list[Region] = []
+    for change in changes:
+        if isinstance(change, AddFile):
+            said.append(Region(change.path, None, change.text))
+        elif isinstance(change, UpdateFile):
+            said += [
+                Region(change.path, whole(h.old_lines), whole(h.new_lines)) for h in change.hunks
+            ]
+    assert sorted(regions(patch), key=repr) == sorted(said, key=repr)
+
+
+def whole(lines: tuple[str, ...]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+BIG = "".join(f"    value_{number} = compute({number}, other)  \n" for number in range(22_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        pytest.param(BIG, "\n".join(f"no_{n} = nothing" for n in range(100)), id="nothing alike"),
+        pytest.param(BIG, BIG[: 100 * 40].replace("other", "an other"), id="much alike"),
+        pytest.param("}\n" * 500_000, "}\n" * 99 + "x", id="the same line again and again"),
+        pytest.param("  }\n }\n" * 150_000, "}\n" * 99 + "}", id="indented in turns"),
+        pytest.param("a " * 500_000, "a  " * 100 + "b", id="one long line"),
+        pytest.param(" " * 1_000_000 + "x", "y  z", id="a long run of blanks"),
+        pytest.param("'" * 1_000_000, "a\n'\nb", id="quotes without end"),
+        pytest.param("é" * 1_000_000, 'é "a"', id="no plain letters"),
+    ],
+)
+def test_no_text_of_a_megabyte_takes_long(text: str, old: str) -> None:
+    started = time.perf_counter()
+    with pytest.raises(NotFoundError):
+        replace(text, old, "something else")
+    assert time.perf_counter() - started < 3  # ten times what it takes, for slow machines
