@@ -1,0 +1,96 @@
+"""Globs over relative paths, as shells and .gitignore write them. Pure text, touches no disk."""
+
+import re
+from collections.abc import Callable
+
+_WILD = {"deep": "(?:.*/)?", "rest": ".*", "star": "[^/]*", "one": "[^/]"}
+NamePredicate = Callable[[str], bool]
+
+_SPECIAL = re.compile(r"[*?\[{]")
+_TOKEN = re.compile(
+    r"(?P<deep>(?:^|(?<=/))\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
+    r"|(?P<set>\[[!^]?\]?[^]/]*\])|(?P<escaped>\\.)|(?P<other>.)",
+    re.DOTALL,
+)
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether a pattern has characters that stand for others."""
+    return _SPECIAL.search(pattern) is not None
+
+
+def match_names(pattern: str) -> NamePredicate:
+    """Return a predicate of relative paths: a glob, else a part of the name in any case.
+
+    A pattern with a slash is held against the end of the path, or all of it if it begins with
+    one; a pattern without is held against the file's name.
+    """
+    if is_glob(pattern):
+        return match_glob(pattern)
+    wanted = pattern.removeprefix("./").lower()
+    if "/" in wanted:
+        return lambda path: wanted in f"/{path.lower()}"
+    return lambda path: wanted in path.rpartition("/")[2].lower()
+
+
+def match_glob(pattern: str) -> NamePredicate:
+    """Return a predicate of relative paths for a glob; braces and `**` are understood."""
+    pattern = pattern.removeprefix("./") + ("**" if pattern.endswith("/") else "")
+    expression = re.compile(f"(?s:{_expression(pattern.removeprefix('/'))})")
+    if "/" not in pattern:
+        return lambda path: expression.fullmatch(path.rpartition("/")[2]) is not None
+    if pattern.startswith("/"):
+        return lambda path: expression.fullmatch(path) is not None
+    anywhere = re.compile(f"(?s:(?:.*/)?{expression.pattern})")
+    return lambda path: anywhere.fullmatch(path) is not None
+
+
+def last_part(pattern: str) -> str | None:
+    """Return the glob that a file's name alone must match; none if that cannot be told."""
+    name = pattern.rpartition("/")[2]
+    is_closed = name.count("{") == name.count("}") and name.count("[") == name.count("]")
+    return name if name and "**" not in name and is_closed else None
+
+
+def _expression(pattern: str) -> str:
+    has_braces = pattern.count("{") == pattern.count("}")
+    depth = 0
+    pieces: list[str] = []
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if has_braces and token.lastgroup == "other":
+            depth += (text == "{") - (text == "}" and depth > 0)
+        pieces.append(_piece(token, depth if has_braces else -1))
+    return "".join(pieces) if not depth else re.escape(pattern)
+
+
+def _piece(token: re.Match[str], depth: int) -> str:
+    text = token[0]
+    match token.lastgroup:
+        case "deep" | "rest" | "star" | "one" as kind:
+            return _WILD[kind]
+        case "set":
+            return _character_set(text)
+        case "escaped":
+            return re.escape(text[1:])
+        case _:
+            return _plain(text, depth)
+
+
+def _plain(text: str, depth: int) -> str:
+    if depth >= 0 and text in "{}":
+        return "(?:" if text == "{" else ")"
+    return "|" if depth > 0 and text == "," else re.escape(text)
+
+
+def _character_set(text: str) -> str:
+    """Return a set as an expression; one that makes no sense stands for itself."""
+    inner = text[1:-1]
+    sign = "^/" if inner[:1] in ("!", "^") else ""
+    body = inner[1:] if sign else inner
+    escaped = re.sub(r"([\\\]\[^&~|])", r"\\\1", body)
+    try:
+        re.compile(f"[{sign}{escaped}]")
+    except re.error:
+        return re.escape(text)
+    return f"[{sign}{escaped}]"

@@ -1,0 +1,90 @@
+"""One page of matching lines, gathered while they arrive. Keeps what is shown, counts the rest."""
+
+from collections import deque
+
+from acp_server.tools.search.globs import NamePredicate
+from acp_server.tools.search.query import Query
+from acp_server.tools.search.records import Line, Lines
+from acp_server.tools.search.wording import Shown, line_text
+
+MAX_PAGE_CHARS = 60_000
+COUNTED_BYTES = 2 * 1024 * 1024
+
+
+class Page:
+    """The lines from `offset` on, at most `limit` of them, with their context.
+
+    Windows that overlap are one. A hit of the next page that stands within the context of this
+    one's last is shown as context here, and as a hit there.
+    """
+
+    def __init__(self, query: Query, accepts: NamePredicate) -> None:
+        self._query = query
+        self._accepts = accepts
+        self._lines = Lines()
+        self._earlier: deque[Line] = deque(maxlen=query.context)
+        self._file: tuple[bytes | None, bool] = (None, False)
+        self._bytes_read = 0
+        self._chars = 0
+        self.shown: list[Shown] = []
+        self.hits: list[Shown] = []
+        self.counted = 0
+        self.is_full = False
+
+    @property
+    def next_offset(self) -> int:
+        """Where the next page begins."""
+        return self._query.offset + len(self.hits)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether a file was named that holds no text."""
+        return b": binary file matches" in self._lines.rest
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take some output; return whether more is wanted.
+
+        Behind a full page it goes on for some bytes, to say how many hits there are. Both what
+        fills a page and that number depend on the output alone, not on how it was cut.
+        """
+        self._bytes_read += len(chunk)
+        for line in self._lines.feed(chunk):
+            if self._is_accepted(line.name):
+                self._add(line)
+        return not (self.is_full and self._bytes_read > COUNTED_BYTES)
+
+    def _is_accepted(self, name: bytes) -> bool:
+        if self._file[0] != name:
+            path = name.removeprefix(b"./").decode("utf-8", "surrogateescape")
+            self._file = (name, self._accepts(path))
+        return self._file[1]
+
+    def _add(self, line: Line) -> None:
+        if line.column is not None:
+            self.counted += 1
+            if self.counted > self._query.offset and not self.is_full:
+                self._take(line)
+                return
+        if self._follows_hit(line):
+            self._show(line, is_hit=False)
+        elif not self.is_full:
+            self._earlier.append(line)
+
+    def _take(self, line: Line) -> None:
+        for earlier in self._earlier:
+            if earlier.name == line.name and earlier.number >= line.number - self._query.context:
+                self._show(earlier, is_hit=False)
+        self._earlier.clear()
+        self._show(line, is_hit=True)
+        self.hits.append(self.shown[-1])
+        self.is_full = len(self.hits) == self._query.limit or self._chars >= MAX_PAGE_CHARS
+
+    def _follows_hit(self, line: Line) -> bool:
+        last = self.hits[-1] if self.hits else None
+        near = last is not None and line.number - last.number <= self._query.context
+        return near and last is not None and line.name == last.name
+
+    def _show(self, line: Line, *, is_hit: bool) -> None:
+        text = line_text(line.text, line.column, keeps_indentation=self._query.context > 0)
+        self._chars += len(text)
+        self.shown.append(Shown(line.name, line.number, text, is_hit))

@@ -1,0 +1,125 @@
+"""The ripgrep process: where its binary is, what it is always told, and its end.
+
+Owns one run from start to kill. Refuses to know what is searched for. The child gets neither our
+environment nor our standard input, reads no configuration and starts no other program.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio import lowlevel, to_thread
+from anyio.abc import ByteReceiveStream, Process
+
+from acp_server.tools.search.query import SearchError
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "PATH": os.defpath,
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+}
+
+# Hidden files are searched: workflows, linter settings and .env.example are part of the code.
+# .git is not: it holds the same texts again, packed, and nothing there is to be edited.
+# The user's global ignore file is not read, so that the same tree gives the same answer anywhere.
+# Files are read rather than mapped: one that shrinks meanwhile would kill the process.
+ALWAYS: Final = (
+    "--no-config",
+    "--color=never",
+    "--no-messages",
+    "--no-ignore-messages",
+    "--no-mmap",
+    "--no-follow",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--path-separator=/",
+    "--null",
+    "--glob=!.git",
+)
+
+_CHUNK_BYTES = 256 * 1024
+
+Feed = Callable[[bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: `complaint` is what it wrote to stderr, if it was read to its end."""
+
+    complaint: str = ""
+    is_whole: bool = False
+    is_late: bool = False
+
+
+@cache
+def find_ripgrep() -> Path:
+    """Return ripgrep's binary: the one installed with us, else the first on the search path.
+
+    Raises:
+        SearchError: there is none.
+    """
+    ours = os.pathsep.join((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
+    for found in (shutil.which("rg", path=ours), shutil.which("rg")):
+        # A relative entry of the search path could be a repository's own program.
+        if found is not None and Path(found).is_absolute():
+            return Path(found)
+    raise SearchError("ripgrep is missing: install it with `pip install ripgrep`")
+
+
+async def run_ripgrep(
+    arguments: Sequence[str], cwd: Path, feed: Feed, timeout_seconds: float
+) -> Ending:
+    """Run ripgrep and feed its output until it ends, `feed` returns false, or time is up.
+
+    It has ended, one way or the other, when this returns or is cancelled.
+
+    Raises:
+        SearchError: it cannot be started.
+    """
+    command = [str(await to_thread.run_sync(find_ripgrep)), *ALWAYS, *arguments]
+    try:
+        process = await anyio.open_process(
+            command, stdin=subprocess.DEVNULL, cwd=cwd, env=ENVIRONMENT
+        )
+    except (OSError, ValueError) as error:
+        raise SearchError(f"ripgrep cannot be started: {error}") from error
+    async with process:
+        ending = Ending()
+        try:
+            ending = await _read(process, feed, timeout_seconds)
+        finally:
+            if not ending.is_whole:  # one that has ended is waited for, not signalled
+                with suppress(ProcessLookupError):
+                    process.kill()
+        return ending
+
+
+async def _read(process: Process, feed: Feed, timeout_seconds: float) -> Ending:
+    """Read both pipes, one after the other: complaints are short, `--no-messages` sees to it."""
+    with anyio.move_on_after(timeout_seconds):
+        if not await _drain(process.stdout, feed):
+            return Ending()
+        complaint = bytearray()
+        await _drain(process.stderr, lambda chunk: complaint.extend(chunk) is None)
+        return Ending(complaint.decode("utf-8", "replace"), is_whole=True)
+    return Ending(is_late=True)
+
+
+async def _drain(stream: ByteReceiveStream | None, feed: Feed) -> bool:
+    """Return whether all of it was wanted."""
+    with suppress(anyio.EndOfStream):
+        while stream is not None:
+            await lowlevel.checkpoint()  # what is buffered already is received without a wait
+            if not feed(await stream.receive(_CHUNK_BYTES)):
+                return False
+    return True

@@ -1,0 +1,108 @@
+"""Ripgrep's process: found, bounded, gone afterwards; and how long a search takes."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from acp_server.tools.search.query import SearchError
+from acp_server.tools.search.records import Line, Lines
+from acp_server.tools.search.ripgrep import Ending, find_ripgrep, run_ripgrep
+from tests.tools.search.trees import find, plant, plant_many
+
+Property = Callable[[str, object], None]
+
+
+def children() -> list[str]:
+    return [child.name() for child in psutil.Process().children() if child.name() == "rg"]
+
+
+async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
+    seen: list[str] = []
+    with anyio.fail_after(5), anyio.CancelScope() as scope:
+
+        def feed(chunk: bytes) -> bool:
+            seen.extend(children())
+            scope.cancel()
+            return bool(chunk)
+
+        await run_ripgrep(["--", "word", "./"], tmp_path, feed, 5)
+    assert seen == ["rg"]
+    assert children() == []
+
+
+async def test_a_run_ends_when_enough_was_read(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
+    ending = await run_ripgrep(["--", "word", "./"], tmp_path, lambda _: False, 5)
+    assert (ending, children()) == (Ending(), [])
+
+
+async def test_a_run_ends_when_its_time_is_up(tmp_path: Path) -> None:
+    ending = await run_ripgrep(["--", "word", "./"], tmp_path, lambda _: True, 0)
+    assert (ending, children()) == (Ending(is_late=True), [])
+
+
+async def test_a_common_word_is_not_counted_to_the_end(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": "word\n" * 900_000})
+    found = await find(tmp_path, "word", limit=2)
+    assert (found.text, found.total) == ("a.txt\n1,2:word\n[more: offset=2]", None)
+
+
+def test_ripgrep_is_the_one_installed_with_us() -> None:
+    assert find_ripgrep().is_file()
+
+
+def test_a_ripgrep_at_a_relative_place_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def only_relative(_: str, path: str = "") -> str:
+        return f"folder/rg{path[:0]}"
+
+    find_ripgrep.cache_clear()
+    monkeypatch.setattr("shutil.which", only_relative)
+    with pytest.raises(SearchError, match="pip install ripgrep"):
+        find_ripgrep()
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_output_is_read_alike_however_it_is_cut(size: int) -> None:
+    output = b"a\nb\x002:3:a word\na\nb\x003-\nc\x001:5001:" + b"x" * 5000 + b"word" * 3000
+    output += b"\nd\x009:1:word\n"
+    lines = Lines()
+    read = [
+        line
+        for start in range(0, len(output), size)
+        for line in lines.feed(output[start : start + size])
+    ]
+    assert [(line.name, line.number, line.column) for line in read] == [
+        (b"a\nb", 2, 2),
+        (b"a\nb", 3, None),
+        (b"c", 1, 4096),
+        (b"d", 9, 0),
+    ]
+    assert read[0] == Line(b"a\nb", 2, 2, b"a word")
+    assert read[2].text.startswith(b"x" * 4096 + b"word")
+
+
+@pytest.mark.parametrize(
+    ("count", "ceiling_seconds"),
+    [(2_000, 2.0), pytest.param(100_000, 15.0, marks=pytest.mark.full)],
+    ids=["short", "long"],
+)
+async def test_a_tree_is_searched_in_time(
+    tmp_path: Path, count: int, ceiling_seconds: float, record_property: Property
+) -> None:
+    plant_many(tmp_path, count)
+    await find(tmp_path, "warm")
+    began = time.perf_counter()
+    found = await find(tmp_path, f"needle_{count - 1}$")
+    lines = time.perf_counter() - began
+    listed = await find(tmp_path, "*_99.py", target="files")
+    names = time.perf_counter() - began - lines
+    record_property("milliseconds", (lines * 1000, names * 1000))
+    shutil.rmtree(tmp_path)  # or some later run of pytest would take the time to do it
+    assert (found.total, listed.total) == (1, count // 100)
+    assert lines + names < ceiling_seconds

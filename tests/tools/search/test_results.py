@@ -1,0 +1,173 @@
+"""What the model reads."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.search.query import Found, Hit, OutputMode
+from acp_server.tools.search.wording import closing_text
+from tests.tools.search.trees import find, plant, text_of
+
+NOTHING = "No match in the workspace."
+LETTERS = "\n".join("abcdefghijkl")
+
+
+async def test_hits_stand_below_their_file_and_repeats_share_a_line(tmp_path: Path) -> None:
+    plant(tmp_path, {"b.py": "  word one\nword\n\tword\nother\nword\n", "a/c.py": "word"})
+    assert await find(tmp_path, "word") == Found(
+        "a/c.py\n1:word\nb.py\n1:word one\n2,3,5:word",
+        (
+            Hit(tmp_path / "a/c.py", 1),
+            Hit(tmp_path / "b.py", 1),
+            Hit(tmp_path / "b.py", 2),
+            Hit(tmp_path / "b.py", 3),
+            Hit(tmp_path / "b.py", 5),
+        ),
+        5,
+        is_truncated=False,
+    )
+
+
+async def test_windows_of_context_that_overlap_are_one(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": LETTERS, "b.txt": "  c\n    x\n"})
+    assert await text_of(tmp_path, "[cek]", context=1) == (
+        "a.txt\n b\n3:c\n d\n5:e\n f\n--\n j\n11:k\n l\nb.txt\n1:  c\n     x"
+    )
+
+
+async def test_a_page_ends_with_the_context_of_its_last_hit(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": LETTERS})
+    assert await text_of(tmp_path, "[ceg]", context=2, limit=1, offset=1) == (
+        "a.txt\n c\n d\n5:e\n f\n g\n[1 more: offset=2]"
+    )
+
+
+async def test_counts_and_names(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {"src/module/a.py": "word\nword word\n", "src/module/b.py": "word", "c": "word"}
+    )
+    assert await text_of(tmp_path, "word", output_mode="count") == (
+        "c: 1\nsrc/module/a.py: 2\nsrc/module/b.py: 1"
+    )
+    assert await text_of(tmp_path, "word", output_mode="count", limit=1, offset=1) == (
+        "src/module/a.py: 2\n[1 more: offset=2]"
+    )
+    assert await text_of(tmp_path, "word", output_mode="files_only") == (
+        "c\nsrc/module/\n a.py\n b.py"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("*.py", "src/new.py\ntest_old.py"),
+        ("test_*.py", "test_old.py"),
+        ("NEW", "src/new.py"),
+        ("src/**/new.py", "src/new.py"),
+        ("rc/ne", "src/new.py"),
+        ("*.rs", "No file matches '*.rs'."),
+        (r".*\.py", "No file matches '.*\\\\.py'. Give a glob such as '*.py', not a regex."),
+        ("*.log", "No file matches '*.log'. An ignored one does: a.log."),
+    ],
+)
+async def test_files_are_found_by_name_newest_first(
+    tmp_path: Path, pattern: str, text: str
+) -> None:
+    plant(tmp_path, {"test_old.py": "", "src/new.py": "", "a.log": "", ".gitignore": "*.log\n"})
+    os.utime(tmp_path / "test_old.py", (1, 1))
+    assert await text_of(tmp_path, pattern, target="files") == text
+
+
+@pytest.mark.parametrize("mode", ["content", "files_only", "count"])
+async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> None:
+    plant(tmp_path, {f"{name}.txt": f"word {name}\n" for name in "gcafbed"})
+    whole = await find(tmp_path, "word", output_mode=mode)
+    pages = [
+        await find(tmp_path, "word", output_mode=mode, limit=2, offset=offset)
+        for offset in range(0, 8, 2)
+    ]
+    assert [hit for page in pages for hit in page.hits] == list(whole.hits)
+    assert [page.is_truncated for page in pages] == [True, True, True, False]
+    assert {page.total for page in pages} == {7}
+    past = await find(tmp_path, "word", output_mode=mode, offset=7)
+    assert past == Found("offset 7 is past the last of 7.", (), 7, is_truncated=False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("call(", "[not a regex (unclosed group): searched as plain text]\na.txt\n1:call(x)"),
+        (r"one\ntwo", "a.txt\n2:one\n3:two"),
+        ("one\ntwo", "a.txt\n2:one\n3:two"),
+        ("two$", "a.txt\n3:two"),
+        ("-x", "a.txt\n4:-x"),
+        ("ONE", f"{NOTHING} With other case there is: put (?i) in front."),
+        ("hidden", f"{NOTHING} Ignored files match, such as b.log: give that as path."),
+        ("absent", NOTHING),
+    ],
+)
+async def test_patterns(tmp_path: Path, pattern: str, text: str) -> None:
+    plant(tmp_path, {"a.txt": "call(x)\none\ntwo\n-x", "b.log": "hidden", ".gitignore": "*.log"})
+    assert await text_of(tmp_path, pattern) == text
+
+
+async def test_an_empty_answer_names_a_wrong_glob_and_a_glob_as_pattern(tmp_path: Path) -> None:
+    plant(tmp_path, {"sub/a.txt": "word"})
+    assert await text_of(tmp_path, "word", file_glob="*.rs") == (
+        "No match in the workspace. No file matches file_glob '*.rs'."
+    )
+    assert await text_of(tmp_path, "x*.py", root=tmp_path / "sub") == (
+        "No match in sub. For file names use target='files'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("a\r\nword é\r\n".encode(), "2:word é"),
+        ("word café".encode("latin-1"), "1:word café"),
+        ("word é\n".encode("utf-16"), "1:word é"),
+        (b"word \x1b[31mred\rblack", r"1:word \x1b[31mred\rblack"),
+        ("日本 word 語".encode(), "1:日本 word 語"),
+    ],
+    ids=["crlf", "latin_1", "utf_16", "control", "wide"],
+)
+async def test_any_encoding_reads_as_text(tmp_path: Path, content: bytes, text: str) -> None:
+    plant(tmp_path, {"a.txt": content})
+    assert await text_of(tmp_path, "word") == f"a.txt\n{text}"
+
+
+async def test_a_dollar_matches_before_crlf(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.txt": b"word\r\nwords\r\n"})
+    assert await text_of(tmp_path, "word$") == "a.txt\n1:word"
+
+
+async def test_long_lines_are_cut_around_the_match(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.js": b"x" * 5_000_000 + b"word" + b"y" * 5_000_000 + b"\nword\n"})
+    assert await find(tmp_path, "word", root=tmp_path / "a.js") == Found(
+        f"a.js\n1:…{'x' * 60}word{'y' * 136}…\n2:word",
+        (Hit(tmp_path / "a.js", 1), Hit(tmp_path / "a.js", 2)),
+        2,
+        is_truncated=False,
+    )
+
+
+async def test_hostile_names_stay_on_their_line(tmp_path: Path) -> None:
+    names = [b"-rf", b"1:x", b"a\nb:2:c", b"\x1b[2J", b"\xff"]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_text("word")
+    found = await find(tmp_path, "word", output_mode="files_only")
+    assert found.text.splitlines() == [r"\x1b[2J", "-rf", "./1:x", r"a\nb:2:c", r"\xff"]
+    content = await find(tmp_path, "word")
+    assert sorted(os.fsencode(hit.path.name) for hit in content.hits) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("total", "stopped", "text"),
+    [(9, "", "[4 more: offset=5]"), (None, "", "[more: offset=5]"), (5, "", ""),
+     (None, "stopped after 20 s", "[stopped after 20 s]")],
+    ids=["more", "uncounted", "last", "late"],
+)  # fmt: skip
+def test_the_last_line_says_how_to_go_on(total: int | None, stopped: str, text: str) -> None:
+    assert closing_text(total, 5, stopped) == text

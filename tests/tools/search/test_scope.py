@@ -1,0 +1,156 @@
+"""What is searched and what is not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.search.query import Found, Hit, Query, SearchError
+from acp_server.tools.search.searching import search
+from tests.tools.search.trees import find, plant, text_of
+
+LOOK_AROUND = (
+    "look-around and backreferences are not supported here: use a plain regex, search for a "
+    "part of it, and look at the context"
+)
+
+
+@pytest.mark.parametrize("is_repository", [True, False], ids=["repository", "plain_folder"])
+async def test_ignore_files_hold_at_every_depth(tmp_path: Path, *, is_repository: bool) -> None:
+    plant(
+        tmp_path,
+        {
+            ".gitignore": "*.log\n/build/\n",
+            ".ignore": "scratch.txt\n",
+            "a.log": "word",
+            "build/x.txt": "word",
+            "scratch.txt": "word",
+            "sub/.gitignore": "/local.txt\n!kept.log\n",
+            "sub/local.txt": "word",
+            "sub/kept.log": "word",
+            "sub/deep/local.txt": "word",
+            "sub/deep/a.log": "word",
+        },
+    )
+    if is_repository:
+        (tmp_path / ".git").mkdir()
+    assert await text_of(tmp_path, "word", output_mode="files_only") == (
+        "sub/deep/local.txt\nsub/kept.log"
+    )
+    assert await text_of(tmp_path, "word", root=tmp_path / "sub/deep") == (
+        "sub/deep/local.txt\n1:word"
+    )
+
+
+async def test_ignore_files_above_a_plain_workspace_do_not_count(tmp_path: Path) -> None:
+    plant(tmp_path, {".gitignore": "*\n", "work/a.txt": "word"})
+    assert await text_of(tmp_path / "work", "word") == "a.txt\n1:word"
+
+
+async def test_a_glob_does_not_bring_back_ignored_files(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {".gitignore": "made.py\n", "made.py": "word", "own.py": "word", "a.md": "word"}
+    )
+    assert await text_of(tmp_path, "word", file_glob="*.py") == "own.py\n1:word"
+
+
+@pytest.mark.parametrize(
+    ("file_glob", "files"),
+    [
+        ("*.py", ["src/a/x.py", "tests/x.py", "x.py"]),
+        ("src/**/*.py", ["src/a/x.py"]),
+        ("{src,tests}/**", ["src/a/x.py", "src/y.ts", "tests/x.py"]),
+        ("*.{ts,md}", ["src/y.ts"]),
+        ("/x.py", ["x.py"]),
+        ("!*.py", ["src/y.ts"]),
+        ("[wxy].t?", ["src/y.ts"]),
+    ],
+)
+async def test_a_file_glob_narrows(tmp_path: Path, file_glob: str, files: list[str]) -> None:
+    plant(tmp_path, dict.fromkeys(["src/a/x.py", "src/y.ts", "tests/x.py", "x.py"], "word"))
+    found = await find(tmp_path, "word", file_glob=file_glob)
+    assert [hit.path.relative_to(tmp_path).as_posix() for hit in found.hits] == files
+
+
+async def test_hidden_files_are_searched_and_git_is_not(tmp_path: Path) -> None:
+    plant(tmp_path, {".github/ci.yml": "word", ".git/config": "word", "sub/.git": "word"})
+    assert await find(tmp_path, "word") == Found(
+        ".github/ci.yml\n1:word", (Hit(tmp_path / ".github/ci.yml", 1),), 1, is_truncated=False
+    )
+
+
+async def test_links_are_not_followed(tmp_path: Path) -> None:
+    plant(tmp_path, {"outside/secret.txt": "word", "work/a.txt": "word"})
+    work = tmp_path / "work"
+    (work / "loop").symlink_to(work)
+    (work / "out").symlink_to(tmp_path / "outside")
+    (work / "file.txt").symlink_to(tmp_path / "outside/secret.txt")
+    assert await text_of(work, "word") == "a.txt\n1:word"
+    assert await text_of(work, "*.txt", target="files") == "a.txt"
+    assert await text_of(work, "word", root=work / "loop") == "a.txt\n1:word"
+    with pytest.raises(SearchError, match="leads out of the workspace"):
+        await find(work, "word", root=work / "out")
+
+
+async def test_a_workspace_that_is_a_link_keeps_its_name(tmp_path: Path) -> None:
+    plant(tmp_path, {"real/a.txt": "word"})
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    found = await find(link, "word")
+    assert found == Found("a.txt\n1:word", (Hit(link / "a.txt", 1),), 1, is_truncated=False)
+
+
+@pytest.mark.parametrize("glob", [".env", "/keys/", "*.pem"])
+async def test_protected_files_stay_unread(tmp_path: Path, glob: str) -> None:
+    files = {".env": ".env", "/keys/": "keys/a.txt", "*.pem": "deep/a.PEM"}
+    plant(tmp_path, {files[glob]: "word", "open.txt": "word", ".ignore": f"!{files[glob]}\n"})
+    assert (await search(Query("word", tmp_path), tmp_path, [glob])).text == "open.txt\n1:word"
+    listed = await search(Query("*", tmp_path, target="files", limit=9), tmp_path, [glob])
+    assert listed.total == 2
+    with pytest.raises(SearchError, match="is protected"):
+        await search(Query("word", tmp_path / files[glob]), tmp_path, [glob])
+
+
+async def test_a_configuration_file_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, {"rc": "--ignore-case\n", "work/a.txt": "WORD"})
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
+    assert (await find(tmp_path / "work", "word")).total == 0
+
+
+async def test_large_and_binary_files_are_skipped(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {"a.bin": b"word\0word", "b.txt": b"word\n" + b"x" * 6_000_000, "c.txt": "word"}
+    )
+    assert await text_of(tmp_path, "word") == "c.txt\n1:word"
+    assert await text_of(tmp_path, "word", root=tmp_path / "b.txt") == "b.txt\n1:word"
+    text = await text_of(tmp_path, "word", root=tmp_path / "a.bin")
+    assert text.endswith("is binary: it matches, but has no lines to show.")
+
+
+async def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SearchError, match="a folder or a regular file"):
+        await find(tmp_path, "word", root=tmp_path / "pipe")
+    with pytest.raises(SearchError, match="No such file or directory; check the path"):
+        await find(tmp_path, "word", root=tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (Query("", Path()), "the pattern is empty: give a regex, or target='files' with '*'"),
+        (Query("a", Path(), limit=0), "limit is 0: give a number from 1 to 500"),
+        (Query("a", Path(), limit=10**9), "limit is 1000000000: give a number from 1 to 500"),
+        (Query("a", Path(), offset=-1), "offset is -1: give a number from 0 to 1000000000"),
+        (Query("a", Path(), context=99), "context is 99: give a number from 0 to 20"),
+        (Query("a", Path(), file_glob=""), "file_glob is empty: leave it out, or give '*.py'"),
+        (Query("(?=a)b", Path()), LOOK_AROUND),
+    ],
+    ids=["pattern", "no_limit", "huge_limit", "offset", "context", "glob", "look_around"],
+)
+async def test_a_query_out_of_range_is_refused(tmp_path: Path, query: Query, reason: str) -> None:
+    with pytest.raises(SearchError) as caught:
+        await search(query, tmp_path)
+    assert caught.value.reason == reason
