@@ -4,6 +4,8 @@ import logging
 import os
 import signal
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from threading import Timer
 from typing import cast
 
@@ -16,6 +18,8 @@ from acp_server.diagnostics import configure_logging
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handlers.link import Link
+from acp_server.handlers.permissions import EditorAsker
+from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
@@ -27,9 +31,10 @@ from acp_server.models.retry import RetryPolicy
 from acp_server.session.context import write_system_prompt
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Equipment
+from acp_server.session.session import Equipment, Session
 from acp_server.settings import Configuration
-from acp_server.tools.toolbox import SessionToolbox
+from acp_server.tools.loading import Premises, Surroundings, ToolLoader
+from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
 
 logger = logging.getLogger(__name__)
@@ -108,7 +113,7 @@ def build(
     link = Link.over(transport)
     equipment = Equipment(
         catalog=catalog,
-        toolbox=lambda _session: SessionToolbox(()),
+        toolbox=partial(_toolbox, link, _tool_loader(configuration.home)),
         system_prompt=write_system_prompt,
         mode=current.mode,
         max_turn_requests=current.max_turn_requests,
@@ -117,6 +122,23 @@ def build(
     connection = Connection(link, SessionRegistry(equipment), auth, initialize_params)
     catalog.on_change(connection.tell_options)
     return connection
+
+
+def _tool_loader(home: Path) -> ToolLoader:
+    return ToolLoader(
+        Premises(
+            user_home=Path.home(),
+            own_folder=home,
+            environment=settings.child_environment({}),
+            secret_names=settings.secret_variables(),
+        )
+    )
+
+
+async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+    maker = await loader.load()
+    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
+    return maker.toolbox(Surroundings(session, editor, asker, link.background))
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

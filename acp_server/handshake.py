@@ -37,7 +37,7 @@ AGENT_INFO: JsonValue = {
 }
 AGENT_CAPABILITIES: JsonValue = {
     "loadSession": False,
-    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+    "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": False, "sse": False},
     "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
     "auth": {"logout": {}},

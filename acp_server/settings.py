@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Literal, cast, get_type_hints
+from typing import Annotated, Literal, cast, get_args, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -156,6 +156,17 @@ def _adapters() -> Mapping[str, TypeAdapter[object]]:
 def home_folder(environment: Mapping[str, str]) -> Path:
     """Return HERMES_HOME, `~/.hermes` unless it is set."""
     return expanded(Path(environment.get("HERMES_HOME") or "~/.hermes"))
+
+
+def secret_variables() -> frozenset[str]:
+    """Return the variables that hold secrets of ours, which no child process needs."""
+    hints = get_type_hints(Settings)
+    names = (source.variable for name, source in sources().items() if _is_secret(hints[name]))
+    return frozenset(names)
+
+
+def _is_secret(hint: object) -> bool:
+    return SecretStr in get_args(hint)
 
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:

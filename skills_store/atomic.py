@@ -2,30 +2,71 @@
 
 import contextlib
 import os
-import tempfile
+import secrets
+import sys
 from pathlib import Path
 
+NEW_FILE_MODE = 0o644
+_PRIVATE = 0o600
+_NAME_CHARACTERS = 40  # of the target's name in the temporary one, which must not be too long
+_FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
+
+def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     """Replace a file's content; a crash at any moment leaves the old bytes or the new ones.
 
-    The folder must exist. `mode` is that of the new file.
+    The folder must exist. Without a `mode`, that of the old file stays; a new one gets 0644 less
+    the umask. The owner and the group stay where the system lets them.
 
     Raises:
         OSError: the file is as it was before.
     """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    old = _status(path)
+    if mode is None and old is not None:
+        mode = old.st_mode & 0o7777
+    temporary = path.with_name(f".{path.name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}")
+    # The system takes the umask off, which cannot be read without changing it for all threads.
+    descriptor = os.open(temporary, _FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), mode)
+            _keep_owner(descriptor, old)
+            if mode is not None:
+                _set_mode(descriptor, temporary, mode)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
+            os.fsync(descriptor)
+        temporary.replace(path)
     finally:  # what was renamed is not there any more
         with contextlib.suppress(OSError):
-            Path(name).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _keep_owner(descriptor: int, old: os.stat_result | None) -> None:
+    """Give the new file the old one's group and owner, before its mode: a change clears bits."""
+    if sys.platform == "win32" or old is None:
+        return
+    new = os.fstat(descriptor)
+    if new.st_gid != old.st_gid:
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, -1, old.st_gid)
+    if new.st_uid != old.st_uid:
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, old.st_uid, -1)
+
+
+def _set_mode(descriptor: int, temporary: Path, mode: int) -> None:
+    if sys.platform == "win32":
+        temporary.chmod(mode)
+    else:
+        os.fchmod(descriptor, mode)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -29,6 +29,7 @@ from acp_server.protocol.sessions import (
     SetSessionModeRequest,
 )
 from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session
 
 CLOSING_SECONDS = 0.5
 """How long what tools left running may take to end; whatever still runs then is killed."""
@@ -56,9 +57,10 @@ class Connection:
     async def run(self) -> None:
         """Serve until the client's stream ends."""
         async with anyio.create_task_group() as background:
-            refresh = partial(background.start_soon, self._sessions.refresh_models)
+            self._link.background = background
+            warm_up = partial(background.start_soon, self._sessions.warm_up)
             try:
-                await self._peer.run(self._handlers(refresh), self._sessions.end_turns)
+                await self._peer.run(self._handlers(warm_up), self._sessions.end_turns)
             finally:
                 with anyio.move_on_after(CLOSING_SECONDS, shield=True):
                     await self._sessions.close()
@@ -78,8 +80,8 @@ class Connection:
         for session in self._sessions:
             self._client.update_now(session.id, options_update(session))
 
-    def _handlers(self, refresh_models: Callable[[], object]) -> Handlers:
-        sessions = SessionHandlers(self._client, self._sessions, refresh_models)
+    def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
+        sessions = SessionHandlers(self._client, self._sessions, warm_up)
         auth = self._auth
         prompts = PromptHandlers(self._link, self._sessions)
         ready = self._require_initialize

@@ -1,11 +1,14 @@
 """Content blocks of a prompt become the engine's message."""
 
+import base64
+import binascii
 from collections.abc import Sequence
-from typing import assert_never
+from typing import NoReturn, assert_never
 
 from acp_server.jsonrpc.errors import InvalidParamsError
 from acp_server.protocol.content import (
     AudioContent,
+    BlobResourceContents,
     ContentBlock,
     EmbeddedResource,
     ImageContent,
@@ -13,14 +16,18 @@ from acp_server.protocol.content import (
     TextContent,
     TextResourceContents,
 )
-from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage
+from acp_server.turn.conversation import Attachment, Link, Media, PromptPart, Text, UserMessage
+
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+MOST_IMAGE_CHARACTERS = 5_000_000
+"""What providers take of one image, as base64."""
 
 
 def user_message(blocks: Sequence[ContentBlock]) -> UserMessage:
     """Return the message that a prompt's blocks make.
 
     Raises:
-        InvalidParamsError: there is no block, or one of a kind that was not advertised.
+        InvalidParamsError: there is no block, or one that cannot be taken; the error names it.
     """
     if not blocks:
         reason = "prompt: there is nothing in it; send at least one content block"
@@ -36,11 +43,29 @@ def _part(index: int, block: ContentBlock) -> PromptPart:
             return Link(block.uri, block.name)
         case EmbeddedResource(resource=TextResourceContents() as resource):
             return Attachment(resource.uri, resource.text)
-        case ImageContent() | AudioContent() | EmbeddedResource():
-            reason = (
-                f"prompt.{index}: a block of type {block.type!r} is not accepted; "
-                "this agent's promptCapabilities name what is"
-            )
-            raise InvalidParamsError(reason)
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            return _image(index, resource.mime_type or "", resource.blob)
+        case ImageContent():
+            return _image(index, block.mime_type, block.data)
+        case AudioContent() | EmbeddedResource():
+            return _refuse(index, f"a block of type {block.type!r} is not accepted")
         case _:
             assert_never(block)
+
+
+def _image(index: int, mime_type: str, data: str) -> Media:
+    if mime_type not in IMAGE_TYPES:
+        names = ", ".join(IMAGE_TYPES)
+        return _refuse(index, f"{mime_type or 'bytes of no type'!r} is not accepted, only {names}")
+    if len(data) > MOST_IMAGE_CHARACTERS:
+        return _refuse(index, f"an image may have {MOST_IMAGE_CHARACTERS:,} characters of base64")
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return _refuse(index, "the image is not valid base64")
+    return Media(mime_type, data)
+
+
+def _refuse(index: int, problem: str) -> NoReturn:
+    reason = f"prompt.{index}: {problem}; this agent's promptCapabilities name what is"
+    raise InvalidParamsError(reason)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from anyio.abc import TaskGroup
+
 from acp_server.jsonrpc.peer import Peer
 from acp_server.jsonrpc.transport import Transport
 from acp_server.protocol.client import Client
@@ -16,6 +18,8 @@ class Link:
     client: Client
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
     """What the client can do: nothing, until it says so."""
+    background: TaskGroup = field(init=False)
+    """For what goes on between requests; there while the connection is served."""
 
     @classmethod
     def over(cls, transport: Transport) -> "Link":

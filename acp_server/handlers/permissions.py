@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from acp_server.handlers.calls import contents, locations
 from acp_server.handlers.link import Link
-from acp_server.permissions.gate import AskingError, Choice, Question
+from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.tool_calls import (
     PermissionOption,
@@ -21,7 +21,7 @@ class EditorAsker:
         self._link = link
         self._session_id = session_id
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> str | None:
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
         """Ask on the call's own id, with its diff or its command; see the port.
 
         Raises:
@@ -48,7 +48,9 @@ class EditorAsker:
             raise AskingError(str(error)) from error
         if not isinstance(response.outcome, SelectedPermissionOutcome):
             return None
-        if response.outcome.option_id not in {choice.id for choice in choices}:
-            reason = f"the editor chose {response.outcome.option_id!r}, which was not offered"
-            raise AskingError(reason)
-        return response.outcome.option_id
+        chosen = response.outcome.option_id
+        for choice in choices:
+            if choice.id == chosen:
+                return choice.id
+        reason = f"the editor chose {chosen!r}, which was not offered"
+        raise AskingError(reason)

@@ -23,17 +23,18 @@ from acp_server.protocol.sessions import (
     SetSessionModeResponse,
 )
 from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session
 
 
 class SessionHandlers:
     """What a client can do with sessions, beside prompting."""
 
     def __init__(
-        self, client: Client, sessions: SessionRegistry, refresh_models: Callable[[], object]
+        self, client: Client, sessions: SessionRegistry, warm_up: Callable[[Session], object]
     ) -> None:
         self._client = client
         self._sessions = sessions
-        self._refresh_models = refresh_models
+        self._warm_up = warm_up
 
     def new(self, request: NewSessionRequest, call: Call) -> Job:
         """Open a session; its commands are advertised after the answer, never before."""
@@ -49,7 +50,7 @@ class SessionHandlers:
 
             async def advertise() -> None:
                 await self._client.update(session.id, commands_update(session.commands.all()))
-                self._refresh_models()
+                self._warm_up(session)
 
             return Reply(response, advertise)
 

@@ -9,15 +9,23 @@
     pause: 300ms               wait once
     deaf: 5s                   wait once and ignore being cancelled, as a broken library does
     chunks: 2000 word          the text as so many chunks of its own
+    call: write_file           a tool call; its arguments as YAML under it, streamed at the pace
+      path: hello.txt
+      content: Hello!
+    step:                      what follows is said once the calls above have their results
     fail: The endpoint is down.
     stop: max_tokens           why it ends: end_turn (if nothing is said), max_tokens or refusal
 
 The first block that fits a prompt is played, every time anew. Times are in ms or s.
 """
 
+import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
+
+import yaml
 
 ScriptStop = Literal["end_turn", "max_tokens", "refusal"]
 
@@ -60,6 +68,19 @@ class Deaf:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """Call a tool; `arguments` is JSON text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """End this answer; the next one comes after the results of its calls."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fail:
     """Fail as a model does."""
 
@@ -73,7 +94,7 @@ class Stop:
     reason: ScriptStop
 
 
-Line = Say | Pace | Pause | Deaf | Fail | Stop
+Line = Say | Pace | Pause | Deaf | Call | Step | Fail | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +108,21 @@ class Block:
         """Whether this block is for that prompt."""
         return self.pattern == "*" or self.pattern.casefold() in prompt.casefold()
 
+    def step(self, number: int) -> Sequence[Line]:
+        """Return what is played as the answer of this number, from 0; a pace holds on."""
+        steps: list[list[Line]] = [[]]
+        for line in self.lines:
+            if isinstance(line, Step):
+                paces: list[Line] = [each for each in steps[-1] if isinstance(each, Pace)]
+                steps.append(paces[-1:])
+            else:
+                steps[-1].append(line)
+        return steps[number] if number < len(steps) else ()
+
 
 _VERB = re.compile(r"([a-z]+):(?: (.*))?")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 _CHUNKS = re.compile(r"([1-9]\d{0,6}) (.+)", re.DOTALL)
-_TIMED = {"pace": Pace, "pause": Pause, "deaf": Deaf}
 _SECONDS = {"ms": 0.001, "s": 1.0}
 
 
@@ -129,19 +160,24 @@ def _statements(text: str) -> list[tuple[int, str, str]]:
 
 
 def _line(number: int, verb: str, value: str) -> Line:
-    match verb:
-        case "say" | "think":
-            return Say(value, is_thought=verb == "think")
-        case "chunks":
-            return _chunks(number, value)
-        case "pace" | "pause" | "deaf":
-            return _TIMED[verb](_seconds(number, value))
-        case "fail":
-            return Fail(value)
-        case "stop":
-            return Stop(_stop(number, value))
-        case _:
-            raise ScriptError(number, f"there is no verb {verb!r}")
+    read = _VERBS.get(verb)
+    if read is None:
+        raise ScriptError(number, f"there is no verb {verb!r}")
+    return read(number, value)
+
+
+def _call(number: int, value: str) -> Call:
+    name, _, text = value.partition("\n")
+    try:
+        arguments: object = yaml.safe_load(f"{text}\n") or {}
+    except (yaml.YAMLError, ValueError) as error:
+        raise ScriptError(number, f"the arguments are not YAML: {error}") from None
+    if not name.strip() or not isinstance(arguments, dict):
+        raise ScriptError(number, "expected `call: TOOL`, and under it its arguments as YAML")
+    try:
+        return Call(name.strip(), json.dumps(cast("object", arguments), ensure_ascii=False))
+    except (TypeError, ValueError) as error:
+        raise ScriptError(number, f"the arguments cannot be written as JSON: {error}") from None
 
 
 def _chunks(number: int, value: str) -> Say:
@@ -163,3 +199,17 @@ def _stop(number: int, value: str) -> ScriptStop:
         if reason == value.strip():
             return reason
     raise ScriptError(number, f"stop is one of {', '.join(get_args(ScriptStop))}")
+
+
+_VERBS: Mapping[str, Callable[[int, str], Line]] = {
+    "say": lambda _, value: Say(value),
+    "think": lambda _, value: Say(value, is_thought=True),
+    "chunks": _chunks,
+    "pace": lambda number, value: Pace(_seconds(number, value)),
+    "pause": lambda number, value: Pause(_seconds(number, value)),
+    "deaf": lambda number, value: Deaf(_seconds(number, value)),
+    "call": _call,
+    "step": lambda _number, _value: Step(),
+    "fail": lambda _, value: Fail(value),
+    "stop": lambda number, value: Stop(_stop(number, value)),
+}

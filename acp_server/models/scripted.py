@@ -4,24 +4,31 @@ import re
 from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 from anyio import lowlevel
 
 from acp_server.models.script import (
     Block,
+    Call,
     Deaf,
     Fail,
+    Line,
     Pace,
     Pause,
     Say,
     ScriptError,
+    Step,
     Stop,
     parse_script,
 )
-from acp_server.turn.conversation import UserMessage, text_of
+from acp_server.turn.conversation import Message, ToolResult, UserMessage, text_of
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 from acp_server.turn.ports import (
+    CallArguments,
+    CallEnded,
+    CallStarted,
     ModelRequest,
     ModelStop,
     Receive,
@@ -49,17 +56,19 @@ class ScriptedModel:
         """
         if self._blocks is None:
             self._blocks = await _load(self._source)
-        prompt = _newest_prompt(request)
+        position, prompt = _newest_prompt(request.messages)
         block = next((block for block in self._blocks if block.answers(prompt)), None)
         if block is None:
             reason = f"the script {self._source!r} has no block for this prompt"
             raise ModelFailedError(reason)
-        return await _play(block, receive)
+        steps_played = sum(_has_results(message) for message in request.messages[position:])
+        return await _play(block.step(steps_played), receive)
 
 
-async def _play(block: Block, receive: Receive) -> ModelStop:
+async def _play(lines: Sequence[Line], receive: Receive) -> ModelStop:
     pace_seconds = 0.0
-    for line in block.lines:
+    stop: ModelStop = "end_turn"
+    for line in lines:
         match line:
             case Say():
                 await _say(line, pace_seconds, receive)
@@ -70,11 +79,25 @@ async def _play(block: Block, receive: Receive) -> ModelStop:
             case Deaf():
                 with anyio.CancelScope(shield=True):
                     await anyio.sleep(line.seconds)
+            case Call():
+                await _call(line, pace_seconds, receive)
+                stop = "tool_use"
+            case Step():
+                pass
             case Fail():
                 raise ModelFailedError(line.reason)
             case Stop():
                 return line.reason
-    return "end_turn"
+    return stop
+
+
+async def _call(line: Call, pace_seconds: float, receive: Receive) -> None:
+    call_id = f"call_{uuid4().hex[:12]}"
+    await receive(CallStarted(call_id, line.name))
+    for fragment in _WORD.findall(line.arguments):
+        await (anyio.sleep(pace_seconds) if pace_seconds else lowlevel.checkpoint())
+        await receive(CallArguments(call_id, fragment))
+    await receive(CallEnded(call_id))
 
 
 async def _say(line: Say, pace_seconds: float, receive: Receive) -> None:
@@ -97,6 +120,14 @@ async def _load(source: str) -> Sequence[Block]:
         raise ModelUnavailableError(reason) from error
 
 
-def _newest_prompt(request: ModelRequest) -> str:
-    prompts = [message for message in request.messages if isinstance(message, UserMessage)]
-    return text_of(prompts[-1].parts) if prompts else ""
+def _newest_prompt(messages: Sequence[Message]) -> tuple[int, str]:
+    """Return where the newest prompt stands, and its text; results of calls are none."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if isinstance(message, UserMessage) and not _has_results(message):
+            return position, text_of(message.parts)
+    return 0, ""
+
+
+def _has_results(message: Message) -> bool:
+    return any(isinstance(part, ToolResult) for part in message.parts)

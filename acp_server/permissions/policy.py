@@ -1,10 +1,43 @@
-"""The policy: what may be done unasked, what is asked about, what is refused. Pure."""
+"""The policy: what may be done unasked, what is asked about, what is refused.
+
+Pure: the facts about files and commands are gathered before (`survey`).
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import assert_never
 
-from acp_server.permissions.effects import Effect, ReadFiles, RunCommand, WriteFiles
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.rules import RuleBook
+from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope
+from acp_server.permissions.shell.findings import Assessment
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """Files that are to be read or written, links resolved."""
+
+    act: Act
+    files: tuple[Path, ...]
+    outside: tuple[Path, ...] = ()
+    """Those of them outside the folders of the session."""
+    protected: tuple[Path, ...] = ()
+    """Those of them that nobody touches unasked."""
+    folder: Path | None = None
+    """The folder that an "always" may cover; None if it would cover too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFacts:
+    """A command that is to be run."""
+
+    command: str
+    assessment: Assessment
+    doubts: tuple[str, ...] = ()
+    """Why what it touches is not simply allowed, in phrases for a person; no "always" covers it."""
+
+
+Facts = FileFacts | CommandFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +47,10 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The user decides."""
+    """The user decides; an "always" may cover `scope`, if there is one."""
+
+    reason: str = ""
+    scope: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +63,52 @@ class Refuse:
 Decision = Allow | Ask | Refuse
 
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
+ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
+REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
-def decide(effect: Effect, mode: Mode) -> Decision:
+def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
     """Return what is to become of an effect."""
+    match facts:
+        case FileFacts():
+            return _on_files(facts, mode, rules)
+        case CommandFacts():
+            return _on_command(facts, mode, rules)
+        case _:
+            assert_never(facts)
+
+
+def _on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
     if mode == "bypass":
         return Allow()
-    match effect:
-        case ReadFiles():
-            return Allow() if all(target.is_inside for target in effect.targets) else Ask()
-        case WriteFiles():
-            if mode == "plan":
-                return Refuse(PLANNING)
-            is_inside = all(target.is_inside for target in effect.targets)
-            return Allow() if mode == "accept_edits" and is_inside else Ask()
-        case RunCommand():
-            return Refuse(PLANNING) if mode == "plan" else Ask()
-        case _:
-            assert_never(effect)
+    if mode == "plan" and facts.act == "write":
+        return Refuse(PLANNING)
+    said = rules.verdict_on_files(facts.act, facts.files)
+    if said is False:
+        return Refuse(REJECTED_ONCE_FOR_ALL)
+    if facts.protected:
+        names = ", ".join(path.name for path in facts.protected)
+        return Ask(f"{names} may hold secrets or settings")
+    is_free = not facts.outside and (facts.act == "read" or mode == "accept_edits")
+    if said or is_free:
+        return Allow()
+    reason = "outside the workspace" if facts.outside else ""
+    return Ask(reason, FolderScope(facts.act, facts.folder) if facts.folder else None)
+
+
+def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
+    assessment = facts.assessment
+    if assessment.verdict == "refused":
+        return Refuse(ALWAYS_REFUSED.format(reason=assessment.reason))
+    if mode == "bypass":
+        return Allow()
+    if mode == "plan":
+        return Refuse(PLANNING)
+    said = rules.verdict_on_command(facts.command)
+    if said is False:
+        return Refuse(REJECTED_ONCE_FOR_ALL)
+    if not facts.doubts and (said or assessment.verdict == "reads"):
+        return Allow()
+    prefix = None if facts.doubts else assessment.prefix
+    scope = CommandScope(prefix) if prefix else None
+    return Ask(assessment.reason or "; ".join(facts.doubts), scope)

@@ -30,8 +30,12 @@ class SessionRegistry:
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._sessions.values()))
 
-    async def refresh_models(self) -> None:
-        """Learn which models can be had, if that is not known; takes long, and may fail quietly."""
+    async def warm_up(self, session: Session) -> None:
+        """Get ready for a session's first prompt while nobody waits for it.
+
+        Makes its tools, and learns which models can be had: takes long, and may fail quietly.
+        """
+        await session.prepare()
         await self._equipment.catalog.refresh()
 
     def find(self, session_id: str) -> Session:

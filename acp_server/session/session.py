@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
+import anyio
+
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.commands import CommandRegistry, Invocation, parse_invocation
 from acp_server.session.errors import UnknownModeError
@@ -19,7 +21,7 @@ from acp_server.session.options import (
 )
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
-from acp_server.turn.conversation import Conversation, UserMessage, text_of
+from acp_server.turn.conversation import Conversation, Link, UserMessage, UserPart, text_of
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Kit, Spent, Turn
@@ -39,8 +41,8 @@ class Equipment:
     """What every session of a server works with."""
 
     catalog: ModelCatalog
-    toolbox: Callable[["Session"], Toolbox]
-    """Makes the tools of a session, when it is opened."""
+    toolbox: Callable[["Session"], Awaitable[Toolbox]]
+    """Makes the tools of a session, once it is open."""
     system_prompt: Callable[[Workspace], Awaitable[str]]
     """Reads the facts and writes the prompt; asked once for each session, at its first turn."""
     mode: Mode = "ask"
@@ -72,7 +74,8 @@ class Session:
         self._models: dict[str, Model] = {}
         self._system: str | None = None
         self._turns = TurnQueue()
-        self._toolbox = equipment.toolbox(self)
+        self._toolbox: Toolbox | None = None
+        self._preparing = anyio.Lock()
 
     @property
     def mode(self) -> Mode:
@@ -146,9 +149,11 @@ class Session:
             invocation = parse_invocation(text_of(message.parts))
             if invocation is not None:
                 return await self._answer_command(invocation, gate)
-            turns.append(Turn(self.conversation, await self._kit(), gate, self.spent))
+            kit = await self._kit()
+            prompt = await _with_files(message, kit.toolbox, gate)
+            turns.append(Turn(self.conversation, kit, gate, self.spent))
             try:
-                return await turns[0].run(message)
+                return await turns[0].run(prompt)
             except TurnError as error:  # said in the chat too: many clients hide error data
                 if not ticket.is_cancelled.is_set():
                     await gate.emit(MessageChunk(new_id(), error.reason))
@@ -173,10 +178,18 @@ class Session:
         """End all work: prompts, then what tools left running."""
         self.cancel()
         await self.wait_until_idle()
-        await self._toolbox.close()
+        if self._toolbox is not None:
+            await self._toolbox.close()
 
     def _options(self) -> tuple[Option, ...]:
         return options_of(Chosen(self.mode, self.model_id, self.thought_level), self._catalog)
+
+    async def prepare(self) -> Toolbox:
+        """Return the session's tools, made at the first call."""
+        async with self._preparing:
+            if self._toolbox is None:
+                self._toolbox = await self._equipment.toolbox(self)
+        return self._toolbox
 
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once and frozen."""
@@ -188,7 +201,7 @@ class Session:
         return Kit(
             model=self._models[model_id],
             meter=self._catalog.meter(model_id),
-            toolbox=self._toolbox,
+            toolbox=await self.prepare(),
             new_id=new_id,
             system=self._system,
             thought_level=self.thought_level,
@@ -198,6 +211,14 @@ class Session:
     async def _answer_command(self, invocation: Invocation, sink: Sink) -> StopReason:
         await sink.emit(MessageChunk(new_id(), self.commands.answer(invocation)))
         return "end_turn"
+
+
+async def _with_files(message: UserMessage, toolbox: Toolbox, sink: Sink) -> UserMessage:
+    """Return a prompt with what its links lead to, as far as that may be read."""
+    parts: list[UserPart] = []
+    for part in message.parts:
+        parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+    return UserMessage(tuple(parts))
 
 
 def new_id() -> str:

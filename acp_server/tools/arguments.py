@@ -14,8 +14,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 A = TypeVar("A", bound="Arguments")
 
 SMALL_CHARACTERS = 2_048
-LEAST_SECONDS = 0.1
+READ_SECONDS = 0.05
+"""Half of what may be shown as often: a state is not missed because it was read too early."""
 NOISE = ("title", "additionalProperties")
+MOST_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
@@ -40,6 +42,8 @@ def _lean(value: JsonValue) -> JsonValue:
     if not isinstance(value, dict):
         return value
     kept = {name: each for name, each in value.items() if not _is_noise(name, each)}
+    if "properties" in kept:  # a docstring of ours, not for the model
+        kept.pop("description", None)
     options = kept.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options:  # absent says the same
         kept = {name: each for name, each in kept.items() if name not in {"anyOf", "default"}}
@@ -66,15 +70,20 @@ def read_arguments(arguments: type[A], values: Mapping[str, JsonValue]) -> A:
 
 def _explained(error: ValidationError) -> str:
     problems: list[str] = []
-    for each in error.errors(include_url=False, include_input=False):
+    for each in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
         place = ".".join(str(part) for part in each["loc"])
         problems.append(f"{place}: {each['msg']}" if place else each["msg"])
+    more = error.error_count() - len(problems)
+    problems += [f"and {more} more"] if more else []
     return f"the arguments do not fit ({'; '.join(problems)}); make the call again"
 
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """Half the arguments: the values that are complete, and the text of the one that grows."""
+    """Half the arguments: the values that are complete, and the text of the one that grows.
+
+    A list or an object counts as complete from its beginning, with what is there of it.
+    """
 
     complete: Mapping[str, JsonValue]
     growing: Mapping[str, str]
@@ -104,8 +113,8 @@ class ArgumentStream:
         self._characters += len(fragment)
 
     def is_due(self, now_seconds: float) -> bool:
-        """Whether reading is worth it: always while it is cheap, then ten times a second."""
-        if self._characters > SMALL_CHARACTERS and now_seconds - self._read_at < LEAST_SECONDS:
+        """Whether reading is worth it: always while it is cheap, then now and then."""
+        if self._characters > SMALL_CHARACTERS and now_seconds - self._read_at < READ_SECONDS:
             return False
         self._read_at = now_seconds
         return True
@@ -124,4 +133,10 @@ class ArgumentStream:
         whole = cast("dict[str, JsonValue]", complete)
         texts = cast("dict[str, JsonValue]", seen).items()
         growing = {k: v for k, v in texts if k not in whole and isinstance(v, str)}
+        if data[-1:].isdigit() and whole and _is_number(next(reversed(whole.values()))):
+            whole.popitem()  # more digits may follow
         return SoFar(whole, growing)
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -21,13 +21,6 @@ def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff
     )
 
 
-def first_changed_line(old_text: str | None, new_text: str) -> int:
-    """Return the number of the first line that differs, counted from 1."""
-    old = (old_text or "").splitlines()
-    new = new_text.splitlines()
-    return _common(old, new) + 1 if old else 1
-
-
 def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """Yield (old begin, old end, new begin, new end) for each change with its context."""
     head = _common(old, new)

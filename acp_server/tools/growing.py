@@ -22,28 +22,35 @@ BUDGET_CHANGED_FILE = 5
 class GrowingDiff:
     """Shows the states of a diff that are worth it."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, clock: Callable[[], float] = anyio.current_time) -> None:
+        """Prepare; the clock counts seconds."""
         self._report = report
+        self._clock = clock
         self._shown_at = float("-inf")
         self._shown_characters = 0
-        self._sent_characters = 0
+        self._sent_bytes = 0
 
     def offer(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
         """Show the state in which the new text is so long, if it is time and within the budget."""
-        now = anyio.current_time()
+        now = self._clock()
         growth = new_characters - self._shown_characters
         least = max(LEAST_GROWTH_CHARACTERS, self._shown_characters // GROWTH_SHARE)
         if growth < least or now - self._shown_at < LEAST_SECONDS:
             return
         blocks = diff()
-        cost = sum(len(block.old_text or "") + len(block.new_text) for block in blocks)
+        new_bytes = sum(_size_bytes(block.new_text) for block in blocks)
+        cost_bytes = new_bytes + sum(_size_bytes(block.old_text or "") for block in blocks)
         is_new = all(block.old_text is None for block in blocks)
         budget = BUDGET_NEW_FILE if is_new else BUDGET_CHANGED_FILE
-        if not blocks or self._sent_characters + cost > budget * new_characters:
+        if not blocks or self._sent_bytes + cost_bytes > budget * new_bytes:
             return
         self._shown_at, self._shown_characters = now, new_characters
-        self._sent_characters += cost
+        self._sent_bytes += cost_bytes
         self._report.show_passing(blocks)
+
+
+def _size_bytes(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
 
 
 def as_far(old_text: str, new_text: str) -> str:

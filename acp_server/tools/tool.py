@@ -5,12 +5,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
+import anyio
 from pydantic import JsonValue
 
-from acp_server.tools.arguments import A, ArgumentError, Arguments, SoFar, read_arguments, schema_of
+from acp_server.tools.arguments import (
+    A,
+    ArgumentError,
+    Arguments,
+    SoFar,
+    read_arguments,
+    schema_of,
+)
 from acp_server.tools.report import Report
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import Outcome, ToolSpec
+
+LEAST_SECONDS = 0.1
+"""How long a title stands at least while the arguments arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +53,28 @@ class Use(AnyUse, Generic[A]):
 
     def __init__(self, arguments: type[A], report: Report) -> None:
         self._arguments = arguments
+        self._told_at = float("-inf")
         self.report = report
 
     async def draft(self, so_far: SoFar) -> None:
-        """Sharpen the title and the places."""
-        await self._tell(so_far)
+        """Sharpen the title and the places, though not with every word."""
+        if anyio.current_time() - self._told_at >= LEAST_SECONDS:
+            await self._tell(so_far)
 
     async def _tell(self, so_far: SoFar) -> None:
         description = self.describe(so_far)
         if description is not None:
+            self._told_at = anyio.current_time()
             await self.report.describe(description.title, description.locations)
 
     async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
-        """Read the arguments and do it."""
+        """Read the arguments and do it; what does not fit is shown too."""
+        await self.report.accept(values)
         try:
             arguments = read_arguments(self._arguments, values)
         except ArgumentError as error:
             return Outcome(str(error), is_error=True)
         await self._tell(SoFar(arguments.model_dump(), {}))
-        await self.report.accept(values)
         return await self.run(arguments)
 
     @abstractmethod

@@ -1,24 +1,37 @@
 """What a session can do: its tools, by name, and the calls that the model makes of them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio
+from pydantic import JsonValue
 
+from acp_server.permissions.gate import Gate
 from acp_server.tools.arguments import ArgumentStream
-from acp_server.tools.report import Report
+from acp_server.tools.report import Report, bounded
 from acp_server.tools.tool import AnyUse, Tool
-from acp_server.turn.conversation import ToolCall, arguments_of
+from acp_server.turn.conversation import Link, PromptPart, ToolCall, arguments_of
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Outcome, Sink, ToolSpec
+
+Attach = Callable[[Link, Sink], Awaitable[Sequence[PromptPart]]]
+
+MOST_NAME_CHARACTERS = 100
 
 
 class SessionToolbox:
     """The tools of one session."""
 
     def __init__(
-        self, tools: Sequence[Tool], close: Callable[[], Awaitable[None]] | None = None
+        self,
+        tools: Sequence[Tool],
+        gate: Gate | None = None,
+        attach: Attach | None = None,
+        close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Take the tools in the order in which the model is told of them."""
+        self._gate = gate
+        self._attach = attach
         self._tools = {tool.spec.name: tool for tool in tools}
         self._specs = tuple(tool.spec for tool in tools)
         self._close = close
@@ -33,9 +46,13 @@ class SessionToolbox:
         tool = self._tools.get(name)
         if tool is None:
             await sink.emit(CallAppeared(call_id, name))
-            return _UnknownCall(name, tuple(self._tools))
+            return _UnknownCall(name, tuple(self._tools), Report(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
-        return _Call(tool.use(Report(call_id, sink)))
+        return _Call(call_id, tool.use(Report(call_id, sink)), self._gate)
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Return what a link leads to; the link itself where nothing can be attached."""
+        return (link,) if self._attach is None else await self._attach(link, sink)
 
     async def close(self) -> None:
         """End what was left running."""
@@ -46,8 +63,10 @@ class SessionToolbox:
 class _Call:
     """A call of a tool: its arguments arrive, then it runs."""
 
-    def __init__(self, use: AnyUse) -> None:
+    def __init__(self, call_id: str, use: AnyUse, gate: Gate | None) -> None:
+        self._id = call_id
         self._use = use
+        self._gate = gate
         self._stream = ArgumentStream()
 
     async def write(self, fragment: str) -> None:
@@ -59,29 +78,47 @@ class _Call:
                 await self._use.draft(so_far)
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it."""
-        return await self._use.begin(arguments_of(call))
+        """Do it; of what it led to, the user can see the bare facts too."""
+        return _with_facts(await self._begin(arguments_of(call)))
+
+    async def _begin(self, arguments: Mapping[str, JsonValue]) -> Outcome:
+        """Do it; calls take their places among the gate's questions in the order they begin."""
+        if self._gate is None:
+            return await self._use.begin(arguments)
+        self._gate.join(self._id)
+        try:
+            return await self._use.begin(arguments)
+        finally:
+            self._gate.leave(self._id)
 
     def cut_short(self, reason: str) -> Outcome:
         """Return what it led to until now."""
-        return self._use.cut_short(reason)
+        return _with_facts(self._use.cut_short(reason))
 
 
 class _UnknownCall:
     """A call of a tool that there is not."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
+    def __init__(self, name: str, known: Sequence[str], report: Report) -> None:
         names = f"; there are {', '.join(known)}" if known else ""
-        self._outcome = Outcome(f"there is no tool {name!r}{names}", is_error=True)
+        shown = name if len(name) <= MOST_NAME_CHARACTERS else f"{name[:MOST_NAME_CHARACTERS]}…"
+        self._outcome = Outcome(f"there is no tool {shown!r}{names}", is_error=True)
+        self._report = report
 
     async def write(self, fragment: str) -> None:
         """Do nothing."""
 
     async def run(self, call: ToolCall) -> Outcome:
         """Say that there is no such tool."""
-        del call
-        return self._outcome
+        await self._report.accept(arguments_of(call))
+        return _with_facts(self._outcome)
 
     def cut_short(self, reason: str) -> Outcome:
         """Say why."""
-        return Outcome(reason, is_error=True)
+        return _with_facts(Outcome(reason, is_error=True))
+
+
+def _with_facts(outcome: Outcome) -> Outcome:
+    """Return an outcome whose bare text the user can see too."""
+    raw_output = {"text": outcome.text} | dict(outcome.raw_output or {})
+    return replace(outcome, raw_output=bounded(raw_output))

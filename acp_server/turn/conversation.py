@@ -75,7 +75,7 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-PromptPart = Text | Link | Attachment
+PromptPart = Text | Link | Attachment | Media
 UserPart = ToolResult | PromptPart
 ReplyPart = Text | Thinking | RedactedThinking | ToolCall
 
@@ -110,7 +110,10 @@ def text_of_part(part: PromptPart) -> str:
         case Link():
             return f"[{part.name}]({part.uri})"
         case Attachment():
-            return f'<attachment uri="{part.uri}">\n{part.text}\n</attachment>'
+            text = part.text.replace("</attachment", "<\\/attachment")  # it cannot end itself
+            return f'<attachment uri="{part.uri}">\n{text}\n</attachment>'
+        case Media():
+            return f"[{part.mime_type}]"
 
 
 def shortened(part: PromptPart, most_characters: int) -> PromptPart:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from acp_server.turn.conversation import Media, Message, ToolCall
+from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolCall
 from acp_server.turn.events import CallContent, Event, Usage
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
@@ -190,6 +190,10 @@ class Toolbox(Protocol):
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
         """Show that the model begins a call, of any tool, and return it."""
+        ...
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Return what a link of the user's leads to, as far as it is a file that may be read."""
         ...
 
     async def close(self) -> None:

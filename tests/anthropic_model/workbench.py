@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
-from acp_server.handlers.link import Link
+from acp_server.handlers.link import Link as ClientLink
 from acp_server.jsonrpc.memory import memory_pair
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
@@ -29,7 +29,9 @@ from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.turn.conversation import (
     AssistantMessage,
+    Link,
     Message,
+    PromptPart,
     RedactedThinking,
     Text,
     Thinking,
@@ -87,6 +89,11 @@ class Tools:
         self.has_begun.set()
         await self.may_end.wait()
         return Outcome(f"{call.name}: done")
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Leave a link as it is."""
+        del sink
+        return (link,)
 
     async def close(self) -> None:
         """There is nothing to end."""
@@ -205,18 +212,23 @@ async def open_desk(  # noqa: PLR0915  it is one thing
         list_file=home / "acp" / "models.json",
     )
     loader = SdkLoader()
+
+    async def given(session: Session) -> Tools:
+        del session
+        return tools
+
     provider = AnthropicProvider(plan, credentials.current, loader, mark)
     sessions = SessionRegistry(
         Equipment(
             catalog=provider,
-            toolbox=lambda _session: tools,
+            toolbox=given,
             system_prompt=_system_prompt,
             max_turn_requests=rules.max_turn_requests,
         )
     )
     server_end, editor_end = memory_pair()
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
-    connection = Connection(Link.over(server_end), sessions, auth)
+    connection = Connection(ClientLink.over(server_end), sessions, auth)
     provider.on_change(connection.tell_options)
     desk = Desk(Editor(editor_end, server_end), sessions, tools)
     kit = partial(Kit, go_on_seconds=rules.go_on_seconds)

@@ -22,7 +22,7 @@ def initialized(*more_auth_methods: JsonValue) -> JsonValue:
         "protocolVersion": 1,
         "agentCapabilities": {
             "loadSession": False,
-            "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": False, "sse": False},
             "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
             "auth": {"logout": {}},

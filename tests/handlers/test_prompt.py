@@ -9,6 +9,7 @@ from acp_server.turn.conversation import (
     AssistantMessage,
     Attachment,
     Link,
+    Media,
     Text,
     Thinking,
     UserMessage,
@@ -92,20 +93,60 @@ async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_lef
         )
 
 
+ONLY = "only image/png, image/jpeg, image/gif, image/webp"
+
+
 @pytest.mark.parametrize(
-    "block",
+    "image",
     [
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-        {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
-        {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGk="}},
+        {
+            "type": "resource",
+            "resource": {"uri": "file:///a.png", "blob": "aGk=", "mimeType": "image/png"},
+        },
     ],
+    ids=["image", "resource"],
 )
-async def test_a_block_that_was_not_advertised_is_refused(block: Object) -> None:
+async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
+    """ACP-PROMPTCAP: image."""
+    registry = registry_of(Echo)
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        assert await editor.prompt(session, [text("What is it?"), image]) == expected.END_TURN
+        assert next(iter(registry.find(session).conversation)) == UserMessage(
+            (Text("What is it?"), Media("image/png", "aGk="))
+        )
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        (
+            {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+            "a block of type 'audio' is not accepted",
+        ),
+        (
+            {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGk="}},
+            f"'bytes of no type' is not accepted, {ONLY}",
+        ),
+        (
+            {"type": "image", "data": "aGk=", "mimeType": "image/tiff"},
+            f"'image/tiff' is not accepted, {ONLY}",
+        ),
+        (
+            {"type": "image", "data": "a", "mimeType": "image/png"},
+            "the image is not valid base64",
+        ),
+        (
+            {"type": "image", "data": "A" * 5_000_001, "mimeType": "image/png"},
+            "an image may have 5,000,000 characters of base64",
+        ),
+    ],
+    ids=["sound", "bytes", "another image", "no base64", "too large"],
+)
+async def test_a_block_that_cannot_be_taken_is_refused(block: Object, problem: str) -> None:
     """ACP-PROMPTCAP, Trap 11."""
-    reason = (
-        f"prompt.1: a block of type {block['type']!r} is not accepted; "
-        "this agent's promptCapabilities name what is"
-    )
+    reason = f"prompt.1: {problem}; this agent's promptCapabilities name what is"
     async with open_checked_editor(Echo()) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/prompt", prompt_params(session, [text("hi"), block]))

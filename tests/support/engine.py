@@ -11,7 +11,7 @@ from acp_server.models.metering import Unmetered
 from acp_server.permissions.modes import Mode
 from acp_server.session.ports import ModelCatalog, ModelChoice
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Equipment, Workspace
+from acp_server.session.session import Equipment, Session, Workspace
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.loop import Meter
 from acp_server.turn.ports import Model, Toolbox
@@ -30,9 +30,14 @@ def equipment(
 ) -> Equipment:
     """Return the equipment of sessions without a system prompt and, unless given, tools."""
     tools = toolbox or SessionToolbox(())
+
+    async def given(session: Session) -> Toolbox:
+        del session
+        return tools
+
     return Equipment(
         catalog=catalog,
-        toolbox=lambda _session: tools,
+        toolbox=given,
         system_prompt=_no_prompt,
         mode=mode,
     )

@@ -7,7 +7,9 @@ import anyio
 
 from acp_server.turn.conversation import (
     Conversation,
+    Link,
     Message,
+    PromptPart,
     RedactedThinking,
     Text,
     Thinking,
@@ -103,6 +105,11 @@ class Tools:
         self.begun.append(call.id)
         await sink.emit(CallChanged(call.id, "in_progress"))
         return Outcome(await self._tools[call.name](call))
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Leave a link as it is."""
+        del sink
+        return (link,)
 
     async def close(self) -> None:
         """There is nothing to end."""

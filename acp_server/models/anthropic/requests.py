@@ -102,8 +102,9 @@ def estimate_request_tokens(request: ModelRequest) -> int:
 
 def _media_tokens(message: Message) -> int:
     """Return about what pictures and documents cost: a picture, or a page, its full size."""
+    media = [part for part in message.parts if isinstance(part, Media)]
     results = (part for part in message.parts if isinstance(part, ToolResult))
-    media = [each for result in results for each in result.media]
+    media += [each for result in results for each in result.media]
     return sum(max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
 
 
@@ -155,6 +156,8 @@ def _user_block(part: UserPart) -> Block | None:
     match part:
         case Text() | Link() | Attachment():
             return _text_block(text_of_part(part))
+        case Media():
+            return _media_block(part)
         case ToolResult():
             result: Block = {
                 "type": "tool_result",
@@ -220,7 +223,7 @@ def _text_of(message: Message) -> str:
 
 def _part_text(part: UserPart | ReplyPart) -> str:
     match part:
-        case Text() | Link() | Attachment():
+        case Text() | Link() | Attachment() | Media():
             return text_of_part(part)
         case ToolResult() | Thinking():
             return part.text

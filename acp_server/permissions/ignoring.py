@@ -1,0 +1,101 @@
+"""What ignore files name: the files that a workspace's owner wants nobody to touch unasked.
+
+Reads the ignore files, again whenever they have changed. A file that is there and cannot be
+understood names everything. All calls block.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".hermesignore"
+MOST_BYTES = 100_000
+
+_Stamp = tuple[int, int, int, int]
+_EVERYTHING = ("*",)
+_ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end binds a pattern to the root
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The patterns of one ignore file, as they are and for disks that ignore case."""
+
+    lines: tuple[str, ...]
+    exact: GitIgnoreSpec
+    folded: GitIgnoreSpec
+
+    def names(self, relative: str) -> bool:
+        """Whether they name a path, a file's or a folder's, relative to their root."""
+        folded = _folded(relative)
+        return any(
+            spec.match_file(each) or spec.match_file(f"{each}/")
+            for spec, each in ((self.exact, relative), (self.folded, folded))
+        )
+
+
+NOTHING = IgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
+
+
+@dataclass(slots=True)
+class IgnoreFiles:
+    """The ignore files of some roots."""
+
+    _known: dict[Path, tuple[_Stamp, IgnoreRules]] = field(
+        default_factory=dict[Path, tuple[_Stamp, IgnoreRules]]
+    )
+
+    def rules(self, root: Path) -> IgnoreRules:
+        """Return what the ignore file of a root says now."""
+        file = root / IGNORE_FILE
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            return NOTHING
+        except OSError:
+            return _rules(_EVERYTHING)
+        stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        known = self._known.get(root)
+        if known is None or known[0] != stamp:
+            known = (stamp, _rules(_lines(file)))
+            self._known[root] = known
+        return known[1]
+
+
+def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
+    """Return what a search leaves out by some rules; it takes patterns to begin at one root only.
+
+    Exceptions are not made: too much is left out rather than too little.
+    """
+    lines = [line for line in rules.lines if line.strip() and not line.startswith(("#", "!"))]
+    if is_first_root:
+        return lines
+    return [f"**/{line.lstrip('/')}" if _ANCHORED.search(f"{line}") else line for line in lines]
+
+
+def _rules(lines: Sequence[str]) -> IgnoreRules:
+    try:
+        exact = GitIgnoreSpec.from_lines(lines)
+        folded = GitIgnoreSpec.from_lines(map(_folded, lines))
+    except ValueError:
+        return _rules(_EVERYTHING)
+    return IgnoreRules(tuple(lines), exact, folded)
+
+
+def _lines(file: Path) -> Sequence[str]:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+    except OSError:
+        return _EVERYTHING
+    if len(data) > MOST_BYTES:
+        return _EVERYTHING
+    text = data.decode("utf-8-sig", errors="surrogateescape")
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()

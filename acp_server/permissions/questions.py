@@ -1,0 +1,103 @@
+"""The gate's questions: what a user is asked, which answers there are, and in which order."""
+
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import anyio
+
+from acp_server.permissions.effects import Effect
+from acp_server.permissions.scopes import Scope, described
+from acp_server.turn.events import CallContent, CallKind, Location
+
+ChoiceId = Literal[
+    "allow_once", "allow_session", "allow_workspace", "reject_once", "reject_workspace"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call that waits for leave, with all that the user needs to see to decide."""
+
+    call_id: str
+    effect: Effect
+    title: str
+    kind: CallKind
+    content: tuple[CallContent, ...] = ()
+    locations: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer that the user may give."""
+
+    id: ChoiceId
+    name: str
+    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+class AskingError(Exception):
+    """The question did not reach the user, or no answer came back."""
+
+
+class Asker(Protocol):
+    """Puts questions to the user."""
+
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+        """Return the id of the choice; None when the user cancelled the turn instead.
+
+        Raises:
+            AskingError: nobody can be asked.
+        """
+        ...
+
+
+def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
+    """Return the answers to offer; those for all time only where it is clear what they cover."""
+    once = Choice("allow_once", "Allow once", "allow_once")
+    reject = Choice("reject_once", "Reject", "reject_once")
+    if scope is None:
+        return (once, reject)
+    covered = described(scope, root)
+    return (
+        once,
+        Choice("allow_session", f"Allow {covered} for this session", "allow_always"),
+        Choice("allow_workspace", f"Always allow {covered} (kept)", "allow_always"),
+        reject,
+        Choice("reject_workspace", f"Always reject {covered} (kept)", "reject_always"),
+    )
+
+
+class QuestionLine:
+    """One question at a time, in the order in which the calls were made.
+
+    A call takes its place when it begins to run, and gives it up when it ends or has asked.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, anyio.Event] = OrderedDict()
+
+    def join(self, call_id: str) -> None:
+        """Take a place at the end."""
+        self._waiting[call_id] = anyio.Event()
+        self._wake_first()
+
+    def leave(self, call_id: str) -> None:
+        """Give up the place, if it is still held."""
+        if self._waiting.pop(call_id, None) is not None:
+            self._wake_first()
+
+    @asynccontextmanager
+    async def at_the_front(self, call_id: str) -> AsyncGenerator[None]:
+        """Wait until it is this call's turn to ask; a call without a place joins now."""
+        if call_id not in self._waiting:
+            self.join(call_id)
+        await self._waiting[call_id].wait()
+        yield
+
+    def _wake_first(self) -> None:
+        if self._waiting:
+            next(iter(self._waiting.values())).set()

@@ -1,0 +1,45 @@
+"""What an "always" covers: files below a folder, or commands that begin with the same words."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Act = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderScope:
+    """Reading, or writing, what lies below a folder; `folder` has its links resolved."""
+
+    act: Act
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CommandScope:
+    """Commands that begin with these words; see `shell.prefixes` for which can be covered."""
+
+    prefix: tuple[str, ...]
+
+
+Scope = FolderScope | CommandScope
+
+
+def described(scope: Scope, root: Path) -> str:
+    """Return a scope in words of one line, for the answers that the user is offered."""
+    match scope:
+        case CommandScope():
+            return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
+        case FolderScope():
+            deed = "edits" if scope.act == "write" else "reading"
+            if scope.folder == root:
+                return f"{deed} in this workspace"
+            is_below = scope.folder.is_relative_to(root)
+            name = scope.folder.relative_to(root).as_posix() if is_below else str(scope.folder)
+            return f"{deed} in {_plain(name)}/"
+
+
+def _plain(text: str) -> str:
+    """Return text without characters that could make it look like another one."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)

@@ -1,0 +1,79 @@
+"""What a command line would do: the way in.
+
+Pure: no disk, no environment. `cwd` is where the command will run, with links resolved. The gate
+still has to hold every path it is told against its rules, patterns and trees included, and to run
+what passes with bash, without start-up files, aliases and `CDPATH`.
+"""
+
+from acp_server.permissions.shell.characters import fault_of
+from acp_server.permissions.shell.command_line import Source, words_of
+from acp_server.permissions.shell.findings import Assessment, Unclear
+from acp_server.permissions.shell.grammar import is_wide_gap, parse
+from acp_server.permissions.shell.prefixes import are_flags_covered, is_legal, prefix_of
+from acp_server.permissions.shell.refusals import Search
+from acp_server.permissions.shell.scope import Scope, normalised
+from acp_server.permissions.shell.walk import Walk
+
+
+def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
+    """Return what a bash command line would do, run in the absolute folder `cwd`."""
+    fault = fault_of(command)
+    if fault is not None:
+        return Assessment("asks", fault)
+    folder = normalised(cwd)
+    source = Source(command.encode("utf-8"))
+    root = parse(source.text)
+    refusal = Search(folder, home).refusal_below(root, command)
+    if refusal is not None:
+        return Assessment("refused", refusal)
+    if root.has_error:
+        return Assessment("asks", "it cannot be read as a shell command")
+    walk = Walk(source)
+    walk.run(root, Scope(folder, (folder,), home))
+    found = walk.findings
+    reason = found.reasons[0] if found.reasons else ""
+    return Assessment(
+        "asks" if reason else "reads",
+        reason,
+        tuple(found.reads),
+        tuple(found.globs),
+        tuple(found.trees),
+        tuple(found.writes),
+        _prefix(command) if reason else None,
+    )
+
+
+def matches_prefix(command: str, prefix: tuple[str, ...]) -> bool:
+    """Whether a stored "always" covers a command: a plain one that begins with its words."""
+    words = plain_words(command)
+    if words is None or not is_legal(prefix) or words[: len(prefix)] != prefix:
+        return False
+    return are_flags_covered(words)
+
+
+def plain_words(command: str) -> tuple[str, ...] | None:
+    """Return the words of one command of nothing but plain words; None for anything else."""
+    if fault_of(command) is not None:
+        return None
+    source = Source(command.encode("utf-8"))
+    root = parse(source.text)
+    kinds = [child.type for child in root.children]
+    if root.has_error or kinds != ["command"]:
+        return None
+    node = root.children[0]
+    ends = (source.text[: node.start_byte], source.text[node.end_byte :])
+    if not all(is_wide_gap(end) for end in ends):
+        return None
+    try:
+        words = [source.word(each, _NOWHERE) for each in words_of(node, source)]
+    except Unclear:
+        return None
+    return tuple(word.text for word in words) if all(word.is_literal for word in words) else None
+
+
+def _prefix(command: str) -> tuple[str, ...] | None:
+    words = plain_words(command)
+    return prefix_of(words) if words else None
+
+
+_NOWHERE = Scope("/", ("/",), None)

@@ -1,0 +1,52 @@
+"""Which characters a command may hold: none that is unseen, none that looks like another one.
+
+Knows nothing of the shell. A text that fails here is not looked at any further.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+MAX_BYTES = 64 * 1024
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_VARIATION_SELECTORS = range(0xFE00, 0xFE10)
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def fault_of(command: str) -> str | None:
+    """Return why a text is not read at all, as a phrase; None if it may be."""
+    if len(command) > MAX_BYTES or len(command.encode("utf-8", "replace")) > MAX_BYTES:
+        return "it is too long to be checked"
+    if _CONTROL.search(command):
+        return "it holds control characters"
+    return None if command.isascii() else _foreign_fault_of(command)
+
+
+def _foreign_fault_of(command: str) -> str | None:
+    for character in set(command):
+        if not character.isascii() and _is_unseen(character):
+            return "it holds invisible characters"
+        if unicodedata.normalize("NFKC", character) != character:
+            return "it holds characters that look like others"
+    runs = _LETTERS.findall(command)
+    if any(not run.isascii() and _is_mixed(run) for run in runs):
+        return "it mixes letters of several scripts in one word"
+    return None
+
+
+def _is_unseen(character: str) -> bool:
+    if ord(character) in _VARIATION_SELECTORS:
+        return True
+    return unicodedata.category(character) in _UNSEEN
+
+
+def _is_mixed(run: str) -> bool:
+    return len({_script_of(character) for character in run}) > 1
+
+
+@lru_cache(maxsize=1024)
+def _script_of(character: str) -> str:
+    """Return the first word of a letter's name: LATIN, CYRILLIC, GREEK and so on."""
+    return unicodedata.name(character, "UNNAMED").split()[0]

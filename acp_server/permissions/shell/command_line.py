@@ -1,0 +1,92 @@
+"""The words of simple commands, taken out of the tree; shared by every reader of it.
+
+Knows where words stand, not what they mean.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from acp_server.permissions.shell.findings import Unclear
+from acp_server.permissions.shell.grammar import descendants, is_inline_gap, text_of
+from acp_server.permissions.shell.scope import Scope
+from acp_server.permissions.shell.words import Word, read_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+NOT_WORDS = frozenset(
+    {
+        "variable_assignment",
+        "file_redirect",
+        "heredoc_redirect",
+        "herestring_redirect",
+        "process_substitution",
+        "comment",
+        "ERROR",
+    }
+)
+_REASONS = {
+    "variable_assignment": "it sets a variable for a command",
+    "process_substitution": "it hands a command to another one as a file",
+}
+_WORD_ENDS = b" \t\n|&;()<>"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The bytes of the whole text, which every node points into."""
+
+    text: bytes
+
+    def stands_alone(self, node: "Node") -> bool:
+        """Whether bash, too, would begin and end a word where this node does."""
+        before = self.text[node.start_byte - 1 : node.start_byte] if node.start_byte else b""
+        after = self.text[node.end_byte : node.end_byte + 1]
+        escaped = self.text[max(node.start_byte - 2, 0) : node.start_byte - 1] == b"\\"
+        return (not before or (before in _WORD_ENDS and (not escaped or before == b"\n"))) and (
+            not after or after in _WORD_ENDS
+        )
+
+    def word(self, node: "Node", scope: Scope) -> Word:
+        """Return what the word of a node becomes.
+
+        Raises:
+            Unclear: it cannot be told, or the grammar cut it where bash would not.
+        """
+        if node.type in NOT_WORDS or not self.stands_alone(node):
+            raise Unclear("it cannot be read unambiguously")
+        return read_word(text_of(node), scope, _substitutions_in(node))
+
+
+def _substitutions_in(node: "Node") -> Mapping[int, int]:
+    text = node.text or b""
+    if b"$(" not in text or not text.isascii():
+        return {}
+    found = substitution_nodes(node)
+    return {each.start_byte - node.start_byte: each.end_byte - node.start_byte for each in found}
+
+
+def substitution_nodes(node: "Node") -> Iterator["Node"]:
+    """Yield the outermost `$(...)` within a word; not those in backquotes."""
+    for found in descendants(node, "command_substitution"):
+        if text_of(found).startswith("$("):
+            yield found
+
+
+def words_of(command: "Node", source: Source, besides: Sequence["Node"] = ()) -> tuple["Node", ...]:
+    """Return the nodes of a command's words, its name first, but for the judged ones `besides`.
+
+    Raises:
+        Unclear: something else than blanks lies between them, or among them.
+    """
+    for left, right in pairwise(command.children):
+        between = source.text[left.end_byte : right.start_byte]
+        if not between or not is_inline_gap(between):
+            raise Unclear("it cannot be read unambiguously")
+    nodes = tuple(child for child in command.children if child not in besides)
+    for node in nodes:
+        if node.type in NOT_WORDS:
+            raise Unclear(_REASONS.get(node.type, "it cannot be read unambiguously"))
+    return nodes

@@ -1,0 +1,93 @@
+"""The disasters themselves, told from a program's name and its words; quotes are gone by now."""
+
+import re
+from collections.abc import Sequence
+
+from acp_server.permissions.shell.scope import normalised
+
+_RAW_DEVICE = re.compile(
+    r"/dev/(?:[shv]d[a-z]\d*|xvd[a-z]\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|loop\d+|md\d+|dm-\d+"
+    r"|mapper/.+|disk/.+|k?mem|port|sr\d|sg\d)"
+)
+_ENDS_IT = frozenset({"poweroff", "reboot", "halt", "shutdown"})
+_ENDING_UNITS = _ENDS_IT | {"kexec", "emergency", "rescue", "soft-reboot"}
+_PARTITIONERS = frozenset({"wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "parted", "blkdiscard"})
+_ONLY_LIST = frozenset({"-l", "--list", "-p", "--print", "-n", "--no-act", "-x", "-d", "--dump"})
+_DEVICE_WRITERS = frozenset({"shred", "tee", "cp", "mv", "truncate", "dd"})
+
+
+def is_raw_device(path: str) -> bool:
+    """Whether a path names a disk or the memory, past all file systems."""
+    return _RAW_DEVICE.fullmatch(normalised(path)) is not None if path.startswith("/") else False
+
+
+def disaster_of(program: str, words: Sequence[str], folder: str, home: str | None) -> str | None:
+    """Return what disaster a command is, as a phrase; None if it is none of the short list."""
+    operands = [word for word in words if not _is_flag(word)]
+    if program == "mkfs" or program.startswith("mkfs."):
+        return "it makes a new file system over an old one"
+    if program in {"rm", "chmod", "chown", "chgrp"}:
+        return _recursive_disaster(program, words, (folder, home))
+    if program in _DEVICE_WRITERS | _PARTITIONERS:
+        return _device_disaster(program, words)
+    if program == "kill" and len(words) > 1 and words[-1] == "-1":
+        return "it ends every process"
+    return _ending(program, words, operands)
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
+def _ending(program: str, words: Sequence[str], operands: Sequence[str]) -> str | None:
+    ends = (
+        program in _ENDS_IT
+        or (program in {"init", "telinit"} and operands[:1] in (["0"], ["6"]))
+        or (program == "systemctl" and not _ENDING_UNITS.isdisjoint(operands[:1]))
+    )
+    return "it stops the machine" if ends and "--help" not in words else None
+
+
+def _recursive_disaster(
+    program: str, words: Sequence[str], places: tuple[str, str | None]
+) -> str | None:
+    if not any(_is_recursive(word, program) for word in words):
+        return None
+    operands = [word for word in words if not _is_flag(word)]
+    if program == "rm" and any(_is_everything(word, *places, of_home=True) for word in operands):
+        return "it removes the whole disk or the home folder"
+    if program != "rm" and any(_is_everything(word, *places, of_home=False) for word in operands):
+        return "it changes the rights of the whole disk"
+    return None
+
+
+def _is_recursive(word: str, program: str) -> bool:
+    if word.startswith("--"):
+        return len(word) > len("--r") and "--recursive".startswith(word)
+    letters = "rR" if program == "rm" else "R"
+    return word.startswith("-") and any(letter in word for letter in letters)
+
+
+def _is_everything(word: str, folder: str, home: str | None, *, of_home: bool) -> bool:
+    """Whether a word names the root, or the home folder, or all that is in it."""
+    path = word if word.startswith(("/", "~")) else f"{folder}/{word}"
+    path = re.sub(r"^~(?=/|$)", home or "/~", path)
+    bare = re.sub(r"/(?:\{?\.?\*(?:,\.?\*)*\}?|\.\[!?[^/]*|\.\?\?\*)?$", "", path)
+    whole = normalised(bare or "/")
+    homes = {home and normalised(home), "/~", "/root", "/home", "/Users"} if of_home else set[str]()
+    return whole == "/" or whole in homes
+
+
+def _device_disaster(program: str, words: Sequence[str]) -> str | None:
+    targets = [word.removeprefix("of=") for word in words if not word.startswith("if=")]
+    if program == "dd":
+        targets = [word.removeprefix("of=") for word in words if word.startswith("of=")]
+    elif program in {"cp", "mv"}:
+        targets = targets[-1:]
+    if not any(is_raw_device(target) for target in targets):
+        return None
+    if program in _PARTITIONERS:
+        only_lists = not _ONLY_LIST.isdisjoint(words) or "print" in words
+        is_bare_list = program == "wipefs" and len(words) == 1
+        return None if only_lists or is_bare_list else "it writes the partitions of a disk"
+    return "it writes to a raw device"

@@ -1,0 +1,52 @@
+"""The head of a `for` loop: the variable it sets and the values it takes."""
+
+import re
+from typing import TYPE_CHECKING
+
+from acp_server.permissions.shell.access import Access
+from acp_server.permissions.shell.command_line import Source
+from acp_server.permissions.shell.findings import Unclear
+from acp_server.permissions.shell.grammar import text_of
+from acp_server.permissions.shell.scope import Value
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_VALUES = 40
+
+# Small letters only: the variables that shells and programs listen to are capitals.
+_ORDINARY_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def variable_of(loop: "Node", source: Source) -> str:
+    """Return the name of a loop's variable.
+
+    Raises:
+        Unclear: other programs may listen to it, or the head is of another form.
+    """
+    kinds = [child.type for child in loop.children if not child.is_named]
+    variable = loop.child_by_field_name("variable")
+    if kinds[:2] != ["for", "in"] or set(kinds[2:]) > {";", "\n"} or variable is None:
+        raise Unclear("its loop is of a form that is not known")
+    name = text_of(variable)
+    if _ORDINARY_NAME.fullmatch(name) is None or not source.stands_alone(variable):
+        raise Unclear(f"its loop sets {name}")
+    return name
+
+
+def read_values(loop: "Node", access: Access, source: Source) -> tuple[Value, ...]:
+    """Return the values of a loop's variable; names that a pattern picks count as one value.
+
+    Raises:
+        Unclear: they are only known when it runs, or too many.
+    """
+    nodes = loop.children_by_field_name("value")
+    if not nodes or len(nodes) > MAX_VALUES:
+        raise Unclear("its loop has no values, or too many")
+    words = [source.word(node, access.scope) for node in nodes]
+    for word in words:
+        if not word.is_known:
+            raise Unclear("the values of its loop are only known when it runs")
+        if word.pattern is not None:
+            access.read(word)
+    return tuple(Value(word.text, word.pattern) for word in words)

@@ -1,0 +1,93 @@
+"""Redirects: a file that is read is put down, what goes nowhere passes, all else is a write."""
+
+import re
+from typing import TYPE_CHECKING
+
+from acp_server.permissions.shell.access import Access
+from acp_server.permissions.shell.command_line import Source
+from acp_server.permissions.shell.findings import Unclear
+from acp_server.permissions.shell.grammar import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OUTPUTS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
+_DELIMITER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|'([A-Za-z_][A-Za-z0-9_]*)'|\"([A-Za-z_]\w*)\"")
+_EXPANDS = frozenset("$`\\")
+
+
+def judge_redirect(node: "Node", access: Access, source: Source) -> tuple["Node", ...]:
+    """Put down what a redirect does; returns the words behind it that belong to the command.
+
+    Raises:
+        Unclear: it writes, or cannot be read.
+    """
+    if node.type == "heredoc_redirect":
+        _judge_heredoc(node, source)
+        return ()
+    if node.type == "herestring_redirect":
+        _judge_herestring(node, access, source)
+        return ()
+    if node.type != "file_redirect":
+        raise Unclear("it holds a redirect of an unknown kind")
+    return _judge_file(node, access, source)
+
+
+def _judge_file(node: "Node", access: Access, source: Source) -> tuple["Node", ...]:
+    targets = node.children_by_field_name("destination")
+    others = [child for child in node.children if child not in targets]
+    operators = [child.type for child in others if child.type != "file_descriptor"]
+    if len(operators) != 1 or not targets:
+        raise Unclear("it redirects in a way that is not known to be harmless")
+    operator, target = operators[0], targets[0]
+    if operator == ">&" and text_of(target) in {"1", "2"} and source.stands_alone(target):
+        return tuple(targets[1:])
+    if operator == "<":
+        access.read(source.word(target, access.scope))
+        return tuple(targets[1:])
+    if operator not in _OUTPUTS:
+        raise Unclear("it redirects in a way that is not known to be harmless")
+    word = source.word(target, access.scope)
+    if word.is_literal and word.text == "/dev/null":
+        return tuple(targets[1:])
+    access.write(word)
+    raise Unclear(f"it writes to {word.text}")
+
+
+def _judge_herestring(node: "Node", access: Access, source: Source) -> None:
+    kinds = [child.type for child in node.children]
+    if kinds[:1] != ["<<<"] or len(kinds) != len(("<<<", "word")):
+        raise Unclear("it cannot be read unambiguously")
+    if not source.word(node.children[1], access.scope).is_known:
+        raise Unclear("its input is only known when it runs")
+
+
+def _judge_heredoc(node: "Node", source: Source) -> None:
+    """Check that a here-document is plain text, and that bash sees its end in the same place."""
+    kinds = [child.type for child in node.children]
+    if kinds not in (
+        ["<<", "heredoc_start", "heredoc_body", "heredoc_end"],
+        ["<<", "heredoc_start", "heredoc_end"],
+    ):
+        raise Unclear("its here-document cannot be read unambiguously")
+    start, end = node.children[1], node.children[-1]
+    delimiter = _DELIMITER.fullmatch(text_of(start))
+    rest = source.text[start.end_byte :].decode("utf-8", "replace")
+    first, newline, following = rest.partition("\n")
+    if delimiter is None or first.strip(" \t") or not newline:
+        raise Unclear("its here-document cannot be read unambiguously")
+    name = next(group for group in delimiter.groups() if group)
+    body = _body_of(following, name)
+    ends_at = start.end_byte + len((first + "\n" + body + name).encode())
+    if ends_at != end.end_byte:
+        raise Unclear("its here-document cannot be read unambiguously")
+    if delimiter.group(1) and not _EXPANDS.isdisjoint(body):
+        raise Unclear("its here-document holds expansions")
+
+
+def _body_of(text: str, delimiter: str) -> str:
+    lines = text.split("\n")
+    if delimiter not in lines:
+        raise Unclear("its here-document does not end")
+    count = lines.index(delimiter)
+    return "".join(line + "\n" for line in lines[:count])

@@ -1,0 +1,234 @@
+"""The commands that search, and the flags with which they only read: grep, rg, find, fd."""
+
+from collections.abc import Sequence
+
+from acp_server.permissions.shell.access import Access
+from acp_server.permissions.shell.findings import Tree, Unclear
+from acp_server.permissions.shell.options import (
+    Command,
+    Options,
+    Parsed,
+    WordsJudge,
+    read_all,
+    read_here,
+)
+from acp_server.permissions.shell.words import Word
+
+_FIND_TESTS = frozenset(
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-iwholename",
+        "-regex",
+        "-iregex",
+        "-regextype",
+        "-lname",
+        "-ilname",
+        "-type",
+        "-xtype",
+        "-maxdepth",
+        "-mindepth",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-size",
+        "-perm",
+        "-user",
+        "-group",
+        "-links",
+        "-inum",
+        "-fstype",
+        "-printf",
+        "-newermt",
+        "-newerct",
+        "-uid",
+        "-gid",
+        "-used",
+    ]
+)
+_FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_FIND_PLAIN = frozenset(
+    [
+        "!",
+        "(",
+        ")",
+        ",",
+        "-a",
+        "-and",
+        "-o",
+        "-or",
+        "-not",
+        "-print",
+        "-print0",
+        "-ls",
+        "-prune",
+        "-quit",
+        "-depth",
+        "-d",
+        "-empty",
+        "-true",
+        "-false",
+        "-readable",
+        "-writable",
+        "-executable",
+        "-mount",
+        "-xdev",
+        "-follow",
+        "-daystart",
+        "-nouser",
+        "-nogroup",
+        "-noleaf",
+        "-ignore_readdir_race",
+        "-nowarn",
+        "-warn",
+    ]
+)
+
+
+def _judge_grep(parsed: Parsed, access: Access) -> None:
+    """Judge grep: a pattern, then files; with -r folders, of which everything is read."""
+    has_pattern = parsed.has("-e", "-f", "--regexp", "--file")
+    operands = parsed.operands if has_pattern else parsed.operands[1:]
+    if any(word.could_be_flag for word in parsed.operands):
+        _check_picked_flags(parsed, access)
+    follows = parsed.has("-R", "--dereference-recursive")
+    if not follows and not parsed.has("-r", "--recursive"):
+        read_all(Parsed(files=parsed.files, operands=operands), access)
+        return
+    names = tuple(value.text for value in parsed.values_of("--include"))
+    read_all(Parsed(files=parsed.files), access)
+    for word in operands or [Word(".")]:
+        access.search(word, Tree("", follows=follows, names=names))
+
+
+def _check_picked_flags(parsed: Parsed, access: Access) -> None:
+    """Look at what happens if a pattern picks a file called `-e.py`, a flag with its value.
+
+    Then the search pattern is a path. Without an ending the file could be any flag, `-r` too.
+    """
+    picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
+    if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
+        raise Unclear("a pattern in it may pick a file whose name is a flag")
+    access.search(parsed.operands[0], Tree(""))
+
+
+def _judge_rg(parsed: Parsed, access: Access) -> None:
+    """Judge rg: everything below its folders is read, but for what is hidden or ignored."""
+    lists = parsed.has("--files", "--type-list", "--version")
+    has_pattern = lists or parsed.has("-e", "-f", "--regexp", "--file")
+    operands = parsed.operands if has_pattern else parsed.operands[1:]
+    read_all(Parsed(files=parsed.files), access)
+    globs = tuple(value.text for value in parsed.values_of("-g", "--glob", "--iglob"))
+    names = tuple(glob for glob in globs if not glob.startswith("!"))
+    hidden = bool(names) or parsed.has("--hidden", "-.", "-u", "--unrestricted")
+    for word in operands or [Word(".")]:
+        if lists:
+            access.read(word)
+        else:
+            access.search(word, Tree("", hidden=hidden, names=_last_parts(names)))
+
+
+def _last_parts(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the file-name parts of globs; none if one of them ends in a folder or in a list."""
+    parts = tuple(name.rstrip("/").rpartition("/")[2] for name in names)
+    return () if any(part in {"", "**"} or "{" in part for part in parts) else parts
+
+
+def judge_find(words: Sequence[Word], access: Access) -> None:
+    """Judge find: its folders are read; of its tests and actions only those that print pass.
+
+    Raises:
+        Unclear: it has an action that runs, deletes or writes, or one that is not known.
+    """
+    rest = list(reversed(words))
+    while rest and rest[-1].is_literal and rest[-1].text in {"-L", "-H", "-P"}:
+        rest.pop()
+    roots: list[Word] = []
+    while rest and not _is_expression(rest[-1]):
+        roots.append(rest.pop())
+    for root in roots or [Word(".")]:
+        if root.could_be_flag:
+            raise Unclear("a pattern in it may pick a file whose name is an action")
+        access.read(root)
+    _judge_expression(rest, access)
+
+
+def _is_expression(word: Word) -> bool:
+    return word.text.startswith("-") or word.text in {"!", "(", ")", ","}
+
+
+def _judge_expression(rest: list[Word], access: Access) -> None:
+    while rest:
+        word = rest.pop()
+        if not word.is_literal:
+            raise Unclear("a part of it is only known when it runs")
+        if word.text in _FIND_PLAIN:
+            continue
+        if word.text not in _FIND_TESTS | _FIND_FILES or not rest:
+            raise Unclear(f"find {word.text} is not known to only read")
+        value = rest.pop()
+        if not value.is_literal:
+            raise Unclear("a part of it is only known when it runs")
+        if word.text in _FIND_FILES:
+            access.read(value)
+
+
+_GREP = Options(
+    "abcEFGhHiLlnoPqrRsTvVwxyZzI",
+    valued="eABCmD",
+    files="f",
+    long="extended-regexp fixed-strings basic-regexp perl-regexp ignore-case invert-match"
+    " word-regexp line-regexp count color colour files-without-match files-with-matches"
+    " only-matching quiet silent no-messages byte-offset with-filename no-filename line-number"
+    " initial-tab null text binary recursive dereference-recursive no-ignore-case null-data",
+    long_valued="regexp max-count after-context before-context context include exclude"
+    " exclude-dir label binary-files",
+    long_files="file exclude-from",
+    takes_number=True,
+    takes_any_file_name=True,
+)
+_RG = Options(
+    "abcFhHiIlnNopPqsSUuvVwx0.",
+    valued="eABCmMgtTjrdE",
+    files="f",
+    long="fixed-strings ignore-case smart-case case-sensitive count count-matches files"
+    " files-with-matches files-without-match line-number no-line-number with-filename no-filename"
+    " heading no-heading hidden no-ignore no-ignore-vcs no-ignore-parent multiline"
+    " multiline-dotall only-matching pcre2 pretty quiet invert-match word-regexp line-regexp"
+    " vimgrep json stats text trim unrestricted column no-config no-messages null passthru"
+    " type-list version no-hidden crlf block-buffered line-buffered glob-case-insensitive",
+    long_valued="regexp after-context before-context context max-count max-columns max-depth"
+    " max-filesize glob iglob type type-not replace sort sortr color colors threads encoding"
+    " engine context-separator field-match-separator",
+    long_files="file ignore-file",
+)
+_FD = Options(
+    "HIuapgisF01q",
+    valued="detESjc",
+    long="hidden no-ignore no-ignore-vcs unrestricted absolute-path full-path glob ignore-case"
+    " case-sensitive fixed-strings print0 quiet show-errors",
+    long_valued="max-depth min-depth exact-depth extension type exclude size changed-within"
+    " changed-before color threads max-results",
+)
+
+
+def _judge_fd(parsed: Parsed, access: Access) -> None:
+    """Judge fd: the names below its folders are listed."""
+    read_here(Parsed(operands=parsed.operands[1:]), access)
+
+
+SEARCH_COMMANDS: dict[str, WordsJudge] = {
+    "grep": Command(_GREP, _judge_grep),
+    "egrep": Command(_GREP, _judge_grep),
+    "fgrep": Command(_GREP, _judge_grep),
+    "rg": Command(_RG, _judge_rg),
+    "find": judge_find,
+    "fd": Command(_FD, _judge_fd),
+    "fdfind": Command(_FD, _judge_fd),
+}

@@ -1,0 +1,50 @@
+"""sed scripts: printing, deleting and substituting pass; everything that writes or runs asks.
+
+A script is read by its own small grammar; what does not fit it is Unclear. sed's `w`, `W`, `e`,
+`r`, `R` and the flags `w` and `e` of `s` are not in it.
+"""
+
+import re
+
+from acp_server.permissions.shell.access import Access
+from acp_server.permissions.shell.findings import Unclear
+from acp_server.permissions.shell.options import Parsed, read_after_first, read_all
+
+_PATTERN = r"/(?:[^/\\\n\[]|\\[^\n])*/I?"
+_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|{_PATTERN})"
+_RANGE = rf"(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*)?"
+
+
+def _substitution(delimiter: str) -> str:
+    """Return the grammar of `s`. A set that holds the delimiter is read in two ways: not in it."""
+    mark = re.escape(delimiter)
+    inside = rf"(?:[^{mark}\]\n\\]|\\[^{mark}\]\n])*"
+    part = rf"(?:[^{mark}\\\n\[]|\\[^\n]|\[\^?{inside}\])*"
+    return rf"s{mark}{part}{mark}{part}{mark}[gpIi0-9]*"
+
+
+_SUBSTITUTE = "|".join(_substitution(delimiter) for delimiter in "/|#,:@!")
+_COMMAND = rf"{_RANGE}(?:[pdqQ=PDnNlgGhHx]|{_SUBSTITUTE})"
+_SCRIPT = re.compile(rf"\s*{_COMMAND}(?:\s*[;\n]\s*{_COMMAND})*\s*;?\s*")
+_MAX_SCRIPT = 500
+
+
+def judge_sed(parsed: Parsed, access: Access) -> None:
+    """Judge a call of sed by its scripts; the files it names are read.
+
+    Raises:
+        Unclear: a script holds more than what is known to only print.
+    """
+    scripts = parsed.values_of("-e", "--expression")
+    inline = not scripts
+    if inline and not parsed.operands:
+        raise Unclear("it has no script")
+    for script in scripts or parsed.operands[:1]:
+        if not script.is_literal or not is_harmless(script.text):
+            raise Unclear("its sed script is not known to only print")
+    (read_after_first if inline else read_all)(parsed, access)
+
+
+def is_harmless(script: str) -> bool:
+    """Whether a sed script only prints, deletes and substitutes what it was given."""
+    return len(script) <= _MAX_SCRIPT and _SCRIPT.fullmatch(script) is not None

@@ -1,0 +1,197 @@
+"""What every edit has in common: the exact diff is shown, leave is asked, and then it is done.
+
+A change is worked out under the locks of its files, from what they are at that moment. If one has
+moved on when it is to be written, a change that can be worked out anew is, shown and asked anew.
+Of a file that nobody touches unasked, only the question tells anything before leave is given.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_server.permissions.effects import WriteFiles
+from acp_server.permissions.gate import Gate
+from acp_server.permissions.questions import Question
+from acp_server.session.session import Workspace
+from acp_server.tools.diffs import exact_diff
+from acp_server.tools.files.desk import FileDesk
+from acp_server.tools.files.errors import ChangedMeanwhileError, FileError
+from acp_server.tools.files.paths import Place, lexical_path
+from acp_server.tools.files.snapshot import Snapshot
+from acp_server.tools.places import shown, target_of
+from acp_server.tools.report import Report
+from acp_server.turn.events import CallKind, FileDiff, Location
+from acp_server.turn.ports import Outcome
+from skills_store.patching import PatchError
+
+MOST_ATTEMPTS = 5
+UNFIT = "the change does not fit the file, which only the user's leave opens; read it first"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of one file: its new text, None to delete it; perhaps a new place."""
+
+    place: Place
+    base: Snapshot | None
+    text: str | None
+    moved_to: Place | None = None
+    line: int = 1
+    note: str = ""
+    """Said to the model, behind what was done."""
+
+    def blocks(self) -> tuple[FileDiff, ...]:
+        """Return the exact diff."""
+        old_text = None if self.base is None else self.base.text
+        return exact_diff(str(self.target.path), old_text, self.text or "")
+
+    @property
+    def target(self) -> Place:
+        """Where the file is afterwards."""
+        return self.moved_to or self.place
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All the places that it touches."""
+        return (self.place, self.moved_to) if self.moved_to else (self.place,)
+
+
+Plan = Callable[[], Awaitable[Sequence[Change]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What the edits of a session work with."""
+
+    desk: FileDesk
+    gate: Gate
+    workspace: Workspace
+    home: Path
+
+    def path_of(self, given: str) -> Path:
+        """Return the absolute path that a name means, without asking the file system.
+
+        Raises:
+            FileError: it cannot be a path.
+        """
+        return lexical_path(given, self.workspace, self.home)
+
+    async def may_preview(self, place: Place) -> bool:
+        """Whether a file's text may be shown before anybody was asked."""
+        return place.is_inside and await self.gate.may_preview(place.path)
+
+    def shown(self, path: Path) -> str:
+        """Return a path as it is shown."""
+        return shown(path, self.workspace.cwd)
+
+
+class Edit:
+    """The edit of one call: of one file or of several."""
+
+    def __init__(self, workshop: Workshop, report: Report) -> None:
+        self._workshop = workshop
+        self._desk = workshop.desk
+        self._report = report
+
+    async def carry_out(
+        self, paths: Sequence[Path], plan: Plan, *, may_redo: bool = False
+    ) -> Outcome:
+        """Plan, show, ask and do; with `may_redo`, again when a file moved on meanwhile."""
+        try:
+            async with self._desk.holding(paths):
+                for _ in range(MOST_ATTEMPTS if may_redo else 1):
+                    outcome = await self._attempt(await plan(), may_redo=may_redo)
+                    if outcome is not None:
+                        return outcome
+        except FileError as error:
+            return Outcome(error.reason, is_error=True)
+        except PatchError as error:
+            return Outcome(str(error) if await self._are_open(paths) else UNFIT, is_error=True)
+        return Outcome("the file keeps changing; nothing was written", is_error=True)
+
+    async def _attempt(self, changes: Sequence[Change], *, may_redo: bool) -> Outcome | None:
+        """Show, ask and do; None when a file had moved on and nothing was done."""
+        blocks = tuple(block for change in changes for block in change.blocks())
+        question = self._question(changes, blocks)
+        await self._report.describe(question.title, question.locations)
+        is_open = await self._are_open([p.path for change in changes for p in change.places])
+        if is_open:
+            await self._report.show(blocks)
+        refusal = await self._workshop.gate.pass_through(question)
+        if refusal is not None:
+            shown = blocks if is_open else None
+            return Outcome(refusal.reason, is_error=True, shown=shown)
+        if not is_open:
+            await self._report.show(blocks)
+        await self._report.begin()
+        try:
+            done = await self._do(changes)
+        except ChangedMeanwhileError:
+            if may_redo:
+                return None
+            raise
+        return Outcome("\n".join(done), shown=blocks)
+
+    async def _are_open(self, paths: Sequence[Path]) -> bool:
+        """Whether all these files may be told of before anybody was asked."""
+        for path in paths:
+            place = await self._desk.place(str(path))
+            if not await self._workshop.may_preview(place):
+                return False
+        return True
+
+    def _question(self, changes: Sequence[Change], blocks: tuple[FileDiff, ...]) -> Question:
+        names = [self._workshop.shown(change.target.path) for change in changes]
+        verb, kind = _deed(changes)
+        title = f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
+        places = tuple(place for change in changes for place in change.places)
+        return Question(
+            call_id=self._report.call_id,
+            effect=WriteFiles(tuple(target_of(place) for place in places)),
+            title=title,
+            kind=kind,
+            content=blocks,
+            locations=tuple(Location(str(c.target.path), c.line) for c in changes),
+        )
+
+    async def _do(self, changes: Sequence[Change]) -> list[str]:
+        """Do all changes.
+
+        Raises:
+            ChangedMeanwhileError: a file is not what it was, and nothing was done.
+            FileError: one change cannot be done; the reason tells what was done before it.
+        """
+        done: list[str] = []
+        for change in changes:
+            try:
+                done.append(await self._do_one(change))
+            except FileError as error:
+                if not done:
+                    raise
+                reason = f"{error.reason}\ndone before that:\n" + "\n".join(done)
+                raise FileError(reason) from error
+        return done
+
+    async def _do_one(self, change: Change) -> str:
+        base, name = change.base, self._workshop.shown(change.place.path)
+        if change.text is None and base is not None:
+            await self._desk.delete(change.place, base)
+            return f"deleted {name}"
+        if change.moved_to is not None and base is not None:
+            await self._desk.move(change.place, change.moved_to, base)
+            name = f"{name} to {self._workshop.shown(change.moved_to.path)}"
+            base = await self._desk.look(change.moved_to)
+        text = change.text or ""
+        if base is None or base.text != text or change.moved_to is None:
+            await self._desk.write(change.target, text, base)
+        verb = "moved" if change.moved_to else "created" if base is None else "edited"
+        return f"{verb} {name}{change.note}"
+
+
+def _deed(changes: Sequence[Change]) -> tuple[str, CallKind]:
+    """Return what is done, as the title's verb and as the field's kind."""
+    if all(change.text is None for change in changes):
+        return "Delete", "delete"
+    if all(change.base is None for change in changes):
+        return "Create", "edit"
+    return "Edit", "edit"

@@ -1,0 +1,241 @@
+"""The files of one session: where they are, what they hold, and how they are changed.
+
+Owns the order in which files are used and what was last seen of each. Text goes through the editor
+where it can, else straight to the disk. Whoever writes has asked for permission before; that, and
+what a change looks like, is not known here. No call blocks the event loop.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar, TypeVarTuple, Unpack
+
+import anyio
+from anyio import from_thread, to_thread
+
+from acp_server.session.editor import Editor, EditorError
+from acp_server.session.session import Workspace
+from acp_server.tools.files import disk
+from acp_server.tools.files.buffers import Buffers
+from acp_server.tools.files.encoding import TextForm
+from acp_server.tools.files.errors import (
+    ChangedMeanwhileError,
+    EditorWriteError,
+    HugeFileError,
+    MissingFileError,
+)
+from acp_server.tools.files.lines import Lines
+from acp_server.tools.files.mending import encoded, mend
+from acp_server.tools.files.neighbours import similar_files
+from acp_server.tools.files.parts import part_of, stream_part
+from acp_server.tools.files.paths import Place, folded, place_of, real_path
+from acp_server.tools.files.snapshot import (
+    Part,
+    Snapshot,
+    Written,
+    difference,
+    disk_snapshot,
+    text_digest,
+)
+
+PATIENCE_SECONDS = 30.0
+_THREADS = 8
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class FileDesk:
+    """Reads and writes the files of one session."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        editor: Editor,
+        home: Path,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Prepare; `home` is what `~` means, `patience_seconds` how long the editor may take."""
+        self._workspace = workspace
+        self._home = home
+        self._buffers = Buffers(editor, workspace, patience_seconds)
+        self._seen: dict[Path, str] = {}
+        self._named_lines = Lines()
+        self._real_lines = Lines()
+        self._threads = anyio.CapacityLimiter(_THREADS)  # a dead network drive blocks only these
+
+    @asynccontextmanager
+    async def holding(self, paths: Iterable[Path]) -> AsyncGenerator[None]:
+        """Have some files to oneself, after everyone who came before.
+
+        The place in line is taken by the absolute paths, before anything is awaited; where the
+        paths lead is looked up once they are at hand, and waited for too.
+        """
+        named = tuple(paths)
+        async with self._named_lines.place_in({folded(path) for path in named}):
+            real = await self._in_thread(_real_paths, named)
+            async with self._real_lines.place_in({folded(path) for path in real}):
+                yield
+
+    def note_command(self) -> None:
+        """Remember that a command of ours may have changed files; say so when it starts and ends.
+
+        From then on, a disk that has changed counts more than a buffer that has not.
+        """
+        self._buffers.note_command()
+
+    def changed_since_read(self, snapshot: Snapshot) -> bool:
+        """Whether a file is another than when it was last read or written here, if it was."""
+        seen = self._seen.get(snapshot.place.real)
+        return seen is not None and seen != text_digest(snapshot.text)
+
+    async def place(self, given: str) -> Place:
+        """Return the place that a name means.
+
+        Raises:
+            InvalidPathError: it cannot be a path.
+        """
+        return await self._in_thread(place_of, given, self._workspace, self._home)
+
+    async def look(self, place: Place) -> Snapshot | None:
+        """Return what a file is; None if it does not exist.
+
+        Raises:
+            FileError: there is something, but no text that can be read whole.
+        """
+        found = await self._in_thread(disk.read_disk, place)
+        if self._buffers.can_show(place, found):
+            shown = await self._buffers.read(place)
+            if shown is not None:
+                return await self._in_thread(self._buffers.choose, place, shown, found)
+        return None if found is None else disk_snapshot(place, found)
+
+    async def read(self, place: Place) -> Snapshot:
+        """Return what a file is, for the model to see.
+
+        Raises:
+            MissingFileError: it does not exist.
+            FileError: there is something, but no text that can be read whole.
+        """
+        snapshot = await self.look(place)
+        if snapshot is None:
+            similar = await self._in_thread(similar_files, place, self._workspace)
+            raise MissingFileError(place.given, similar)
+        return self._see(snapshot)
+
+    async def read_part(self, place: Place, first_line: int, line_count: int) -> Part:
+        """Return lines of a file, which may be too large to be read whole; the first line is 1.
+
+        Raises:
+            FileError: as `read` does, or the file is larger than 1 GiB.
+        """
+        first_line = max(first_line, 1)
+        try:
+            snapshot = await self.read(place)
+        except HugeFileError:
+            check = from_thread.check_cancelled
+            return await self._in_thread(stream_part, place, first_line, line_count, check)
+        return await self._in_thread(part_of, snapshot.text, first_line, line_count)
+
+    async def write(self, place: Place, text: str, base: Snapshot | None) -> Written:
+        """Make this the text of a file that is as `base` says, None for a new one.
+
+        Encoding, byte order mark, newlines, mode and owner stay; links are followed.
+
+        Raises:
+            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
+            FileError: it cannot be written; the reason says so if it may be changed all the same.
+        """
+        current = await self._unchanged(place, base)
+        form = current.form if current else TextForm()
+        data = await self._in_thread(encoded, text, form, place)
+        if self._buffers.can_take(place, form):
+            written = await self._write_through(place, text, form, current)
+        else:
+            written = await self._write_to_disk(place, data, current)
+        self._see(written.snapshot)
+        return written
+
+    async def delete(self, place: Place, base: Snapshot) -> None:
+        """Delete a file that is as `base` says; of a link, the link. The editor has no call for it.
+
+        Raises:
+            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
+            FileError: it cannot be deleted.
+        """
+        current = await self._unchanged(place, base)
+        await self._in_thread(disk.remove, place, _disk_digest(current))
+        self._forget(base)
+
+    async def move(self, place: Place, to: Place, base: Snapshot) -> Snapshot:
+        """Move a file that is as `base` says to where nothing is; return it there.
+
+        Text that is not saved moves too. The editor has no call for it.
+
+        Raises:
+            ExistsError: the new place is taken.
+            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
+            FileError: it cannot be moved.
+        """
+        current = await self._unchanged(place, base)
+        data = await self._in_thread(encoded, base.text, base.form, to)
+        await self._in_thread(disk.rename, place, to, _disk_digest(current))
+        self._forget(base)
+        moved = await self._on_disk(to)
+        if not base.is_saved:
+            moved = (await self._write_to_disk(to, data, moved)).snapshot
+        return self._see(moved)
+
+    async def _unchanged(self, place: Place, base: Snapshot | None) -> Snapshot | None:
+        """Look again right before a change."""
+        await self._in_thread(disk.check_writable, place)
+        current = await self.look(place)
+        how = difference(base, current)
+        if how is not None:
+            raise ChangedMeanwhileError(place.given, how)
+        return current
+
+    async def _write_through(
+        self, place: Place, text: str, form: TextForm, current: Snapshot | None
+    ) -> Written:
+        try:
+            sent = await self._buffers.write(current, place, text, form)
+        except EditorError as error:
+            has_changed = await self._in_thread(disk.disk_digest, place) != _disk_digest(current)
+            raise EditorWriteError(place.given, error.reason, has_changed=has_changed) from None
+        found, mended = await self._in_thread(mend, place, text, form, current)
+        before = _disk_digest(current)
+        snapshot = await self._in_thread(self._buffers.settle, place, sent, found, before)
+        return Written(snapshot, "editor", mended)
+
+    async def _write_to_disk(self, place: Place, data: bytes, current: Snapshot | None) -> Written:
+        await self._in_thread(disk.replace, place, data, _disk_digest(current))
+        if current is not None:
+            self._buffers.note_replaced(current)
+        return Written(await self._on_disk(place), "disk")
+
+    async def _on_disk(self, place: Place) -> Snapshot:
+        """Return a file that we have just put there."""
+        found = await self._in_thread(disk.read_disk, place)
+        if found is None:
+            raise ChangedMeanwhileError(place.given, "it was gone as soon as it was written")
+        return disk_snapshot(place, found)
+
+    def _see(self, snapshot: Snapshot) -> Snapshot:
+        self._seen[snapshot.place.real] = text_digest(snapshot.text)
+        return snapshot
+
+    def _forget(self, base: Snapshot) -> None:
+        self._seen.pop(base.place.real, None)
+        self._buffers.note_replaced(base)
+
+    async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
+        return await to_thread.run_sync(work, *arguments, limiter=self._threads)
+
+
+def _real_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(real_path(path) for path in paths)
+
+
+def _disk_digest(snapshot: Snapshot | None) -> str | None:
+    return snapshot.disk_digest if snapshot else None

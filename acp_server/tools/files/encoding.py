@@ -1,0 +1,137 @@
+"""Text and the bytes that it is stored as: encoding, byte order mark, newlines.
+
+Pure. What was decoded can be encoded again to the same bytes, whatever they were.
+"""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from acp_server.tools.files.errors import BinaryFileError, EncodingError
+from acp_server.tools.files.kinds import kind_of
+
+Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "cp1252", "latin-1"]
+Newline = Literal["\n", "\r\n", "\r"]
+
+BOM = "\ufeff"
+_BOMS: dict[Encoding, bytes] = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+}
+_NAME = "this file"
+
+# Tab, newlines, form feed, backspace and escape are found in texts and logs; the others are not.
+_CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\b\t\n\f\r\x1b"))
+_UPPER_CONTROLS = bytes(range(0x80, 0xA0))
+_TEXT_PER_CONTROL = 20
+
+_FEWEST_CHARACTERS = 3  # from which UTF-16 is told without a mark
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a text is stored; `newline` is None where a file mixes them."""
+
+    encoding: Encoding = "utf-8"
+    has_bom: bool = False
+    newline: Newline | None = "\n"
+
+
+def decode(data: bytes, name: str = _NAME) -> tuple[str, TextForm]:
+    r"""Return the text of a file, and its form; `name` is what errors call the file.
+
+    The text has `\n` newlines; where a file mixes them, it has them as they are.
+
+    Raises:
+        BinaryFileError: it is not text.
+    """
+    for encoding, has_bom, body in _readings(data):
+        text = _decoded(body, encoding)
+        if text is not None:
+            newline = newline_of(text)
+            plain = text if newline is None else text.replace(newline, "\n")
+            return plain, TextForm(encoding, has_bom, newline)
+    raise BinaryFileError(name, kind_of(data) or "binary data")
+
+
+def encode(text: str, form: TextForm, name: str = _NAME) -> bytes:
+    r"""Return the bytes of a text in a form; every `\n` becomes the form's newline.
+
+    Raises:
+        EncodingError: the encoding lacks one of its characters.
+    """
+    styled = text if form.newline in {None, "\n"} else with_newline(text, form.newline)
+    try:
+        body = styled.encode(form.encoding)
+    except UnicodeEncodeError as error:
+        line = with_newline(styled[: error.start], "\n").count("\n") + 1
+        character = styled[error.start]
+        raise EncodingError(name, form.encoding, character, line) from None
+    return _BOMS[form.encoding] + body if form.has_bom else body
+
+
+def newline_of(text: str) -> Newline | None:
+    r"""Return the newline that a text uses throughout, `\n` if it has none; None for several."""
+    pairs = text.count("\r\n")
+    counts: dict[Newline, int] = {
+        "\n": text.count("\n") - pairs,
+        "\r\n": pairs,
+        "\r": text.count("\r") - pairs,
+    }
+    used: list[Newline] = [newline for newline, count in counts.items() if count]
+    if len(used) > 1:
+        return None
+    return used[0] if used else "\n"
+
+
+def with_newline(text: str, newline: Newline | None) -> str:
+    """Return a text with all its newlines, of whatever kind, made this one; None changes none."""
+    if newline is None:
+        return text
+    plain = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return plain if newline == "\n" else plain.replace("\n", newline)
+
+
+def _readings(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
+    """Yield what the bytes may be, the likeliest first: encoding, whether marked, what follows."""
+    for encoding, mark in _BOMS.items():
+        if data.startswith(mark):
+            yield encoding, True, data[len(mark) :]
+    yield "utf-8", False, data
+    if unmarked := _unmarked_utf16(data):
+        yield unmarked, False, data
+    if kind_of(data) is None:
+        if data.translate(None, _UPPER_CONTROLS) != data:
+            yield "cp1252", False, data
+        yield "latin-1", False, data
+
+
+def _unmarked_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
+    """Recognise UTF-16 by its zeros: nine of ten on one side, none on the other."""
+    first, second = data[::2], data[1::2]
+    if len(second) < _FEWEST_CHARACTERS or len(first) != len(second):
+        return None
+    if b"\0" not in first and second.count(0) * 10 >= len(second) * 9:
+        return "utf-16-le"
+    if b"\0" not in second and first.count(0) * 10 >= len(first) * 9:
+        return "utf-16-be"
+    return None
+
+
+def _decoded(body: bytes, encoding: Encoding) -> str | None:
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    plain = text.encode() if encoding.startswith("utf-16") else body
+    controls = _CONTROLS + (_UPPER_CONTROLS if encoding == "latin-1" else b"")
+    return text if _is_text(plain, controls) else None
+
+
+def _is_text(plain: bytes, controls: bytes) -> bool:
+    if b"\0" in plain:
+        return False
+    count = len(plain) - len(plain.translate(None, controls))
+    return count * _TEXT_PER_CONTROL <= len(plain)

@@ -1,0 +1,130 @@
+"""Some lines of a text, out of memory or straight from a file too large to be held. It blocks."""
+
+import dataclasses
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO, Literal, TextIO
+
+from acp_server.tools.files.disk import open_file, status_of
+from acp_server.tools.files.encoding import Newline, TextForm, decode, newline_of
+from acp_server.tools.files.errors import (
+    BinaryFileError,
+    HugeFileError,
+    MissingFileError,
+    UnreadableError,
+)
+from acp_server.tools.files.paths import Place
+from acp_server.tools.files.snapshot import Part
+
+MAX_STREAM_BYTES = 1024**3
+MAX_PART_CHARACTERS = 1024**2
+_HEAD_BYTES = 64 * 1024
+_BLOCK_CHARACTERS = 256 * 1024
+_LONGEST_CHARACTER_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which lines to read; `check` may raise to stop the search for them."""
+
+    first_line: int
+    line_count: int
+    check: Callable[[], None]
+
+
+def part_of(text: str, first_line: int, line_count: int) -> Part:
+    """Return some lines of a text that is at hand; all its lines are counted."""
+    part = _read(io.StringIO(text, newline="\n"), "\n", Wanted(first_line, line_count, _go_on))
+    total = text.count("\n") + (not text.endswith("\n") and text != "")
+    return dataclasses.replace(part, total_lines=total)
+
+
+def stream_part(place: Place, first_line: int, line_count: int, check: Callable[[], None]) -> Part:
+    """Return some lines of a file without holding more of it; `check` is called now and then.
+
+    Bytes that the file's encoding does not know are shown as replacement characters.
+
+    Raises:
+        FileError: it is no text, or there is none, or it is too large to be searched for lines.
+    """
+    status = status_of(place)
+    if status is not None and status.st_size > MAX_STREAM_BYTES:
+        raise HugeFileError(place.given, status.st_size, "cut it by a command")
+    try:
+        with open_file(place) as file:
+            form = _form_of(file.read(_HEAD_BYTES), place.given)
+            file.seek(0)
+            return _stream(file, form, Wanted(first_line, line_count, check))
+    except FileNotFoundError:
+        raise MissingFileError(place.given, ()) from None
+    except OSError as error:
+        raise UnreadableError(place.given, str(error)) from None
+
+
+def _stream(file: BinaryIO, form: TextForm, wanted: Wanted) -> Part:
+    end = _end_of_line(form.newline)
+    with io.TextIOWrapper(file, form.encoding, errors="replace", newline=end) as text:
+        text.read(int(form.has_bom))
+        part = _read(text, end, wanted)
+    plain = part.text if form.newline is None else part.text.replace(form.newline, "\n")
+    return dataclasses.replace(part, text=plain)
+
+
+def _form_of(head: bytes, name: str) -> TextForm:
+    """Return the form of a file that begins so; its last character or newline may be cut."""
+    for missing in range(_LONGEST_CHARACTER_BYTES):
+        try:
+            text, form = decode(head[: len(head) - missing], name)
+        except BinaryFileError:
+            continue
+        if form.encoding.startswith("utf"):
+            newline = form.newline or newline_of(text.removesuffix("\r"))
+            return TextForm(form.encoding, form.has_bom, newline)
+    return decode(head, name)[1]
+
+
+def _end_of_line(newline: Newline | None) -> Literal["\n", "\r"]:
+    """Return the last character of each line; a pair could be torn where a long line is cut."""
+    return "\r" if newline == "\r" else "\n"
+
+
+def _read(text: TextIO, end: str, wanted: Wanted) -> Part:
+    skipped, rest = _skip(text, end, wanted)
+    begun = io.StringIO(rest, newline=end)
+    lines: list[str] = []
+    room = MAX_PART_CHARACTERS
+    while len(lines) < wanted.line_count and room > 0:
+        line = begun.readline(room)
+        if not line.endswith(end):
+            line += text.readline(room - len(line))
+        if not line:
+            break
+        lines.append(line)
+        room -= len(line)
+    is_end = len(lines) < wanted.line_count and room > 0
+    is_cut = room <= 0 and not (len(lines) == wanted.line_count and lines[-1].endswith(end))
+    total = skipped + len(lines) if is_end else None
+    return Part("".join(lines), wanted.first_line, len(lines), total, is_cut)
+
+
+def _skip(text: TextIO, end: str, wanted: Wanted) -> tuple[int, str]:
+    """Read over the lines before the wanted ones.
+
+    Returns how many there were, and what was read beyond them.
+    """
+    skipped, last = 0, end
+    while (missing := wanted.first_line - 1 - skipped) > 0:
+        wanted.check()
+        block = text.read(_BLOCK_CHARACTERS)
+        if not block:
+            return skipped + (not last.endswith(end)), ""
+        found = block.count(end)
+        if found >= missing:
+            return skipped + missing, block.split(end, missing)[-1]
+        skipped, last = skipped + found, block
+    return skipped, ""
+
+
+def _go_on() -> None:
+    """Let it run: what is at hand is read at once."""

@@ -1,0 +1,68 @@
+"""Imports the tools in a thread, once, after the first session was answered: it takes a while."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from acp_server.permissions.questions import Asker
+from acp_server.session.editor import Editor
+from acp_server.session.session import Session
+from acp_server.turn.ports import Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What the tools of all sessions share."""
+
+    user_home: Path
+    """What `~` means."""
+    own_folder: Path
+    """Where this program keeps its settings and keys."""
+    environment: Mapping[str, str]
+    """Our variables; commands see them without those of `secret_names`."""
+    secret_names: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the tools of one session work with; in `tasks` runs what goes on between turns."""
+
+    session: Session
+    editor: Editor
+    asker: Asker
+    tasks: TaskGroup
+
+
+class ToolMaker(Protocol):
+    """Makes the tools of sessions, once they are imported."""
+
+    def toolbox(self, around: Surroundings) -> Toolbox:
+        """Return the tools of a session."""
+        ...
+
+
+class ToolLoader:
+    """The maker of tools, from the first time that somebody asks for it."""
+
+    def __init__(self, premises: Premises) -> None:
+        self._premises = premises
+        self._lock = anyio.Lock()
+        self._maker: ToolMaker | None = None
+
+    async def load(self) -> ToolMaker:
+        """Return the maker; the first call imports it, later ones wait for that."""
+        async with self._lock:
+            if self._maker is None:
+                self._maker = await to_thread.run_sync(_import, self._premises)
+        return self._maker
+
+
+def _import(premises: Premises) -> ToolMaker:
+    from acp_server.tools.kit import SessionToolMaker
+
+    return SessionToolMaker(premises)

@@ -1,0 +1,130 @@
+"""The tool `process`: what became of commands that run in the background."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from acp_server.permissions.effects import RunCommand
+from acp_server.permissions.questions import Question
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.editing import Workshop
+from acp_server.tools.places import target_of
+from acp_server.tools.report import Report
+from acp_server.tools.shell.background import BackgroundCommand
+from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.output import for_model
+from acp_server.tools.terminal import MOST_RESULT_CHARACTERS, Shell
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.conversation import Text
+from acp_server.turn.ports import Outcome
+
+Action = Literal["list", "poll", "log", "write", "wait", "kill"]
+
+DESCRIPTION = (
+    "Background commands: list, poll (news since last time), log (lines from offset), write (data "
+    "to stdin), wait (up to timeout seconds), kill."
+)
+
+
+class ProcessArguments(Arguments):
+    """What to do with which command; the timeout is in seconds."""
+
+    action: Action
+    session_id: str = ""
+    data: str = ""
+    timeout: float = Field(default=60, gt=0, le=600)
+    offset: int | None = Field(default=None, ge=0)
+    limit: int = Field(default=200, ge=1, le=2_000)
+
+
+class ProcessUse(Use[ProcessArguments]):
+    """One thing done with a background command, or one look at it."""
+
+    def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
+        super().__init__(ProcessArguments, report)
+        self._workshop = workshop
+        self._background = shell.background
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Name what is done."""
+        action = so_far.whole("action")
+        if action is None:
+            return None
+        return Description(f"Process: {action} {so_far.whole('session_id') or ''}".strip())
+
+    async def run(self, arguments: ProcessArguments) -> Outcome:
+        """Do it."""
+        actions: Mapping[Action, Callable[[ProcessArguments], Awaitable[Outcome]]] = {
+            "list": self._list,
+            "poll": self._poll,
+            "log": self._log,
+            "write": self._write,
+            "wait": self._wait,
+            "kill": self._kill,
+        }
+        try:
+            if arguments.action != "write":  # what is written may be a command: it asks first
+                await self.report.begin()
+            return await actions[arguments.action](arguments)
+        except ShellError as error:
+            return Outcome(error.reason, is_error=True)
+
+    async def _list(self, arguments: ProcessArguments) -> Outcome:
+        del arguments
+        states = self._background.list()
+        return Outcome("\n".join(map(_line, states)) or "there are no background commands")
+
+    async def _poll(self, arguments: ProcessArguments) -> Outcome:
+        poll = self._background.poll(arguments.session_id)
+        lost = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
+        news = for_model(poll.text, MOST_RESULT_CHARACTERS).rstrip("\n")
+        return Outcome(f"{_line(poll.state)}\n{lost}{news or '(nothing new)'}")
+
+    async def _log(self, arguments: ProcessArguments) -> Outcome:
+        excerpt = self._background.log(arguments.session_id, arguments.offset, arguments.limit)
+        last = excerpt.first + len(excerpt.lines)
+        text = for_model("\n".join(excerpt.lines), MOST_RESULT_CHARACTERS)
+        return Outcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
+
+    async def _write(self, arguments: ProcessArguments) -> Outcome:
+        poll = next(s for s in [*self._background.list()] if s.id == arguments.session_id)
+        place = await self._workshop.desk.place(str(poll.cwd))
+        question = Question(
+            call_id=self.report.call_id,
+            effect=RunCommand(arguments.data, target_of(place)),
+            title=f"Write to {poll.id} ({poll.command})",
+            kind="execute",
+            content=(Text(f"```\n{arguments.data}\n```"),),
+        )
+        refusal = await self._workshop.gate.pass_through(question)
+        if refusal is not None:
+            return Outcome(refusal.reason, is_error=True)
+        await self.report.begin()
+        await self._background.write(poll.id, arguments.data.encode())
+        return Outcome(f"wrote {len(arguments.data)} characters")
+
+    async def _wait(self, arguments: ProcessArguments) -> Outcome:
+        state = await self._background.wait(arguments.session_id, arguments.timeout)
+        return Outcome(_line(state))
+
+    async def _kill(self, arguments: ProcessArguments) -> Outcome:
+        return Outcome(_line(await self._background.kill(arguments.session_id)))
+
+
+def _line(state: BackgroundCommand) -> str:
+    """Return how a command stands, in a line."""
+    if state.exit is None:
+        status = f"running for {state.running_seconds:.0f} s"
+    elif state.exit.signal:
+        status = f"ended by {state.exit.signal}"
+    else:
+        status = f"exit code {state.exit.code}"
+    return f"{state.id}: {status}, {state.total_lines} lines: {state.command}"
+
+
+def process_tool(workshop: Workshop, shell: Shell) -> Tool:
+    """Return the tool for a session."""
+    spec = spec_of("process", DESCRIPTION, ProcessArguments)
+    return Tool(spec, "execute", "Background commands", partial(ProcessUse, workshop, shell))

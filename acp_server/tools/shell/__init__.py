@@ -1,0 +1,1 @@
+"""Commands as local processes: started, followed, ended, and never left behind."""

@@ -1,0 +1,261 @@
+"""The tool `terminal`: a shell command, shown live in whatever way the editor can."""
+
+import shutil
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+from pydantic import Field, JsonValue
+
+from acp_server.permissions.effects import RunCommand
+from acp_server.permissions.questions import Question
+from acp_server.session.editor import Editor, EditorError, EditorTerminal, Exit, Launch
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.editing import Workshop
+from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.paths import Place
+from acp_server.tools.live_output import (
+    PIECES_SECONDS,
+    TEXT_CHARACTERS,
+    TEXT_SECONDS,
+    Showing,
+    TerminalShow,
+    TextShow,
+    fenced,
+    show_while,
+)
+from acp_server.tools.places import target_of
+from acp_server.tools.report import Report
+from acp_server.tools.shell.background import BackgroundCommands
+from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.output import OutputLog, for_model
+from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import CallContent, Location, TerminalView
+from acp_server.turn.ports import Outcome
+
+DESCRIPTION = (
+    "Run a bash command in the workspace (workdir: elsewhere), each in a fresh shell without "
+    "stdin. background=true for servers and long jobs: returns a session_id for the process tool. "
+    "Do not use it to read, search or edit files."
+)
+DEFAULT_TIMEOUT_SECONDS = 180
+MOST_TIMEOUT_SECONDS = 3_600
+MOST_RESULT_CHARACTERS = 30_000
+LOG_BYTES = 256 * 1024
+MOST_TITLE_CHARACTERS = 120
+RELEASE_SECONDS = 2.0
+
+
+class TerminalArguments(Arguments):
+    """A command and where it runs; the timeout is in seconds."""
+
+    command: str = Field(min_length=1)
+    timeout: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=MOST_TIMEOUT_SECONDS)
+    workdir: str | None = None
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What the commands of a session work with."""
+
+    session: ShellSession
+    background: BackgroundCommands
+    editor: Editor
+    secret_names: Collection[str]
+
+
+class TerminalUse(Use[TerminalArguments]):
+    """One command run."""
+
+    def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
+        super().__init__(TerminalArguments, report)
+        self._workshop = workshop
+        self._shell = shell
+        self._log = OutputLog(LOG_BYTES, LOG_BYTES)
+        self._view: TerminalView | None = None
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Return the command, as far as it is there."""
+        command = so_far.text("command").strip()
+        if not command:
+            return None
+        first, *others = command.splitlines()
+        is_cut = bool(others) or len(first) > MOST_TITLE_CHARACTERS
+        title = f"`{first[:MOST_TITLE_CHARACTERS]}{' …' if is_cut else ''}`"
+        workdir = so_far.whole("workdir")
+        try:
+            path = self._workshop.path_of(workdir or ".")
+        except FileError:
+            return Description(title)
+        return Description(title, (Location(str(path)),))
+
+    async def run(self, arguments: TerminalArguments) -> Outcome:
+        """Ask, run it, tell what came of it."""
+        try:
+            place = await self._workshop.desk.place(arguments.workdir or ".")
+            refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
+            if refusal is not None:
+                return Outcome(refusal.reason, is_error=True)
+            await self.report.begin()
+            self._workshop.desk.note_command()
+            if arguments.background:
+                return await self._start(arguments, place.real)
+            return await self._run(arguments, place.real)
+        except FileError as error:
+            return Outcome(error.reason, is_error=True)
+        except ShellError as error:
+            return Outcome(error.reason, is_error=True)
+        finally:
+            self._workshop.desk.note_command()
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return what the command had printed."""
+        output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
+        text = f"{reason}\nIt had printed:\n{output}" if output.strip() else reason
+        return Outcome(text, is_error=True, shown=self._shown(reason))
+
+    def _question(self, place: Place, arguments: TerminalArguments) -> Question:
+        command = arguments.command
+        description = self.describe(SoFar({"command": command}, {}))
+        return Question(
+            call_id=self.report.call_id,
+            effect=RunCommand(command, target_of(place)),
+            title=description.title if description else "Run a command",
+            kind="execute",
+            content=(Text(f"```sh\n{command}\n```"),),
+            locations=(Location(str(place.path)),),
+        )
+
+    async def _start(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
+        started = await self._shell.background.start(arguments.command, cwd)
+        return Outcome(
+            f"started in the background; session_id {started.id} (see the process tool)",
+            raw_output={"session_id": started.id},
+        )
+
+    async def _run(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
+        editor = self._shell.editor
+        if editor.has_terminals and not editor.shows_output:
+            terminal = await self._open(arguments, cwd)
+            if terminal is not None:
+                return await self._run_in_editor(terminal, arguments)
+        if editor.shows_output:
+            return await self._run_shown(arguments, cwd)
+        show = TextShow(self.report, self._log)
+        ended = await self._run_locally(arguments, cwd, show, TEXT_SECONDS)
+        return self._outcome(ended, arguments)
+
+    async def _run_shown(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
+        """Run it here, and show it in the editor as a terminal."""
+        show = TerminalShow(self.report, f"term_{uuid4().hex}")
+        self._view = show.view
+        await show.open(str(cwd))
+        ended = Ended(Exit(), timed_out=False)
+        try:
+            ended = await self._run_locally(arguments, cwd, show, PIECES_SECONDS)
+        finally:
+            show.end(ended.exit.code, ended.exit.signal)
+        return self._outcome(ended, arguments)
+
+    async def _run_locally(
+        self, arguments: TerminalArguments, cwd: Path, show: Showing, interval_seconds: float
+    ) -> Ended:
+        command = LocalCommand(self._shell.session, arguments.command, cwd)
+        ended = Ended(Exit(), timed_out=False)
+
+        async def receive(chunk: bytes) -> None:
+            self._log.write(chunk)
+            show.write(chunk)
+
+        async def work() -> None:
+            nonlocal ended
+            ended = await command.run(receive, arguments.timeout)
+
+        await show_while(show, interval_seconds, work)
+        return ended
+
+    async def _open(self, arguments: TerminalArguments, cwd: Path) -> EditorTerminal | None:
+        """Start it in a terminal of the editor's; None when that does not work."""
+        hidden = [part for name in sorted(self._shell.secret_names) for part in ("-u", name)]
+        shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
+        argv = ("env", *hidden, *shell, "-c", arguments.command)
+        launch = Launch(argv, cwd, {"GIT_PAGER": "cat", "PAGER": "cat"}, 2 * LOG_BYTES)
+        try:
+            return await self._shell.editor.open_terminal(launch)
+        except EditorError:
+            return None
+
+    async def _run_in_editor(
+        self, terminal: EditorTerminal, arguments: TerminalArguments
+    ) -> Outcome:
+        """Follow it in the editor's terminal, which is given back whatever happens."""
+        self._view = TerminalView(terminal.id)
+        exit_ = Exit()
+        try:
+            await self.report.show((self._view,))
+            with anyio.move_on_after(arguments.timeout) as limit:
+                exit_ = await terminal.wait()
+            if limit.cancelled_caught:
+                await terminal.kill()
+            screen = await terminal.output()
+            self._log.write(screen.text.encode(errors="replace"))
+            exit_ = screen.exit if screen.exit and exit_ == Exit() else exit_
+        except EditorError as error:
+            return Outcome(f"the editor's terminal failed: {error.reason}", is_error=True)
+        finally:
+            await _shielded(terminal.kill, only_if=exit_ == Exit())
+            await _shielded(terminal.release)
+        return self._outcome(Ended(exit_, limit.cancelled_caught), arguments)
+
+    def _outcome(self, ended: Ended, arguments: TerminalArguments) -> Outcome:
+        output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
+        status = _status(ended, arguments)
+        raw: dict[str, JsonValue] = {
+            "exit_code": ended.exit.code,
+            "signal": ended.exit.signal,
+            "timed_out": ended.timed_out,
+        }
+        text = "\n".join(part for part in (output.rstrip("\n"), status) if part) or "(no output)"
+        has_failed = ended.timed_out or ended.exit.code != 0
+        return Outcome(text, has_failed, shown=self._shown(status), raw_output=raw)
+
+    def _shown(self, status: str) -> tuple[CallContent, ...]:
+        if self._view is not None:
+            return (self._view,)
+        output = self._log.text()
+        block = (Text(fenced(output, TEXT_CHARACTERS)),) if output.strip() else ()
+        return (*block, Text(status)) if status or not block else block
+
+
+async def _shielded(act: Callable[[], Awaitable[None]], *, only_if: bool = True) -> None:
+    """Do something that must be tried even while the turn is cancelled, but not for long."""
+    if only_if:
+        with anyio.move_on_after(RELEASE_SECONDS, shield=True):
+            try:
+                await act()
+            except EditorError:
+                return  # the editor has given it up itself
+
+
+def _status(ended: Ended, arguments: TerminalArguments) -> str:
+    if ended.timed_out:
+        return (
+            f"[stopped after {arguments.timeout:g} s, with all that it started; give more timeout, "
+            "or run it with background=true]"
+        )
+    if ended.exit.signal is not None:
+        return f"[ended by {ended.exit.signal}]"
+    return f"[exit code {ended.exit.code}]" if ended.exit.code else ""
+
+
+def terminal_tool(workshop: Workshop, shell: Shell) -> Tool:
+    """Return the tool for a session."""
+    spec = spec_of("terminal", DESCRIPTION, TerminalArguments)
+    return Tool(spec, "execute", "Run a command", partial(TerminalUse, workshop, shell))

@@ -1,0 +1,103 @@
+"""The tool `todo`: the session's list of what is to be done, shown as the editor's plan."""
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.report import Report
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.events import PlanChanged, PlanEntry
+from acp_server.turn.ports import Outcome
+
+Status = Literal["pending", "in_progress", "completed", "cancelled"]
+
+DESCRIPTION = (
+    "Your task list, shown to the user as a plan. Use it for work of three or more steps: one "
+    "item in_progress at a time, completed as soon as it is done. Without todos it returns the "
+    "list."
+)
+
+
+class TodoItem(BaseModel):
+    """One thing to do."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: str
+    content: str = Field(min_length=1)
+    status: Status = "pending"
+
+
+class TodoArguments(Arguments):
+    """The list, or news of some of its items."""
+
+    todos: list[TodoItem] | None = None
+    merge: bool = Field(default=False, description="update items by id instead of replacing all")
+
+
+class TodoList:
+    """The list of one session."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, TodoItem] = {}
+
+    def update(self, items: Sequence[TodoItem], *, is_merge: bool) -> None:
+        """Take news; without a merge they are the whole list."""
+        kept = self._items if is_merge else {}
+        self._items = kept | {item.id: item for item in items}
+
+    @property
+    def items(self) -> tuple[TodoItem, ...]:
+        """All items, in order."""
+        return tuple(self._items.values())
+
+    def plan(self) -> PlanChanged:
+        """Return the list as a plan, which knows nothing of what was given up."""
+        return PlanChanged(
+            tuple(
+                PlanEntry(item.content, item.status)
+                for item in self.items
+                if item.status != "cancelled"
+            )
+        )
+
+    def text(self) -> str:
+        """Return the list as lines of JSON, for the model."""
+        lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in self.items]
+        return "\n".join(lines) or "the list is empty"
+
+
+class TodoUse(Use[TodoArguments]):
+    """One look at the list, or change of it."""
+
+    def __init__(self, todos: TodoList, report: Report) -> None:
+        super().__init__(TodoArguments, report)
+        self._todos = todos
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Say whether it is a look or a change, once that is known."""
+        if "todos" not in so_far.complete:
+            return None
+        is_look = so_far.complete["todos"] is None
+        return Description("Look at the plan" if is_look else "Update the plan")
+
+    async def run(self, arguments: TodoArguments) -> Outcome:
+        """Change the list, show the plan."""
+        await self.report.begin()
+        if arguments.todos is None:
+            return Outcome(self._todos.text())
+        self._todos.update(arguments.todos, is_merge=arguments.merge)
+        await self.report.tell(self._todos.plan())
+        open_count = sum(item.status in {"pending", "in_progress"} for item in self._todos.items)
+        text = self._todos.text() if arguments.merge else f"{len(self._todos.items)} items"
+        return Outcome(f"{text}; {open_count} open")
+
+
+def todo_tool() -> Tool:
+    """Return the tool, with a list of its own."""
+    todos = TodoList()
+    spec = spec_of("todo", DESCRIPTION, TodoArguments)
+    return Tool(spec, "think", "Plan", lambda report: TodoUse(todos, report))

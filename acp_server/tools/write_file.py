@@ -1,0 +1,115 @@
+"""The tool `write_file`: a whole file, shown as a diff that grows while it is being written."""
+
+from functools import partial
+
+import anyio
+
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.editing import Change, Edit, Workshop
+from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.paths import Place
+from acp_server.tools.growing import GrowingDiff, as_far
+from acp_server.tools.report import Report
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.events import FileDiff, Location
+from acp_server.turn.ports import Outcome
+
+DESCRIPTION = (
+    "Write a whole file; folders are made. Replaces what is there: change an existing file with "
+    "patch instead."
+)
+PREVIEW_SECONDS = 1.0
+"""How long the stream may wait for the old text of a preview."""
+
+
+class WriteArguments(Arguments):
+    """The path first: the diff can begin to grow as soon as it is known."""
+
+    path: str
+    content: str
+
+
+class WriteUse(Use[WriteArguments]):
+    """One file written."""
+
+    def __init__(self, workshop: Workshop, report: Report) -> None:
+        super().__init__(WriteArguments, report)
+        self._workshop = workshop
+        self._growing = GrowingDiff(report)
+        self._preview: Preview | None = None
+        self._is_looked_up = False
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Name the file as soon as its path is complete."""
+        return described("Write", so_far, self._workshop)
+
+    async def draft(self, so_far: SoFar) -> None:
+        """Name the file, then show what is there of its text."""
+        await super().draft(so_far)
+        path = so_far.whole("path")
+        if path is not None and not self._is_looked_up:
+            self._is_looked_up = True
+            self._preview = await look_up(path, self._workshop)
+        content = so_far.text("content")
+        if self._preview is not None and content:
+            self._growing.offer(len(content), partial(self._preview.diff, content))
+
+    async def run(self, arguments: WriteArguments) -> Outcome:
+        """Write the file."""
+        try:
+            path = self._workshop.path_of(arguments.path)
+        except FileError as error:
+            return Outcome(error.reason, is_error=True)
+
+        async def plan() -> tuple[Change, ...]:
+            place = await self._workshop.desk.place(arguments.path)
+            base = await self._workshop.desk.look(place)
+            lines = len(arguments.content.splitlines())
+            return (Change(place, base, arguments.content, note=f" ({lines:,} lines)"),)
+
+        return await Edit(self._workshop, self.report).carry_out((path,), plan)
+
+
+class Preview:
+    """A file whose new text is being written: its path and the text that it has."""
+
+    def __init__(self, place: Place, old_text: str | None) -> None:
+        self.place = place
+        self.old_text = old_text
+
+    def diff(self, new_text: str) -> tuple[FileDiff, ...]:
+        """Return as much of the change as there is."""
+        old_text = None if self.old_text is None else as_far(self.old_text, new_text)
+        return (FileDiff(str(self.place.path), old_text, new_text),)
+
+
+async def look_up(path: str, workshop: Workshop) -> Preview | None:
+    """Return what a preview needs; None when nothing may or can be shown before it is asked."""
+    try:
+        place = await workshop.desk.place(path)
+        if not await workshop.may_preview(place):
+            return None
+        with anyio.move_on_after(PREVIEW_SECONDS):
+            base = await workshop.desk.look(place)
+            return Preview(place, None if base is None else base.text)
+    except FileError:
+        return None
+    return None
+
+
+def described(verb: str, so_far: SoFar, workshop: Workshop) -> Description | None:
+    """Return the line that names a call's file, once its path is complete."""
+    given = so_far.whole("path")
+    if given is None:
+        return None
+    try:
+        path = workshop.path_of(given)
+    except FileError:
+        return Description(f"{verb} {given}")
+    return Description(f"{verb} {workshop.shown(path)}", (Location(str(path)),))
+
+
+def write_file_tool(workshop: Workshop) -> Tool:
+    """Return the tool for a session."""
+    spec = spec_of("write_file", DESCRIPTION, WriteArguments, streams=True)
+    return Tool(spec, "edit", "Write a file", partial(WriteUse, workshop))

@@ -1,0 +1,30 @@
+import pytest
+
+from acp_server.permissions.shell.assessment import assess
+from acp_server.permissions.shell.patterns import could_name
+from tests.permissions.shell.attempts import ATTEMPTS
+from tests.permissions.shell.secrets import HOME, PATTERNS, SECRETS, WORKSPACE
+
+
+@pytest.mark.parametrize("command", ATTEMPTS.values(), ids=ATTEMPTS.keys())
+def test_no_attempt_passes_without_a_question(command: str) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert (found.verdict, bool(found.reason)) == ("asks", True)
+
+
+@pytest.mark.parametrize(("command", "paths"), SECRETS.items(), ids=SECRETS.keys())
+def test_a_path_is_reported_however_it_is_written(command: str, paths: tuple[str, ...]) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert (found.verdict, set(paths) - set(found.reads)) == ("reads", set())
+
+
+@pytest.mark.parametrize(("command", "found"), PATTERNS.items(), ids=PATTERNS.keys())
+def test_a_pattern_that_may_pick_a_secret_is_reported(command: str, found: tuple[str, str]) -> None:
+    pattern, name = found
+    globs = assess(command, WORKSPACE, HOME).globs
+    assert pattern in globs
+    assert could_name(pattern, name)
+
+
+def test_the_table_of_attempts_is_as_long_as_was_promised() -> None:
+    assert len(ATTEMPTS) + len(SECRETS) + len(PATTERNS) >= 160

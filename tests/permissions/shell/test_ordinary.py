@@ -1,0 +1,66 @@
+import pytest
+
+from acp_server.permissions.shell.assessment import assess
+from acp_server.permissions.shell.findings import Assessment, Tree
+from tests.permissions.shell.ordinary import ORDINARY, TREES
+
+WORKSPACE = "/work/space"
+HOME = "/home/user"
+
+
+@pytest.mark.parametrize(("command", "reads"), ORDINARY.items(), ids=ORDINARY.keys())
+def test_an_ordinary_command_does_not_ask(command: str, reads: tuple[str, ...]) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert (found.verdict, found.reason, set(found.reads)) == ("reads", "", set(reads))
+
+
+@pytest.mark.parametrize(("command", "trees"), TREES.items(), ids=TREES.keys())
+def test_a_search_tells_which_trees_it_reads(command: str, trees: tuple[Tree, ...]) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert (found.verdict, found.trees) == ("reads", trees)
+
+
+def test_the_table_of_ordinary_commands_is_as_long_as_was_promised() -> None:
+    assert len(ORDINARY) >= 160
+
+
+def test_a_command_that_only_reads_says_everything_about_it() -> None:
+    assert assess("cd src && cat *.py", WORKSPACE) == Assessment(
+        "reads",
+        reads=("/work/space/src",),
+        globs=("/work/space/src/*.py",),
+    )
+
+
+def test_a_command_that_asks_tells_what_it_would_read_and_write() -> None:
+    assert assess("cp a b && ls src", WORKSPACE) == Assessment(
+        "asks",
+        "cp is not known to only read",
+        reads=("/work/space/a", "/work/space/src"),
+        writes=("/work/space/b",),
+    )
+
+
+def test_a_home_folder_that_is_not_known_asks() -> None:
+    assert assess("cat ~/a", WORKSPACE).verdict == "asks"
+    assert assess("cd && cat a", WORKSPACE).verdict == "asks"
+
+
+@pytest.mark.parametrize(
+    ("command", "writes"),
+    [
+        ("echo x > a", ("/work/space/a",)),
+        ("echo x | tee a b", ("/work/space/a", "/work/space/b")),
+        ("mv a b", ("/work/space/a", "/work/space/b")),
+        ("rm -f a", ("/work/space/a",)),
+        ("mkdir -p a/b", ("/work/space/a/b",)),
+        ("sed -i s/a/b/ c", ("/work/space/c",)),
+        ("dd if=a of=b", ("/work/space/b",)),
+        ("cd src && touch a", ("/work/space/src/a",)),
+        ("chmod +x a", ("/work/space/a",)),
+        ("ln -s a b", ("/work/space/b",)),
+    ],
+)
+def test_what_is_written_is_told_where_it_can_be(command: str, writes: tuple[str, ...]) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert (found.verdict, found.writes) == ("asks", writes)

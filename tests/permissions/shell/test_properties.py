@@ -1,0 +1,97 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.permissions.shell.assessment import assess, matches_prefix
+from acp_server.permissions.shell.patterns import could_name
+from tests.permissions.shell.attempts import ATTEMPTS
+from tests.permissions.shell.ordinary import ORDINARY
+
+WORKSPACE = "/work/space"
+HOME = "/home/user"
+
+ordinary = st.sampled_from(sorted(ORDINARY))
+PIECES = (
+    *("ls", "cat", "cd", "sort", "-o", "x", ".env", "E", "0", "for", "in", "do", "done", "if"),
+    *("then", "fi", "$(", ")", "`", "'", '"', "\\", "\n", " ", "\t", ";", "&", "|", "<", "<<E"),
+    *(">", "{", "}", "*", "[", "]", "~", "#", "$", "((", "))", "=", "!", "[[", "]]", "${", "<<<"),
+)
+ADDITIONS = (
+    *("; touch x", "\ntouch x", " && touch x", " || touch x", " | touch x", " & touch x", " &"),
+    *(' "$(touch x)"', " $(touch x)", " `touch x`", " > x", " >> x", " >| x", " &> x", "\n> x"),
+    *(" <(touch x)", "\nsh", " | sh", "; x=1 touch x", "\neval touch x"),
+)
+texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+additions = st.sampled_from(ADDITIONS)
+
+
+@given(texts)
+def test_no_text_makes_it_fail(text: str) -> None:
+    found = assess(text, WORKSPACE, HOME)
+    assert (found.reason == "") == (found.verdict == "reads")
+    matches_prefix(text, ("npm", "test"))
+
+
+@given(ordinary, additions)
+def test_nothing_passes_with_a_write_behind_it(command: str, addition: str) -> None:
+    ends_in_comment = command == "ls # everything" and not addition.startswith("\n")
+    ends_in_document = "<<" in command and "\n" in command and not addition.startswith("\n")
+    if ends_in_comment or ends_in_document:
+        return
+    assert assess(command + addition, WORKSPACE, HOME).verdict == "asks"
+
+
+@given(st.sampled_from(["touch x; ", "touch x\n", "touch x && ", "x=1; ", "touch x | "]), ordinary)
+def test_nothing_passes_with_a_write_before_it(addition: str, command: str) -> None:
+    assert assess(addition + command, WORKSPACE, HOME).verdict == "asks"
+
+
+@given(ordinary, st.sampled_from(sorted(ATTEMPTS.values())))
+def test_no_attempt_hides_behind_an_ordinary_command(command: str, attempt: str) -> None:
+    if command == "# what is here\nls" or attempt.startswith("PATH+="):
+        return
+    assert assess(f"{command}\n{attempt}", WORKSPACE, HOME).verdict != "reads"
+
+
+@given(ordinary)
+def test_a_subshell_of_an_ordinary_command_reads_the_same(command: str) -> None:
+    alone = assess(command, WORKSPACE, HOME)
+    inside = assess(f"(\n{command}\n)", WORKSPACE, HOME)
+    assert inside.verdict == "asks" or inside == alone
+
+
+@given(st.text(alphabet="abc.*?[]!-/", max_size=8), st.text(alphabet="abc.-", min_size=1))
+def test_a_name_is_named_by_itself_and_by_a_star(pattern: str, name: str) -> None:
+    could_name(pattern, name)
+    assert could_name(f"/work/{name}", name)
+    assert name.startswith(".") or could_name("/work/*", name)
+
+
+HUGE = {
+    "groups": "(" * 30_000,
+    "substitutions": "echo " + "$(" * 20_000,
+    "closed substitutions": 'echo "' + "$(echo " * 5_000 + ")" * 5_000 + '"',
+    "expansions": "echo " + '"${a:-' * 8_000 + '}"' * 8_000,
+    "braces": "echo " + "{" * 60_000,
+    "one word": "a" * 65_000,
+    "blanks": "a" + " " * 65_000,
+    "pipes": "ls | " * 10_000 + "sh",
+    "nested pipes": "(" * 10_000 + "ls" + " | sh)" * 10_000,
+    "shells": "sudo " + "sh -c a " * 7_000,
+    "home": "echo " + "${HOME-" * 9_000,
+    "loops": "for a in 1 2 3 4 5 6 7 8 9; do " * 12 + "ls; " + "done; " * 12,
+    "documents": "cat <<E\n" * 7_000,
+    "functions": "f() { " * 9_000,
+    "lists": "ls && " * 10_000 + "ls",
+    "quotes": "'\"" * 30_000,
+    "changed folders": "cd a; " * 9_000,
+}
+
+
+@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE.keys())
+def test_no_text_takes_long(text: str) -> None:
+    begun = time.process_time()
+    assess(text, WORKSPACE, HOME)
+    assert time.process_time() - begun < 2

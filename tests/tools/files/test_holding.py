@@ -1,0 +1,137 @@
+"""One file is used by one task at a time, in the order of the calls; different files at once."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import fail_after
+from anyio.lowlevel import checkpoint
+
+from acp_server.session.editor import Editor
+from tests.tools.files.desks import ALL, desk_in, name_of
+
+
+@pytest.mark.parametrize("make", ALL, ids=name_of)
+async def test_two_hundred_edits_of_one_file_at_once_all_land(
+    tmp_path: Path, make: Callable[[], Editor]
+) -> None:
+    desk = desk_in(tmp_path, make())
+    count = 200
+    desk.put("a.txt", "".join(f"<{number}>\r\n" for number in range(count)))
+    (desk.root / "link").symlink_to("a.txt")
+    with fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            for number in range(count):
+                tasks.start_soon(desk.edit, "a.txt", f"<{number}>", f"[{number}]")
+    assert await desk.text("a.txt") == "".join(f"[{number}]\n" for number in range(count))
+
+
+async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    desk.put("sub/a.txt", "1 2 3 4\n")
+    (desk.root / "link").symlink_to("sub/a.txt")
+    (desk.root / "near").symlink_to("sub")
+    names = ["sub/a.txt", "link", "near/a.txt", "sub/../link"]
+    with fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for number, name in enumerate(names, start=1):
+                tasks.start_soon(desk.edit, name, str(number), f"<{number}>")
+    assert await desk.text("link") == "<1> <2> <3> <4>\n"
+
+
+async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    order: list[str] = []
+
+    async def hold(name: str, *names: str) -> None:
+        async with desk.files.holding(desk.root / each for each in names):
+            order.append(f"{name} in")
+            await checkpoint()
+            order.append(f"{name} out")
+
+    with fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hold, "first", "a", "b")
+            tasks.start_soon(hold, "second", "b", "a")
+            tasks.start_soon(hold, "third", "b", "b", "B")
+    assert order == [
+        "first in",
+        "first out",
+        "second in",
+        "second out",
+        "third in",
+        "third out",
+    ]
+
+
+async def test_different_files_are_held_at_once(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    with fail_after(5):
+        async with desk.files.holding([desk.root / "a"]), desk.files.holding([desk.root / "b"]):
+            pass
+
+
+async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    for name in ("x", "y"):
+        desk.put(name, "")
+        (desk.root / f"to {name}").symlink_to(name)
+    left: list[str] = []
+
+    async def hold(*names: str) -> None:
+        async with desk.files.holding(desk.root / name for name in names):
+            await checkpoint()
+            left.append(" ".join(names))
+
+    with fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(hold, "x", "to y")
+                tasks.start_soon(hold, "to x", "y")
+                tasks.start_soon(hold, "y", "x")
+    assert len(left) == 60
+
+
+async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
+    """Who held it before may have turned it elsewhere."""
+    desk = desk_in(tmp_path)
+    link, other = desk.root / "link", desk.put("other", "")
+    link.symlink_to(desk.put("first", ""))
+    left: list[str] = []
+
+    async def hold() -> None:
+        async with desk.files.holding([link]):
+            left.append("link")
+
+    async def give_time() -> None:
+        for _ in range(20):
+            await desk.files.place("first")
+
+    with fail_after(5):
+        async with anyio.create_task_group() as tasks, desk.files.holding([other]):
+            async with desk.files.holding([link]):
+                tasks.start_soon(hold)
+                await give_time()
+                link.unlink()
+                link.symlink_to(other)
+            await give_time()
+            left.append("other")
+    assert left == ["other", "link"]
+
+
+async def test_who_gives_up_waiting_holds_nobody_up(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    path = desk.root / "a"
+
+    async def hold() -> None:
+        async with desk.files.holding([path]):
+            raise AssertionError("it was not its turn")
+
+    with fail_after(5):
+        async with desk.files.holding([path]), anyio.create_task_group() as tasks:
+            tasks.start_soon(hold)
+            await checkpoint()
+            tasks.cancel_scope.cancel()
+        async with desk.files.holding([path]):
+            pass

@@ -1,0 +1,124 @@
+"""What a name means, and where it leads."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.session import Workspace
+from acp_server.tools.files.errors import InvalidPathError
+from acp_server.tools.files.paths import Place, folded, lexical_path, place_of
+
+HOME = Path("/home/me")
+WORKSPACE = Workspace(Path("/work"))
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ("a.py", "/work/a.py"),
+        ("./b/../a.py", "/work/a.py"),
+        ("../a.py", "/a.py"),
+        ("../../../a.py", "/a.py"),
+        ("/etc/hosts", "/etc/hosts"),
+        ("//etc/hosts", "/etc/hosts"),
+        ("src/", "/work/src"),
+        (".", "/work"),
+        ("~", "/home/me"),
+        ("~/a.py", "/home/me/a.py"),
+        ("~//etc/a.py", "/home/me/etc/a.py"),
+        ("~a.py", "/work/~a.py"),
+        (" a.py", "/work/ a.py"),
+        ("file:///etc/a%20b.py", "/etc/a b.py"),
+        ("file://localhost/etc/a.py", "/etc/a.py"),
+        ("file:/etc/a.py#L10-20", "/etc/a.py"),
+        ("FILE:///etc/%C3%A4", "/etc/ä"),
+        ("file.py", "/work/file.py"),
+        ("file:x", "/work/file:x"),
+    ],
+)
+def test_a_name_means_an_absolute_path(given: str, path: str) -> None:
+    assert lexical_path(given, WORKSPACE, HOME) == Path(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("", "the path is empty; name a file"),
+        (" \n", "the path is empty; name a file"),
+        ("a\0b", "the path 'a\\x00b' has a NUL character in it"),
+        ("file:///a%00b", "the path '/a\\x00b' has a NUL character in it"),
+        ("a/" + "b" * 256, "a name in the path is longer than 255 bytes"),
+        ("ä" * 128, "a name in the path is longer than 255 bytes"),
+        ("\ud800", "the path '\\ud800' has half a character in it"),
+        ("file://host/a", "'file://host/a' lies on another machine; only local files can be used"),
+        ("file://[/a", "'file://[/a' is no URI of a file: Invalid IPv6 URL"),
+    ],
+)
+def test_what_cannot_be_a_path_is_refused(given: str, reason: str) -> None:
+    with pytest.raises(InvalidPathError) as caught:
+        lexical_path(given, WORKSPACE, HOME)
+    assert caught.value.reason == reason
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with links, beside a folder that is not in it."""
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (root / "sub" / "a.py").touch()
+    (root / "near").symlink_to("sub")
+    (root / "far").symlink_to(tmp_path / "outside")
+    (root / "dangling").symlink_to("sub/later.py")
+    (root / "fleeing").symlink_to("../outside/later.py")
+    (root / "circle").symlink_to("circle")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("given", "real", "where"),
+    [
+        ("sub/a.py", "root/sub/a.py", "inside"),
+        ("near/a.py", "root/sub/a.py", "inside"),
+        ("near/new/b.py", "root/sub/new/b.py", "inside"),
+        ("far/b.py", "outside/b.py", "outside"),
+        ("dangling", "root/sub/later.py", "inside"),
+        ("fleeing", "outside/later.py", "outside"),
+        ("../outside/x", "outside/x", "outside"),
+        ("../root2/x", "root2/x", "outside"),
+        ("circle", "root/circle", "inside"),
+        (".", "root", "inside"),
+    ],
+)
+def test_a_place_knows_where_its_links_lead(root: Path, given: str, real: str, where: str) -> None:
+    workspace = Workspace(root)
+    top = root.parent
+    expected = Place(given, lexical_path(given, workspace, HOME), top / real, where == "inside")
+    assert place_of(given, workspace, HOME) == expected
+
+
+def test_a_place_in_an_additional_root_is_inside(root: Path) -> None:
+    workspace = Workspace(root, (root.parent / "outside",))
+    assert place_of("far/b.py", workspace, HOME).is_inside
+
+
+def test_a_root_that_is_a_link_holds_what_is_behind_it(root: Path) -> None:
+    assert place_of("a.py", Workspace(root / "near"), HOME).is_inside
+    assert place_of(str(root / "sub" / "new"), Workspace(root / "near"), HOME).is_inside
+    assert not place_of("../x", Workspace(root / "near"), HOME).is_inside
+
+
+def test_a_root_that_does_not_exist_holds_what_would_be_in_it(tmp_path: Path) -> None:
+    assert place_of("a.py", Workspace(tmp_path / "later"), HOME).is_inside
+
+
+def test_a_root_spelled_otherwise_is_the_same_root(root: Path) -> None:
+    other = root.with_name("ROOT")
+    if not other.exists():
+        pytest.skip("this file system tells upper case from lower case")
+    assert place_of(str(other / "sub" / "new.py"), Workspace(root), HOME).is_inside
+
+
+def test_spellings_that_some_system_takes_for_one_file_wait_in_one_line() -> None:
+    assert folded(Path("/work/\u00c4.txt")) == folded(Path("/work/a\u0308.TXT"))
+    assert folded(Path("/work/a.txt")) != folded(Path("/work/b.txt"))

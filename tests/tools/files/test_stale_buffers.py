@@ -1,0 +1,139 @@
+"""Which of the two counts, when the editor shows one text and the disk holds another."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.files.encoding import TextForm
+from tests.support.buffers import HandlessEditor, PlainEditor, UnsavingEditor
+from tests.tools.files.desks import desk_in
+
+
+def run_command(path: Path, text: str | None) -> None:
+    """Change a file as a command of ours does: behind the editor."""
+    if text is None:
+        path.unlink()
+    else:
+        path.write_bytes(text.encode())
+
+
+async def test_a_command_that_changed_a_file_is_believed(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, PlainEditor())
+    path = desk.put("a.txt", "old\r\n")
+    await desk.read("a.txt")
+    run_command(path, "new\r\n")
+    desk.files.note_command()
+    for _ in range(2):
+        snapshot = await desk.read("a.txt")
+        assert (snapshot.text, snapshot.source, snapshot.is_saved) == ("new\n", "disk", True)
+    await desk.edit("a.txt", "new", "newer")
+    assert path.read_bytes() == b"newer\r\n"
+    assert (await desk.read("a.txt")).source == "buffer"
+
+
+async def test_a_command_that_deleted_a_file_is_believed(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, PlainEditor())
+    path = desk.put("a.txt", "old\n")
+    await desk.read("a.txt")
+    run_command(path, None)
+    desk.files.note_command()
+    assert await desk.look("a.txt") is None
+
+
+async def test_a_command_that_changed_what_we_wrote_is_believed(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, PlainEditor())
+    path = desk.put("a.txt", "old\r\n")
+    await desk.write("a.txt", "written\n")
+    run_command(path, "formatted\n")
+    desk.files.note_command()
+    snapshot = await desk.read("a.txt")
+    assert (snapshot.text, snapshot.form) == ("formatted\n", TextForm())
+
+
+async def test_what_the_user_typed_counts_more_than_a_command(tmp_path: Path) -> None:
+    editor = PlainEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", "old\n")
+    await desk.read("a.txt")
+    editor.type(path, "typed\n")
+    run_command(path, "new\n")
+    desk.files.note_command()
+    snapshot = await desk.read("a.txt")
+    assert (snapshot.text, snapshot.is_saved) == ("typed\n", False)
+
+
+async def test_what_the_editor_has_not_saved_counts_more_than_a_command(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, UnsavingEditor())
+    path = desk.put("a.txt", "old\n")
+    await desk.write("a.txt", "written\n")
+    run_command(path, "new\n")
+    desk.files.note_command()
+    assert await desk.text("a.txt") == "written\n"
+
+
+async def test_a_text_put_back_as_it_was_before_a_command_counts(tmp_path: Path) -> None:
+    """The editor's text is the one that was out of date; by now we wrote it ourselves."""
+    desk = desk_in(tmp_path, UnsavingEditor())
+    path = desk.put("a.txt", "old\n")
+    await desk.read("a.txt")
+    run_command(path, "new\n")
+    desk.files.note_command()
+    written = await desk.write("a.txt", "old\n")
+    assert written.snapshot.text == "old\n"
+    assert await desk.text("a.txt") == "old\n"
+
+
+async def test_without_a_command_of_ours_the_editor_counts(tmp_path: Path) -> None:
+    """It may be the user who saved, then took it back."""
+    desk = desk_in(tmp_path, PlainEditor())
+    path = desk.put("a.txt", "old\n")
+    await desk.read("a.txt")
+    path.write_text("new\n")
+    snapshot = await desk.read("a.txt")
+    assert (snapshot.text, snapshot.is_saved) == ("old\n", False)
+
+
+async def test_a_command_before_the_two_were_in_step_says_nothing(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, PlainEditor())
+    path = desk.put("a.txt", "old\n")
+    desk.files.note_command()
+    await desk.read("a.txt")
+    path.write_text("new\n")
+    assert await desk.text("a.txt") == "old\n"
+
+
+async def test_a_buffer_that_was_loaded_again_is_in_step_again(tmp_path: Path) -> None:
+    editor = PlainEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", "old\n")
+    await desk.read("a.txt")
+    run_command(path, "new\n")
+    desk.files.note_command()
+    editor.reload(path)
+    assert (await desk.read("a.txt")).source == "buffer"
+    editor.type(path, "old\n")
+    assert await desk.text("a.txt") == "old\n"
+
+
+@pytest.mark.parametrize("typed", [None, "typed\n"])
+async def test_what_we_wrote_past_the_editor_counts_more_than_its_old_text(
+    tmp_path: Path, typed: str | None
+) -> None:
+    editor = HandlessEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", "old\n")
+    if typed is not None:
+        editor.type(path, typed)
+    await desk.write("a.txt", "written\n")
+    assert await desk.text("a.txt") == "written\n"
+    editor.type(path, "typed later\n")
+    assert await desk.text("a.txt") == "typed later\n"
+
+
+async def test_a_file_whose_newlines_the_editor_changed_has_changed(tmp_path: Path) -> None:
+    editor = PlainEditor()
+    desk = desk_in(tmp_path, editor)
+    editor.type(desk.put("a.txt", "a\n"), "a\r\n")
+    snapshot = await desk.read("a.txt")
+    assert (snapshot.text, snapshot.form) == ("a\n", TextForm(newline="\r\n"))
+    assert not snapshot.is_saved

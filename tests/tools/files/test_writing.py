@@ -1,0 +1,330 @@
+"""A written file is what it was but for its text, whoever writes it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from anyio import fail_after
+
+from acp_server.session.editor import Editor
+from acp_server.tools.files.disk import MAX_BYTES
+from acp_server.tools.files.encoding import TextForm
+from acp_server.tools.files.errors import (
+    BinaryFileError,
+    EditorWriteError,
+    EncodingError,
+    FolderError,
+    HugeFileError,
+    ReadOnlyError,
+    UnwritableError,
+)
+from tests.support.buffers import (
+    FaithfulEditor,
+    FormattingEditor,
+    HandlessEditor,
+    HangingEditor,
+    LineFeedEditor,
+    PlainEditor,
+    RefusingEditor,
+    TornEditor,
+    UnsavingEditor,
+)
+from tests.tools.files.desks import ALL, SAVING, desk_in, name_of
+
+MAKE = Callable[[], Editor]
+SAVERS = pytest.mark.parametrize("make", SAVING, ids=name_of)
+
+FORMS = pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\n", b"a\r\nB\r\n"),
+        (b"a\rb\r", b"a\rB\r"),
+        (b"a\r\nb\nc\r", b"a\r\nB\nc\r"),
+        (b"a\r\nb", b"a\r\nB"),
+        (b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfa\nB\n"),
+        (b"\xef\xbb\xbfa\r\nb\r\n", b"\xef\xbb\xbfa\r\nB\r\n"),
+        ("\ufeffa\r\nb\r\n".encode("utf-16-le"), "\ufeffa\r\nB\r\n".encode("utf-16-le")),
+        ("\ufeffa\nb\n".encode("utf-16-be"), "\ufeffa\nB\n".encode("utf-16-be")),
+        (b"\xe9\r\nb\r\n", b"\xe9\r\nB\r\n"),
+        (b"\x80\nb\n", b"\x80\nB\n"),
+        (b"b", b"B"),
+    ],
+    ids=[
+        "CRLF",
+        "CR",
+        "mixed",
+        "CRLF without the last",
+        "BOM",
+        "BOM and CRLF",
+        "UTF-16 LE",
+        "UTF-16 BE",
+        "Latin-1",
+        "Windows-1252",
+        "no newline",
+    ],
+)
+
+
+@FORMS
+@SAVERS
+async def test_an_edited_file_keeps_its_form_and_mode(
+    tmp_path: Path, make: MAKE, before: bytes, after: bytes
+) -> None:
+    desk = desk_in(tmp_path, make())
+    path = desk.put("a.sh", before, 0o755)
+    base = await desk.read("a.sh")
+    written = await desk.files.write(base.place, base.text.replace("b", "B"), base)
+    assert path.read_bytes() == after
+    assert path.stat().st_mode & 0o7777 == 0o755
+    assert written.snapshot.text == base.text.replace("b", "B")
+    assert (written.snapshot.form, written.snapshot.mode) == (base.form, 0o755)
+    assert written.snapshot.is_saved
+    assert await desk.text("a.sh") == written.snapshot.text
+    assert [entry.name for entry in desk.root.iterdir()] == ["a.sh"]
+
+
+@FORMS
+@SAVERS
+async def test_a_file_written_as_it_was_stays_the_same_bytes(
+    tmp_path: Path, make: MAKE, before: bytes, after: bytes
+) -> None:
+    del after
+    desk = desk_in(tmp_path, make())
+    path = desk.put("a.txt", before)
+    base = await desk.read("a.txt")
+    await desk.files.write(base.place, base.text, base)
+    assert path.read_bytes() == before
+
+
+@SAVERS
+async def test_a_file_can_be_emptied_and_filled(tmp_path: Path, make: MAKE) -> None:
+    desk = desk_in(tmp_path, make())
+    path = desk.put("a.txt", "a\n")
+    for text in ("", "b\n", ""):
+        await desk.write("a.txt", text)
+        assert (path.read_text(), await desk.text("a.txt")) == (text, text)
+
+
+@SAVERS
+async def test_a_new_file_has_line_feeds_and_an_ordinary_mode(tmp_path: Path, make: MAKE) -> None:
+    desk = desk_in(tmp_path, make())
+    written = await desk.write("deep/er/new.txt", "ä\nb\n")
+    path = desk.root / "deep" / "er" / "new.txt"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.read_bytes() == "ä\nb\n".encode()
+    assert path.stat().st_mode & 0o777 == 0o644 & ~umask
+    assert (written.snapshot.text, written.snapshot.form) == ("ä\nb\n", TextForm())
+
+
+@pytest.mark.parametrize(
+    ("make", "through", "mended"),
+    [
+        (FaithfulEditor, "editor", False),
+        (PlainEditor, "editor", False),
+        (LineFeedEditor, "editor", True),
+        (UnsavingEditor, "editor", False),
+        (HandlessEditor, "disk", False),
+    ],
+    ids=["faithful", "plain", "line feeds", "unsaving", "handless"],
+)
+async def test_it_is_told_who_wrote_and_whether_it_had_to_be_mended(
+    tmp_path: Path, make: Callable[[], PlainEditor], through: str, *, mended: bool
+) -> None:
+    editor = make()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", b"a\r\n")
+    written = await desk.write("a.txt", "b\n")
+    assert (written.through, written.mended) == (through, mended)
+    assert (("write", path) in editor.calls) == (through == "editor")
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "sent"),
+    [
+        (b"\xef\xbb\xbfa\n", "b\n", "\ufeffb\n"),
+        (b"a\r\n", "b\n", "b\r\n"),
+        (b"a\r\nb\n", "b\r\nc\n", "b\r\nc\n"),
+        (b"a\n", "b\r\nc\n", "b\r\nc\n"),
+    ],
+    ids=["BOM", "CRLF", "mixed", "CRLF put into LF"],
+)
+async def test_the_editor_is_given_what_it_would_hand_out(
+    tmp_path: Path, data: bytes, text: str, sent: str
+) -> None:
+    editor = FaithfulEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", data)
+    written = await desk.write("a.txt", text)
+    assert (editor.buffers[path], written.mended) == (sent, False)
+    assert path.read_bytes() == sent.encode()
+
+
+async def test_a_disk_that_the_editor_did_not_touch_is_left_alone(tmp_path: Path) -> None:
+    editor = UnsavingEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", "a\n")
+    editor.type(path, "a\r\n")
+    written = await desk.write("a.txt", "b\n")
+    assert (path.read_bytes(), written.mended) == (b"a\n", False)
+    assert editor.buffers[path] == "b\r\n"
+
+
+async def test_an_editor_may_keep_what_it_was_given_unsaved(tmp_path: Path) -> None:
+    editor = UnsavingEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", b"a\r\n", 0o600)
+    for text in ("b\n", "c\n"):
+        written = await desk.write("a.txt", text)
+        assert (written.snapshot.text, written.snapshot.is_saved) == (text, False)
+        assert (path.read_bytes(), editor.buffers[path]) == (b"a\r\n", text)
+        assert await desk.read("a.txt") == written.snapshot
+
+
+async def test_a_new_file_may_be_kept_unsaved(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, UnsavingEditor())
+    written = await desk.write("a.txt", "a\n")
+    assert (written.snapshot.disk_digest, written.snapshot.mode) == (None, 0o644)
+    assert list(desk.root.iterdir()) == []
+    assert await desk.read("a.txt") == written.snapshot
+
+
+async def test_an_editor_may_format_what_it_saves(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, FormattingEditor())
+    path = desk.put("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
+    written = await desk.write("a.txt", "b  \nc\n")
+    assert path.read_bytes() == b"\xef\xbb\xbfb\r\nc\r\n"
+    assert (written.snapshot.text, written.mended) == ("b\nc\n", True)
+    assert path.stat().st_mode & 0o777 == 0o700
+
+
+async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
+    editor = PlainEditor()
+    desk = desk_in(tmp_path, editor)
+    path = desk.put("a.txt", b"a\r\n")
+    editor.type(path, "typed\n")
+    await desk.edit("a.txt", "typed", "typed and edited")
+    assert path.read_bytes() == b"typed and edited\r\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "why", "outcome"),
+    [
+        (RefusingEditor, "the user has locked the file", "is as it was"),
+        (TornEditor, "the window was closed", "has changed all the same; read it again"),
+        (HangingEditor, "the editor did not answer within 0.05 s", "is as it was"),
+    ],
+    ids=["refuses", "writes and refuses", "hangs"],
+)
+@pytest.mark.parametrize("name", ["old.txt", "new.txt"])
+async def test_a_write_that_the_editor_did_not_do_is_told(
+    tmp_path: Path, make: MAKE, why: str, outcome: str, name: str
+) -> None:
+    desk = desk_in(tmp_path, make(), patience_seconds=0.05)
+    desk.put("old.txt", "a\n")
+    with fail_after(5), pytest.raises(EditorWriteError) as caught:
+        await desk.write(name, "b\n")
+    assert caught.value.reason == (
+        f"the editor did not write {name}: {why}; the file on disk {outcome}"
+    )
+
+
+@pytest.mark.parametrize("make", ALL, ids=name_of)
+@pytest.mark.parametrize("mode", [0o444, 0o555])
+async def test_a_read_only_file_is_not_written_or_deleted(
+    tmp_path: Path, make: MAKE, mode: int
+) -> None:
+    desk = desk_in(tmp_path, make())
+    path = desk.put("a.txt", "a\n", mode)
+    base = await desk.read("a.txt")
+    for change in (desk.files.write(base.place, "b\n", base), desk.files.delete(base.place, base)):
+        with pytest.raises(ReadOnlyError):
+            await change
+    assert path.read_text() == "a\n"
+
+
+@SAVERS
+async def test_a_link_stays_and_its_target_is_written(tmp_path: Path, make: MAKE) -> None:
+    desk = desk_in(tmp_path, make())
+    target = desk.put("sub/target.txt", b"a\r\n", 0o640)
+    link = desk.root / "link.txt"
+    link.symlink_to("sub/target.txt")
+    await desk.write("link.txt", "b\n")
+    assert (await desk.read("link.txt")).text == "b\n"
+    assert (desk.root / "sub" / "target.txt").stat().st_mode & 0o777 == 0o640
+    if make is not LineFeedEditor:  # which puts a file in the place of a link, before we can mend
+        assert (link.is_symlink(), target.read_bytes()) == (True, b"b\r\n")
+
+
+@pytest.mark.parametrize("make", ALL, ids=name_of)
+async def test_a_link_out_of_the_workspace_is_written_past_the_editor(
+    tmp_path: Path, make: MAKE
+) -> None:
+    desk = desk_in(tmp_path, make())
+    target = desk.outside / "a.txt"
+    target.write_bytes(b"a\r\n")
+    (desk.root / "link").symlink_to(target)
+    written = await desk.write("link", "b\n")
+    assert (written.through, target.read_bytes()) == ("disk", b"b\r\n")
+    assert (desk.root / "link").is_symlink()
+
+
+@SAVERS
+async def test_a_link_without_an_end_gets_one(tmp_path: Path, make: MAKE) -> None:
+    desk = desk_in(tmp_path, make())
+    (desk.root / "sub").mkdir()
+    link = desk.root / "link"
+    link.symlink_to("sub/new.txt")
+    await desk.write("link", "a\n")
+    assert link.read_text() == "a\n"
+    if make is not LineFeedEditor:
+        assert (desk.root / "sub" / "new.txt").read_text() == "a\n"
+
+
+async def test_all_names_of_a_file_go_on_showing_it(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    first = desk.put("first", b"a long line\r\n", 0o755)
+    second = desk.root / "second"
+    second.hardlink_to(first)
+    await desk.write("second", "b\n")
+    assert (first.read_bytes(), first.samefile(second)) == (b"b\r\n", True)
+    assert first.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give")
+async def test_a_file_of_another_user_stays_theirs(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    path = desk.put("a.txt", "a\n")
+    os.chown(path, 1234, 2345)
+    path.chmod(0o4750)
+    await desk.write("a.txt", "b\n")
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 2345, 0o4750)
+
+
+@pytest.mark.parametrize("make", ALL, ids=name_of)
+async def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, make: MAKE) -> None:
+    desk = desk_in(tmp_path, make())
+    path = desk.put("a.txt", b"\xe9\n")
+    for text, kind in (("€", EncodingError), ("a\0", BinaryFileError), ("\1\2", BinaryFileError)):
+        with pytest.raises(kind):
+            await desk.write("a.txt", text)
+    with pytest.raises(HugeFileError):
+        await desk.write("a.txt", "x" * (MAX_BYTES + 1))
+    assert path.read_bytes() == b"\xe9\n"
+
+
+async def test_a_folder_is_not_written(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    place = await desk.files.place(".")
+    with pytest.raises(FolderError):
+        await desk.files.write(place, "a", None)
+
+
+async def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    desk.put("file", "a\n")
+    with pytest.raises(UnwritableError) as caught:
+        await desk.write("file/below", "b")
+    assert caught.value.reason == "file/below cannot be written: File exists"

@@ -1,0 +1,33 @@
+"""A stand-in for the server, to be killed: runs the commands it is given, all at once.
+
+Arguments: a folder, then commands. Says `ready` before the first is started.
+"""
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from acp_server.settings import child_environment
+from acp_server.tools.shell.command import LocalCommand
+from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.watcher import Watcher
+
+
+async def take(chunk: bytes) -> None:
+    """Pass on what a command prints."""
+    sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+async def run(folder: Path, commands: list[str]) -> None:
+    """Run the commands until killed."""
+    own = child_environment({})
+    async with anyio.create_task_group() as tasks:
+        session = ShellSession(Watcher(tasks, own), tasks, own, ())
+        await take(b"ready\n")
+        for command in commands:
+            tasks.start_soon(LocalCommand(session, command, folder).run, take, None)
+
+
+anyio.run(run, Path(sys.argv[1]), sys.argv[2:])

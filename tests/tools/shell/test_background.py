@@ -1,0 +1,152 @@
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.session.editor import Exit
+from acp_server.tools.shell.background import MOST_RUNNING, BackgroundCommands, Poll
+from acp_server.tools.shell.backlog import Excerpt
+from acp_server.tools.shell.errors import ShellError
+from tests.tools.shell.workplace import Place, running, until_running, workplace
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, Place]]:
+    async with workplace(folder) as place:
+        commands = BackgroundCommands(place.session)
+        try:
+            yield commands, place
+        finally:
+            await commands.close()
+
+
+async def until_news(commands: BackgroundCommands, command_id: str) -> Poll:
+    """Poll until there is something new."""
+    while not (poll := commands.poll(command_id)).text:  # noqa: ASYNC110  nobody tells
+        await anyio.sleep(0.005)
+    return poll
+
+
+async def test_a_command_is_talked_to_while_it_runs(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        cat = await commands.start("while read x; do echo got $x; done; exit 3", tmp_path)
+        assert (cat.exit, cat.command[:5], cat.cwd) == (None, "while", tmp_path)
+        await commands.write(cat.id, b"one\n")
+        assert (await until_news(commands, cat.id)).text == "got one\n"
+        await commands.write(cat.id, b"two\n")
+        assert (await until_news(commands, cat.id)).text == "got two\n"
+        commands.close_stdin(cat.id)
+        ended = await commands.wait(cat.id, 5)
+        assert (ended.exit, ended.total_lines) == (Exit(code=3), 2)
+        assert commands.log(cat.id) == Excerpt(0, ("got one", "got two"), 2)
+        assert commands.list() == [ended]
+        assert commands.poll(cat.id) == Poll(ended, "", 0)
+
+
+async def test_waiting_ends_with_the_timeout_and_the_command_goes_on(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, place):
+        sleep = await commands.start("sleep 60", tmp_path)
+        assert (await commands.wait(sleep.id, 0.05)).exit is None
+        await until_running(place.token, "sleep 60")
+
+
+async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, place):
+        tree = await commands.start("setsid sleep 61 & sleep 62 & echo up; sleep 63", tmp_path)
+        other = await commands.start("sleep 64", tmp_path)
+        await until_news(commands, tree.id)
+        assert (await commands.kill(tree.id)).exit == Exit(signal="SIGTERM")
+        await until_running(place.token, "sleep 64")
+        assert (await commands.kill(tree.id)).exit == Exit(signal="SIGTERM")
+        assert [command.exit is None for command in commands.list()] == [False, True]
+        assert commands.poll(other.id).state.exit is None
+
+
+async def test_what_an_ended_command_left_can_be_killed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, place):
+        parent = await commands.start("sleep 60 & echo up", tmp_path)
+        assert (await commands.wait(parent.id, 5)).exit == Exit(code=0)
+        await until_running(place.token, "sleep 60")
+        assert (await commands.kill(parent.id)).exit == Exit(code=0)
+        assert running(place.token) == []
+
+
+async def test_closing_ends_everything_and_can_be_done_twice(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, place):
+        await place.run("sleep 61 >/dev/null 2>&1 &")
+        for number in range(3):
+            await commands.start(f"trap '' TERM; sleep 62{number}; sleep 63", tmp_path)
+        with anyio.fail_after(3):
+            await commands.close()
+            await commands.close()
+        assert running(place.token) == []
+        with pytest.raises(ShellError, match="the session is closed"):
+            await commands.start("true", tmp_path)
+
+
+async def test_an_unknown_command_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        with pytest.raises(ShellError, match="'proc_0'; known: there are none"):
+            commands.poll("proc_0")
+        sleep = await commands.start("sleep 60", tmp_path)
+        with pytest.raises(ShellError, match=f"'proc_0'; known: {sleep.id}"):
+            await commands.kill("proc_0")
+
+
+async def test_who_does_not_read_is_not_written_to(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        ended = await commands.start("true", tmp_path)
+        await commands.wait(ended.id, 5)
+        with pytest.raises(ShellError, match="does not read its stdin any more"):
+            await commands.write(ended.id, b"hello\n")
+
+
+async def test_a_write_in_progress_ends_with_the_command(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        deaf = await commands.start("sleep 60", tmp_path)
+        async with anyio.create_task_group() as tasks:
+
+            async def write() -> None:
+                with pytest.raises(ShellError, match="does not read its stdin any more"):
+                    await commands.write(deaf.id, b"x" * 1_000_000)
+
+            tasks.start_soon(write)
+            await anyio.wait_all_tasks_blocked()
+            await commands.kill(deaf.id)
+
+
+async def test_only_so_many_run_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        for _number in range(MOST_RUNNING):
+            await commands.start("sleep 60", tmp_path)
+        with pytest.raises(ShellError, match="kill one first"):
+            await commands.start("sleep 60", tmp_path)
+        await commands.kill(commands.list()[0].id)
+        await commands.start("sleep 60", tmp_path)
+
+
+async def test_one_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        with pytest.raises(ShellError, match="there is no folder"):
+            await commands.start("true", tmp_path / "absent")
+        assert commands.list() == []
+
+
+async def test_closing_while_one_is_being_started_ends_it_too(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, place):
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(commands.start, "sleep 60", tmp_path)
+                tasks.start_soon(commands.close)
+        assert running(place.token) == []
+
+
+async def test_output_without_end_is_kept_in_bounds(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        yes = await commands.start("yes | head -c 3000000", tmp_path)
+        await commands.wait(yes.id, 10)
+        poll = commands.poll(yes.id)
+        assert (len(poll.text), poll.lost_bytes) == (200_000, 2_800_000)
+        assert poll.state.total_lines == 1_500_000

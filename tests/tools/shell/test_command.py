@@ -1,0 +1,147 @@
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.session.editor import Exit
+from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.errors import ShellError
+from tests.tools.shell.workplace import Outcome, running, until, until_running, workplace
+
+
+def ended(code: int, output: str) -> Outcome:
+    return Outcome(Ended(Exit(code=code), timed_out=False), output)
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        pytest.param("echo hello", ended(0, "hello\n"), id="output"),
+        pytest.param("exit 3", ended(3, ""), id="a code"),
+        pytest.param("[[ -n $BASH ]] && echo $#", ended(0, "0\n"), id="a bash"),
+        pytest.param(
+            "for i in 1 2; do echo $i; echo -$i >&2; done", ended(0, "1\n-1\n2\n-2\n"), id="order"
+        ),
+        pytest.param("printf 'ä\\n\\0'", ended(0, "ä\n\0"), id="any bytes"),
+        pytest.param("exec >&- 2>&-; sleep 0.05; exit 4", ended(4, ""), id="closed output"),
+        pytest.param("", ended(0, ""), id="an empty command"),
+        pytest.param("echo 'one\ntwo'\necho three", ended(0, "one\ntwo\nthree\n"), id="lines"),
+        pytest.param("(exit 7) | true", ended(0, ""), id="a pipeline"),
+    ],
+)
+async def test_a_command_runs_to_its_end(tmp_path: Path, command: str, outcome: Outcome) -> None:
+    async with workplace(tmp_path) as place:
+        assert await place.run(command) == outcome
+
+
+async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place:
+        outcome = await place.run("kill -KILL $$")
+    assert outcome == Outcome(Ended(Exit(signal="SIGKILL"), timed_out=False), "")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        pytest.param("read x; echo $?:$x", 0, "1:", id="read"),
+        pytest.param("read x </dev/tty", 1, "/dev/tty", id="a password prompt"),
+        pytest.param("cat", 0, "", id="cat"),
+        pytest.param("python3 -S -c 'input()'", 1, "EOFError", id="python"),
+        pytest.param("git init -q . && git commit --allow-empty", 1, "empty commit", id="git"),
+        pytest.param("tty", 1, "not a tty", id="tty"),
+    ],
+)
+async def test_nothing_waits_for_a_person(
+    tmp_path: Path, command: str, code: int, said: str
+) -> None:
+    own = {
+        f"GIT_{who}_{what}": "a@b.c"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    async with workplace(tmp_path, own) as place:
+        outcome = await place.run(command)
+    assert outcome.ended == Ended(Exit(code=code), timed_out=False)
+    assert said in outcome.output
+
+
+async def test_nothing_carries_over_to_the_next_command(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place:
+        await place.run("cd /; export LEFT=1; left() { echo 1; }; umask 0; set -e; alias ls=false")
+        after = 'test . -ef "$HOME" && echo home; echo [$LEFT]; type left || echo none; echo $-'
+        outcome = await place.run(f"exec 2>/dev/null; {after}")
+    assert outcome == ended(0, "home\n[]\nnone\nhpBc\n")
+
+
+async def test_commands_side_by_side_do_not_mix(tmp_path: Path) -> None:
+    outputs: dict[str, str] = {}
+    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+
+        async def run(word: str) -> None:
+            loop = f"for i in $(seq 2000); do echo {word} || exit; done"
+            outputs[word] = (await place.run(loop)).output
+
+        for word in ("one", "two", "three"):
+            tasks.start_soon(run, word)
+    assert outputs == {word: f"{word}\n" * 2000 for word in ("one", "two", "three")}
+
+
+async def test_who_takes_no_output_makes_the_command_wait(tmp_path: Path) -> None:
+    go_on = anyio.Event()
+    taken = 0
+
+    async def take(chunk: bytes) -> None:
+        nonlocal taken
+        taken += len(chunk)
+        await go_on.wait()
+
+    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+        command = LocalCommand(place.session, "yes | head -c 3000000; touch over", tmp_path)
+        tasks.start_soon(command.run, take, 10)
+        await until(lambda: len(running(place.token)) == 3)
+        await anyio.wait_all_tasks_blocked()
+        assert taken < 1_000_000
+        assert not (tmp_path / "over").exists()
+        go_on.set()
+    assert taken == 3_000_000
+    assert (tmp_path / "over").exists()
+
+
+async def test_what_goes_wrong_with_the_output_ends_the_command(tmp_path: Path) -> None:
+    async def refuse(chunk: bytes) -> None:
+        raise LookupError(chunk)
+
+    async with workplace(tmp_path) as place:
+        with pytest.raises(LookupError, match="hello"):
+            await LocalCommand(place.session, "echo hello; sleep 60", tmp_path).run(refuse, 10)
+        await until_running(place.token)
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "reason"),
+    [
+        pytest.param("true", "absent", "there is no folder", id="no folder"),
+        pytest.param("true", "file", "is not a folder", id="a file"),
+        pytest.param("#" * 5_000_000, ".", "too long for this system (5,000,000 bytes", id="long"),
+        pytest.param("echo \0", ".", "cannot be passed to a shell", id="a NUL"),
+        pytest.param("echo \ud800", ".", "cannot be passed to a shell", id="half a character"),
+    ],
+)
+async def test_what_cannot_be_started_is_explained(
+    tmp_path: Path, command: str, folder: str, reason: str
+) -> None:
+    (tmp_path / "file").touch()
+
+    async def take(chunk: bytes) -> None:
+        raise AssertionError(chunk)
+
+    async with workplace(tmp_path) as place:
+        with pytest.raises(ShellError) as caught:
+            await LocalCommand(place.session, command, tmp_path / folder).run(take, 10)
+    assert reason in caught.value.reason
+
+
+async def test_without_a_bash_sh_is_used(tmp_path: Path) -> None:
+    async with workplace(tmp_path, {"PATH": str(tmp_path)}) as place:
+        outcome = await place.run("echo $0")
+    assert outcome == ended(0, "/bin/sh\n")

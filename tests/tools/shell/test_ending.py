@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import lowlevel
+
+from acp_server.session.editor import Exit
+from acp_server.tools.shell.command import Ended, LocalCommand
+from tests.tools.shell.workplace import Outcome, running, until, until_running, workplace
+
+TREE = "(sleep 61 & sleep 62 & wait) & setsid sleep 63 & nohup sleep 64 >/dev/null & sleep 65"
+STUBBORN = "trap '' TERM; setsid sleep 66 & sleep 67 & echo ready; while :; do sleep 68; done"
+
+
+@pytest.mark.parametrize(
+    ("command", "signal"),
+    [
+        pytest.param(f"echo ready; {TREE}", "SIGTERM", id="a tree"),
+        pytest.param(STUBBORN, "SIGKILL", id="that ignores TERM"),
+    ],
+)
+async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, command: str, signal: str) -> None:
+    async with workplace(tmp_path) as place:
+        with anyio.fail_after(2):
+            outcome = await place.run(command, 0.3)
+        assert outcome == Outcome(Ended(Exit(signal=signal), timed_out=True), "ready\n")
+        assert running(place.token) == []
+
+
+async def test_last_words_are_heard_when_the_time_is_up(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place:
+        outcome = await place.run("trap 'echo bye; exit 5' TERM; while :; do :; done", 0.2)
+    assert outcome == Outcome(Ended(Exit(code=5), timed_out=True), "bye\n")
+
+
+async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path: Path) -> None:
+    is_printing = anyio.Event()
+    cancelled = 0.0
+
+    async def take(chunk: bytes) -> None:
+        assert chunk
+        is_printing.set()
+
+    async with workplace(tmp_path) as place:
+        async with anyio.create_task_group() as tasks:
+            command = LocalCommand(place.session, f"{TREE} & {STUBBORN} & yes", tmp_path)
+            tasks.start_soon(command.run, take, None)
+            await is_printing.wait()
+            cancelled = anyio.current_time()
+            tasks.cancel_scope.cancel()
+        assert anyio.current_time() - cancelled < 1.5
+        assert running(place.token) == []
+
+
+async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None:
+    longest = 0.0
+
+    async def measure() -> None:
+        nonlocal longest
+        while True:
+            before = anyio.current_time()
+            await lowlevel.checkpoint()
+            longest = max(longest, anyio.current_time() - before)
+
+    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+        tasks.start_soon(measure)
+        await place.run(STUBBORN, 0.1)
+        tasks.cancel_scope.cancel()
+    assert longest < 0.2
+
+
+async def test_what_was_left_running_is_not_waited_for_and_goes_on(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place:
+        with anyio.fail_after(2):
+            outcome = await place.run("(sleep 0.2; echo late; touch late; sleep 60) & echo now")
+        assert outcome == Outcome(Ended(Exit(code=0), timed_out=False), "now\n")
+        assert len(place.watcher.groups(place.watcher.mark)) == 1
+        await until((tmp_path / "late").exists)
+        await until_running(place.token, "sleep 60")
+
+
+async def test_leftovers_end_with_their_session_and_no_other(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place, workplace(tmp_path) as other:
+        await place.run(f"({TREE}) >/dev/null 2>&1 &")
+        await place.run("yes &")
+        await other.run("sleep 60 >/dev/null 2>&1 &")
+        await until(lambda: len(running(place.token)) == 8)
+        with anyio.fail_after(2):
+            await place.session.end_leftovers()
+            await place.session.end_leftovers()
+        assert running(place.token) == []
+        await until_running(other.token, "sleep 60")
+
+
+async def test_the_output_of_one_that_never_stops_is_cut_soon(tmp_path: Path) -> None:
+    async with workplace(tmp_path) as place:
+        with anyio.fail_after(2):
+            outcome = await place.run("yes & (while :; do echo; sleep 0.01; done) & echo")
+    assert outcome.ended == Ended(Exit(code=0), timed_out=False)
+    assert len(outcome.output) < 4_000_000

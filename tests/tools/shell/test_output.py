@@ -1,0 +1,129 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.tools.shell.output import OutputLog, for_model
+
+
+def logged(*chunks: bytes, head: int = 8, tail: int = 8) -> str:
+    log = OutputLog(head, tail)
+    for chunk in chunks:
+        log.write(chunk)
+    return log.text()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "text"),
+    [
+        pytest.param([], "", id="nothing"),
+        pytest.param([b"short"], "short", id="short"),
+        pytest.param([b"0123456789abcdef"], "0123456789abcdef", id="just fits"),
+        pytest.param(
+            [b"01234567-89abcdef"],
+            "01234567\n[... 1 bytes left out ...]\n89abcdef",
+            id="one byte too many",
+        ),
+        pytest.param(
+            [b"0123456\n", b"x" * 10_000, b"the end\n"],
+            "0123456\n[... 10,000 bytes left out ...]\nthe end\n",
+            id="line by line",
+        ),
+        pytest.param(["ä".encode()[:1], "ä".encode()[1:]], "ä", id="split over chunks"),
+        pytest.param([b"0123456\xc3", b"\xa4bcdefg"], "0123456äbcdefg", id="split over the border"),
+        pytest.param([b"\xff\xfe ok"], "\ufffd\ufffd ok", id="not UTF-8"),
+        pytest.param(
+            ["0123456ä".encode(), b"-" * 100, "ü89abcde".encode()],
+            "0123456\n[... 104 bytes left out ...]\n89abcde",
+            id="cut through two characters",
+        ),
+    ],
+)
+def test_the_log_shows_both_ends(chunks: list[bytes], text: str) -> None:
+    assert logged(*chunks) == text
+
+
+def test_without_a_head_the_log_begins_with_what_is_left_out() -> None:
+    assert logged(b"0123456789", head=0, tail=2) == "[... 8 bytes left out ...]\n89"
+    assert logged(b"0123456789", head=2, tail=0) == "01\n[... 8 bytes left out ...]\n"
+
+
+@given(st.text(), st.integers(1, 7), st.integers(0, 40), st.integers(0, 40))
+def test_however_it_is_cut_the_log_holds_whole_characters(
+    text: str, size: int, head: int, tail: int
+) -> None:
+    data = text.encode("utf-8", "replace")
+    log = OutputLog(head, tail)
+    for start in range(0, len(data), size):
+        log.write(data[start : start + size])
+    shown = log.text()
+    assert log.total_bytes == len(data)
+    if len(data) <= head + tail:
+        assert shown == data.decode()
+    assert "\ufffd" in text or "\ufffd" not in shown
+
+
+@pytest.mark.parametrize("size", [1, 65_536], ids=["bytes", "blocks"])
+def test_writing_costs_little_for_any_size_of_chunk(size: int) -> None:
+    log = OutputLog(20_000, 20_000)
+    chunk = b"x" * size
+    started = time.perf_counter()
+    for _ in range(200_000 if size == 1 else 320):
+        log.write(chunk)
+    assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("plain\ttext\n\n\n", "plain\ttext\n\n\n", id="nothing to do"),
+        pytest.param("\x1b[1;31mred\x1b[0m", "red", id="colours"),
+        pytest.param("\x1b]0;title\x07text", "text", id="a title"),
+        pytest.param("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link", id="a link"),
+        pytest.param("\x1b]0;never ended\nnext", "0;never ended\nnext", id="a title without end"),
+        pytest.param("\x1b(Bascii\x1b=", "ascii", id="character sets"),
+        pytest.param("\x1bPpicture\x1b\\after", "after", id="a picture"),
+        pytest.param("lone \x1b", "lone ", id="a lone escape"),
+        pytest.param("one\r\ntwo\r\n", "one\ntwo\n", id="CRLF"),
+        pytest.param("10%\r50%\r100%\nok", "100%\nok", id="a progress bar"),
+        pytest.param("abcdef\rXY", "XYcdef", id="overwritten in part"),
+        pytest.param("long line\r\x1b[Kdone", "done", id="erased to the right"),
+        pytest.param("working\r\x1b[2K", "", id="erased whole"),
+        pytest.param("working\x1b[2K\rdone", "done", id="erased before the return"),
+        pytest.param("\x1b[32m10%\x1b[0m\r\x1b[32m20%\x1b[0m", "20%", id="a coloured bar"),
+    ],
+)
+def test_the_model_sees_what_a_screen_would_show(text: str, shown: str) -> None:
+    assert for_model(text, 1000) == shown
+
+
+def test_of_a_long_text_both_ends_are_kept() -> None:
+    assert for_model("0123456789", 5) == "012\n[... 5 characters left out ...]\n89"
+    assert for_model("0123456789", 10) == "0123456789"
+    assert for_model("0123456789", 0) == "[... 10 characters left out ...]\n"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\x1b[",
+        "\x1b]",
+        "\x1b[0",
+        "\x1bP",
+        "\r",
+        "\x1b[2K",
+        "\x1b[K\r",
+        "x\r",
+        "\n",
+        "\x1b(",
+        "\x9b",
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("filler", ["", "0" * 50, " " * 50], ids=["bare", "digits", "spaces"])
+def test_no_text_takes_long(piece: str, filler: str) -> None:
+    text = (piece + filler) * (50_000 // len(piece + filler))
+    started = time.perf_counter()
+    for_model(text + "0" * 50_000, 1000)
+    assert time.perf_counter() - started < 0.5

@@ -1,0 +1,59 @@
+"""Much output and many commands: what it costs, and that nothing of it stays."""
+
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from acp_server.session.editor import Exit
+from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.output import OutputLog
+from tests.tools.shell.workplace import workplace
+
+
+def open_descriptors() -> int:
+    return sum(1 for _ in Path("/dev/fd").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds"),
+    [
+        pytest.param(20_000_000, 2, id="20 MB"),
+        pytest.param(100_000_000, 3, id="100 MB", marks=pytest.mark.full),
+    ],
+)
+async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: float) -> None:
+    log = OutputLog(20_000, 20_000)
+    process = psutil.Process()
+    before_bytes = process.memory_info().rss
+    most_bytes = 0
+
+    async def take(chunk: bytes) -> None:
+        nonlocal most_bytes
+        log.write(chunk)
+        most_bytes = max(most_bytes, process.memory_info().rss)
+
+    async with workplace(tmp_path) as place:
+        started = time.perf_counter()
+        ended = await LocalCommand(place.session, f"yes | head -c {size}", tmp_path).run(take, 60)
+        assert time.perf_counter() - started < seconds
+    assert ended == Ended(Exit(code=0), timed_out=False)
+    assert log.total_bytes == size
+    assert f"\n[... {size - 40_000:,} bytes left out ...]\n" in log.text()
+    assert most_bytes - before_bytes < 20_000_000
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(50, id="50"), pytest.param(1000, id="1000", marks=pytest.mark.full)]
+)
+async def test_nothing_stays_of_many_commands(tmp_path: Path, count: int) -> None:
+    async with workplace(tmp_path) as place:
+        await place.run("true")
+        before = open_descriptors()
+        children = {child.pid for child in psutil.Process().children()}
+        for number in range(count):
+            outcome = await place.run("sleep 60" if number % 25 == 0 else f"exit {number % 7}", 0.2)
+            assert outcome.ended.timed_out is (number % 25 == 0)
+        assert open_descriptors() == before
+        assert {child.pid for child in psutil.Process().children()} == children
