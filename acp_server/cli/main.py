@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
     "demo": "Watch the server at work, in this terminal.",
     "setup": "Store the API key that the server signs in with.",
+    "trust": "Say whether a workspace's own settings and programs are used.",
     "doctor": "Check this installation and say what to do about it.",
     "completion": "Print the completion script of a shell.",
 }

@@ -10,6 +10,10 @@ from pydantic import ValidationError
 
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.peer import Peer
+from acp_server.protocol.elicitation import (
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+)
 from acp_server.protocol.files import (
     ReadTextFileRequest,
     ReadTextFileResponse,
@@ -74,6 +78,12 @@ class Client:
     ) -> RequestPermissionResponse:
         """Ask the user; cancelling takes the question back."""
         return await self._ask("session/request_permission", request, RequestPermissionResponse)
+
+    async def create_elicitation(
+        self, request: CreateElicitationRequest
+    ) -> CreateElicitationResponse:
+        """Ask the user to fill in a form, or to open a page."""
+        return await self._ask("elicitation/create", request, CreateElicitationResponse)
 
     async def read_text_file(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a file as the editor has it."""

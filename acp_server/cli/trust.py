@@ -1,0 +1,60 @@
+"""`acp-server trust`: whether a workspace's own settings, skills and programs are used."""
+
+import json
+from pathlib import Path
+
+import click
+
+from acp_server import settings
+from acp_server.permissions.trust import TrustStore
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server trust              trust the folder you are in
+  acp-server trust ~/work/app
+  acp-server trust --revoke     forget what was said of it: it is asked again
+  acp-server trust --list --json
+"""
+)
+@click.argument("folder", type=FOLDER, default=".")
+@click.option("--revoke", is_flag=True, help="Take it back.")
+@click.option("--list", "is_list", is_flag=True, help="Show every folder of which it was said.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
+    """Trust a workspace.
+
+    Settings in its .hermes.md, its skills, hooks and MCP servers are used only when it is trusted.
+    What you say is kept in HERMES_HOME/acp/trust.json, by the folder's path with links followed.
+    """
+    store = TrustStore(settings.load({}).home / "acp" / "trust.json")
+    if is_list:
+        return _list(store, is_json=is_json)
+    root = folder.resolve()
+    try:
+        said = _change(store, root, revoke=revoke)
+    except OSError as error:
+        click.echo(f"acp-server trust: this cannot be kept: {error}", err=True)
+        return 1
+    click.echo(json.dumps({"root": str(root), "verdict": store.verdict(root)}) if is_json else said)
+    return 0
+
+
+def _change(store: TrustStore, root: Path, *, revoke: bool) -> str:
+    if not revoke:
+        store.say(root, "trusted")
+        return f"{root} is trusted"
+    return f"{root} is no longer trusted" if store.revoke(root) else f"{root} was not trusted"
+
+
+def _list(store: TrustStore, *, is_json: bool) -> int:
+    found = store.all()
+    if is_json:
+        click.echo(json.dumps(dict(found)))
+    else:
+        click.echo("\n".join(f"{said:9} {root}" for root, said in found.items()) or "nothing yet")
+    return 0

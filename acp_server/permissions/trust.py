@@ -1,0 +1,96 @@
+"""Whether a workspace's own settings, skills, hooks and servers are used: the user's to say.
+
+Asked once for each root, when something would be used, and kept by its resolved path. Until then
+they are listed and not used.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import anyio
+from anyio import to_thread
+
+from skills_store.documents import Document, DocumentFile
+
+Verdict = Literal["trusted", "declined"]
+
+
+class TrustStore:
+    """What was said of each root, in one file of the home folder. All calls block."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = DocumentFile(file)
+
+    def verdict(self, root: Path) -> Verdict | None:
+        """Return what was said of a workspace; None: nothing yet."""
+        return self.all().get(_key(root))
+
+    def all(self) -> Mapping[str, Verdict]:
+        """Return every root of which something was said, by its resolved path."""
+        found = self._file.read().items()
+        return {root: said for root, said in found if said in ("trusted", "declined")}
+
+    def say(self, root: Path, verdict: Verdict) -> None:
+        """Keep what is said of a workspace.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
+
+        def change(document: Document) -> None:
+            document[_key(root)] = verdict
+
+        self._file.change(change)
+
+    def revoke(self, root: Path) -> bool:
+        """Forget what was said of a workspace; return whether anything was.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        had = self.verdict(root) is not None
+
+        def change(document: Document) -> None:
+            document.pop(_key(root), None)
+
+        if had:
+            self._file.change(change)
+        return had
+
+
+class TrustAsker(Protocol):
+    """Asks the user."""
+
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+        """Return what they say of a root whose `uses` wait for it; None: not now."""
+        ...
+
+
+class TrustKeeper:
+    """One session's trust in its workspace."""
+
+    def __init__(self, store: TrustStore, asker: TrustAsker, root: Path) -> None:
+        self._store = store
+        self._asker = asker
+        self._root = root
+        self._was_asked = False
+        self._lock = anyio.Lock()
+
+    async def is_given(self, uses: Sequence[str]) -> bool:
+        """Whether these may be used; asks the first time that nobody knows.
+
+        An answer that cannot be kept holds for this once.
+        """
+        async with self._lock:
+            known = await to_thread.run_sync(self._store.verdict, self._root)
+            if known is None and uses and not self._was_asked:
+                self._was_asked = True
+                known = await self._asker.ask_trust(self._root, uses)
+                if known is not None:
+                    await to_thread.run_sync(self._store.say, self._root, known)
+            return known == "trusted"
+
+
+def _key(root: Path) -> str:
+    return str(root.resolve())

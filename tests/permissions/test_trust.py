@@ -1,0 +1,87 @@
+"""Trust in a workspace: asked once, kept by its resolved path, taken back by a command."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
+
+USES = ("mode in .hermes.md",)
+
+
+class Answering:
+    """Answers the same each time, and remembers what it was asked."""
+
+    def __init__(self, verdict: Verdict | None) -> None:
+        self.verdict: Verdict | None = verdict
+        self.asked: list[tuple[Path, Sequence[str]]] = []
+
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+        """Answer."""
+        self.asked.append((root, uses))
+        await anyio.lowlevel.checkpoint()
+        return self.verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "given", "kept"),
+    [("trusted", True, "trusted"), ("declined", False, "declined"), (None, False, None)],
+)
+async def test_what_is_said_holds_and_is_kept(
+    tmp_path: Path, verdict: Verdict | None, *, given: bool, kept: Verdict | None
+) -> None:
+    store, asker = TrustStore(tmp_path / "acp" / "trust.json"), Answering(verdict)
+    keeper = TrustKeeper(store, asker, tmp_path)
+    assert await keeper.is_given(USES) is given
+    assert asker.asked == [(tmp_path, USES)]
+    assert store.verdict(tmp_path) == kept
+
+
+async def test_it_is_asked_once_in_a_session_and_never_again_once_it_was_said(
+    tmp_path: Path,
+) -> None:
+    store, asker = TrustStore(tmp_path / "trust.json"), Answering(None)
+    keeper = TrustKeeper(store, asker, tmp_path)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(keeper.is_given, USES)
+    asker.verdict = "trusted"
+    assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
+    assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
+    assert len(asker.asked) == 2
+
+
+async def test_nothing_is_asked_while_nothing_waits_for_it(tmp_path: Path) -> None:
+    asker = Answering("trusted")
+    keeper = TrustKeeper(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
+    assert not await keeper.is_given(())
+    assert asker.asked == []
+
+
+def test_a_root_is_known_by_where_its_links_lead(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    store = TrustStore(tmp_path / "trust.json")
+    store.say(link, "trusted")
+    assert store.verdict(real) == "trusted"
+    assert json.loads((tmp_path / "trust.json").read_text()) == {str(real): "trusted"}
+    assert store.revoke(real)
+    assert not store.revoke(real)
+    assert store.verdict(link) is None
+
+
+def test_a_broken_file_trusts_nothing_and_is_put_aside_when_something_is_said(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "trust.json"
+    file.write_text("{")
+    store = TrustStore(file)
+    assert store.verdict(tmp_path) is None
+    store.say(tmp_path, "trusted")
+    assert store.verdict(tmp_path) == "trusted"
+    assert (tmp_path / "trust.json.broken").read_text() == "{"
+    assert file.stat().st_mode & 0o777 == 0o600
