@@ -1,0 +1,143 @@
+"""A conversation made shorter: what stays, what is summed up, and that providers take it back."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.turn.compaction import (
+    FRESH_MESSAGES,
+    LAST_MESSAGES,
+    MOST_OLD_CHARACTERS,
+    SUMMARY_HEADING,
+    compacted,
+    request_for_summary,
+    split,
+)
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from tests.turn.playing import history_faults
+
+THOUGHT = Thinking("Hm.", "seal")
+
+
+def asked(number: int) -> list[Message]:
+    """An exchange of two messages."""
+    return [
+        UserMessage((Text(f"question {number}"),)),
+        AssistantMessage((THOUGHT, Text(f"answer {number}"))),
+    ]
+
+
+def worked(number: int, output: str = "out") -> list[Message]:
+    """An exchange with a call: four messages."""
+    call = ToolCall(f"c{number}", "read_file", "{}")
+    return [
+        UserMessage((Text(f"task {number}"),)),
+        AssistantMessage((THOUGHT, call)),
+        UserMessage((ToolResult(call.id, output),)),
+        AssistantMessage((Text(f"done {number}"),)),
+    ]
+
+
+def joined(*exchanges: list[Message]) -> list[Message]:
+    """One conversation of these."""
+    return [message for exchange in exchanges for message in exchange]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 12])
+def test_a_short_conversation_stays_as_it_is(count: int) -> None:
+    assert split(joined(*(asked(number) for number in range(count)))) is None
+
+
+def test_the_first_and_the_last_messages_stay() -> None:
+    messages = joined(*(asked(number) for number in range(20)))
+    parts = split(messages)
+    assert parts is not None
+    assert parts.head == tuple(messages[:2])  # a third would leave a question without its answer
+    assert parts.middle == tuple(messages[2:20])
+    assert parts.tail == tuple(messages[20:])
+    assert len(parts.tail) == LAST_MESSAGES
+
+
+def test_a_call_stays_with_its_result() -> None:
+    messages = joined(*(worked(number) for number in range(10)), asked(10))
+    for length in range(30, len(messages) + 1):
+        parts = split(messages[:length])
+        assert parts is not None
+        assert parts.head == ()
+        assert not any(isinstance(part, ToolResult) for part in parts.tail[0].parts)
+
+
+def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
+    messages = joined(asked(1))
+    *before, question = request_for_summary(messages, "the tests")
+    assert before == messages
+    assert isinstance(question, UserMessage)
+    [text] = question.parts
+    assert isinstance(text, Text)
+    assert text.text.endswith("Pay particular attention to: the tests")
+
+
+def test_the_question_joins_a_last_message_of_the_users() -> None:
+    messages = worked(1)[:3]
+    *before, last = request_for_summary(messages)
+    assert before == messages[:2]
+    assert isinstance(last, UserMessage)
+    assert last.parts[0] == ToolResult("c1", "out")
+    assert len(last.parts) == 2
+
+
+def test_the_summary_stands_before_what_stays_and_thinking_is_gone() -> None:
+    messages = joined(*(asked(number) for number in range(20)))
+    parts = split(messages)
+    assert parts is not None
+    first, second, third, *_ = compacted(parts, " So far so good. \n")
+    assert (first, second) == (messages[0], AssistantMessage((Text("answer 0"),)))
+    summary = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
+    assert third == UserMessage((summary, Text("question 10")))
+
+
+def test_old_output_is_cut_and_new_output_stays() -> None:
+    long = "x" * (MOST_OLD_CHARACTERS + 1)
+    messages = joined(*(worked(number, long) for number in range(12)))
+    parts = split(messages)
+    assert parts is not None
+    short = compacted(parts, "So.")
+    outputs = [
+        len(part.text) == len(long)
+        for message in short
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]
+    assert outputs == [False, False, False, True, True]
+    assert FRESH_MESSAGES == 6
+
+
+@given(st.lists(st.sampled_from(["asked", "worked", "sealed"]), min_size=6, max_size=30))
+def test_what_comes_out_is_taken_back_by_a_provider(kinds: Sequence[str]) -> None:
+    exchanges: list[list[Message]] = []
+    for number, kind in enumerate(kinds):
+        exchange = worked(number) if kind == "worked" else asked(number)
+        if kind == "sealed":
+            exchange[-1] = AssistantMessage((RedactedThinking("…"), Text("so")))
+        exchanges.append(exchange)
+    messages = joined(*exchanges)
+    parts = split(messages)
+    if parts is None:
+        return
+    short = compacted(parts, "So.")
+    assert history_faults(short) == []
+    assert len(short) < len(messages)
+    assert all(type(a) is not type(b) for a, b in pairwise(short))
+    assert short[-1].parts[-1] == messages[-1].parts[-1]
