@@ -145,7 +145,7 @@ def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
 
 
 class Conversation:
-    """Messages in order. Only ever appended to."""
+    """Messages in order. Only ever appended to, but for a rebuild that makes it shorter."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -153,6 +153,10 @@ class Conversation:
     def append(self, message: Message) -> None:
         """Add a message behind all others."""
         self._messages.append(message)
+
+    def rebuild(self, messages: Sequence[Message]) -> None:
+        """Put other messages in the place of all: after it, no provider's cache or seal holds."""
+        self._messages = list(messages)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(tuple(self._messages))

@@ -5,7 +5,7 @@ its result, no message is empty, none ends in thinking. Each message is appended
 effect, and whatever was said is kept, however the turn ends.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Protocol
@@ -66,6 +66,26 @@ class Meter(Protocol):
         ...
 
 
+class Upkeep(Protocol):
+    """Keeps a conversation fit for its next request."""
+
+    async def prepared(self, conversation: Conversation, kit: "Kit", sink: Sink) -> "Kit":
+        """Return what the next call of the model works with.
+
+        May have made the conversation shorter before.
+        """
+        ...
+
+    async def instructions(
+        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
+    ) -> Mapping[str, str]:
+        """Return what is added to the results of calls, by their ids, for the paths they touched.
+
+        These are the instructions that lie in the folders which the work has come to.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kit:
     """What a turn works with."""
@@ -79,6 +99,7 @@ class Kit:
     max_requests: int = 100
     go_on_seconds: float = 0.5
     """How long to wait after a stream broke, doubled each time."""
+    upkeep: Upkeep | None = None
 
 
 @dataclass(slots=True)
@@ -88,6 +109,8 @@ class Spent:
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
     cost_usd: float | None = None
+    context_tokens: int = field(default=0, compare=False)
+    """How full the window was after the last call."""
 
     def copy(self) -> "Spent":
         """Return what was used until now."""
@@ -96,7 +119,8 @@ class Spent:
     def since(self, before: "Spent") -> "Spent":
         """Return what was used since `before`."""
         cost = None if self.cost_usd is None else self.cost_usd - (before.cost_usd or 0.0)
-        return Spent(self.usage - before.usage, self.requests - before.requests, cost)
+        requests = self.requests - before.requests
+        return Spent(self.usage - before.usage, requests, cost, self.context_tokens)
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
         """Count one more call."""
@@ -132,6 +156,7 @@ class Turn:
         prompt = self._fitted(prompt)
         self._append(prompt)
         for _ in range(self._kit.max_requests):
+            await self._prepare()
             reason = await self._step()
             if reason is not None:
                 return reason
@@ -158,6 +183,11 @@ class Turn:
         if estimate > window:
             raise PromptTooLargeError(estimate, window)
         return fitted
+
+    async def _prepare(self) -> None:
+        """Have the conversation kept fit, before the model is asked."""
+        if self._kit.upkeep is not None:
+            self._kit = await self._kit.upkeep.prepared(self._conversation, self._kit, self._sink)
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         kit = self._kit
@@ -234,8 +264,16 @@ class Turn:
         self._close_open = partial(self._keep_results, batch, calls)
         try:
             await batch.run(calls)
+            await self._add_instructions(batch, calls)
         finally:
             self._close()
+
+    async def _add_instructions(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
+        touched = batch.touched(calls)
+        if self._kit.upkeep is not None and touched:
+            found = await self._kit.upkeep.instructions(self._conversation, touched, self._sink)
+            for call_id, text in found.items():
+                batch.add(call_id, text)
 
     def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
         self._append(UserMessage(tuple(batch.result(call, CANCELLED) for call in calls)))
@@ -261,6 +299,7 @@ class Turn:
         meter, spent = self._kit.meter, self._spent
         spent.add(step.usage, meter.cost_usd(step.usage))
         used = step.usage.prompt_tokens + step.usage.output_tokens
+        spent.context_tokens = used
         self._sink.emit_now(ContextMeasured(used, meter.window_tokens, spent.cost_usd))
 
 

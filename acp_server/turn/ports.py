@@ -162,6 +162,8 @@ class Outcome:
     shown: tuple[CallContent, ...] | None = None
     """What the user sees of it; None shows the text and the media."""
     raw_output: Mapping[str, JsonValue] | None = None
+    touched: tuple[str, ...] = ()
+    """Absolute paths that it read, wrote, searched or named: where instructions may wait."""
 
 
 class LiveCall(Protocol):

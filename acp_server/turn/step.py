@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
 import anyio
@@ -217,6 +217,7 @@ class Batch:
         self._live = live
         self._sink = sink
         self._results: dict[str, ToolResult] = {}
+        self._touched: dict[str, tuple[str, ...]] = {}
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls. Raises only cancellation; after that, nothing is begun any more."""
@@ -224,6 +225,15 @@ class Batch:
         async with anyio.create_task_group() as tasks:
             for call in calls:
                 tasks.start_soon(self._run, call)
+
+    def touched(self, calls: Sequence[ToolCall]) -> Mapping[str, tuple[str, ...]]:
+        """Return the paths that calls touched, by their ids, in the order of the calls."""
+        return {call.id: self._touched[call.id] for call in calls if self._touched.get(call.id)}
+
+    def add(self, call_id: str, text: str) -> None:
+        """Add something to a result, behind what the tool said."""
+        result = self._results[call_id]
+        self._results[call_id] = replace(result, text=f"{result.text}\n\n{text}".lstrip())
 
     def result(self, call: ToolCall, why_none: str) -> ToolResult:
         """Return what a call led to; one that has not ended is closed as failed."""
@@ -249,6 +259,7 @@ class Batch:
     def _end(self, call: ToolCall, outcome: Outcome) -> None:
         text = mended(outcome.text)
         self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
+        self._touched[call.id] = outcome.touched
         status = "failed" if outcome.is_error else "completed"
         shown = (Text(text), *outcome.media) if outcome.shown is None else outcome.shown
         self._sink.emit_now(

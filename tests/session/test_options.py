@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 
 from acp_server.models.catalog import FixedCatalog
-from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
 from acp_server.permissions.modes import MODES, Mode, is_mode
+from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
 from acp_server.session.options import Choice, Chosen, Option, choose, options_of
 from tests.handlers.models import Echo
 from tests.support.engine import MODEL_ID

@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from acp_server.models.catalog import FixedCatalog
+from acp_server.permissions.modes import Mode
 from acp_server.session.errors import (
     InvalidRootError,
     InvalidValueError,
@@ -13,7 +14,6 @@ from acp_server.session.errors import (
     UnknownOptionError,
     UnknownSessionError,
 )
-from acp_server.permissions.modes import Mode
 from acp_server.session.options import Chosen, Option, options_of
 from acp_server.session.session import Session, Workspace
 from acp_server.turn.conversation import Text, UserMessage

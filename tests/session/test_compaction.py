@@ -1,0 +1,149 @@
+"""When a conversation is summed up, and that nothing is lost when it cannot be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from acp_server.session.compaction import NOT_WORTH_IT, Compactor
+from acp_server.turn.compaction import SUMMARY_HEADING
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    Text,
+    ToolCall,
+    UserMessage,
+)
+from acp_server.turn.errors import ModelFailedError, TurnError
+from acp_server.turn.events import NoticeRaised, Usage
+from acp_server.turn.loop import Kit, Spent
+from acp_server.turn.ports import ModelRequest, TextDelta, UsageReported
+from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
+from tests.turn.recording import Ids, RecordingSink
+
+WINDOW = 1_000
+SUMMARY = Round([TextDelta("So far so good."), UsageReported(Usage(90, 10))])
+
+
+def exchanges(count: int, length: int = 10) -> list[Message]:
+    """Questions and answers."""
+    return [
+        message
+        for number in range(count)
+        for message in (
+            UserMessage((Text(f"question {number} {'x' * length}"),)),
+            AssistantMessage((Text(f"answer {number}"),)),
+        )
+    ]
+
+
+@dataclass
+class Desk:
+    """A compactor at work."""
+
+    model: Playing
+    messages: Sequence[Message] = field(default_factory=lambda: exchanges(20))
+    used_tokens: int = 800
+    clock: float = 0.0
+    rebuilt: int = 0
+
+    def __post_init__(self) -> None:
+        self.conversation = Conversation()
+        self.conversation.rebuild(self.messages)
+        self.sink = RecordingSink()
+        self.spent = Spent(context_tokens=self.used_tokens)
+        self.kit = Kit(self.model, Gauge(WINDOW), Tools(echo=echo), Ids(), system="old")
+        self.compactor = Compactor(self.spent, self.rebuild, now_seconds=lambda: self.clock)
+
+    async def rebuild(self) -> str:
+        """Write the system prompt anew."""
+        self.rebuilt += 1
+        return "new"
+
+    async def prepare(self) -> Kit:
+        """Let it do what it wants before a request."""
+        return await self.compactor.prepared(self.conversation, self.kit, self.sink)
+
+
+async def test_nothing_happens_below_the_threshold() -> None:
+    desk = Desk(Playing(SUMMARY), used_tokens=750)
+    assert await desk.prepare() is desk.kit
+    assert (list(desk.conversation), desk.model.requests) == (list(desk.messages), [])
+
+
+async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_written_anew() -> (
+    None
+):
+    desk = Desk(Playing(SUMMARY))
+    kit = await desk.prepare()
+    assert (kit.system, desk.rebuilt) == ("new", 1)
+    assert list(desk.conversation)[:3] == [
+        *desk.messages[:2],
+        UserMessage((Text(f"{SUMMARY_HEADING}\n\nSo far so good."), *desk.messages[20].parts)),
+    ]
+    assert len(desk.conversation) == 22
+    title = "The conversation was summed up: 40 messages are 22 now"
+    assert desk.sink.events == [NoticeRaised("info", title, "m2")]
+    assert desk.spent == Spent(Usage(90, 10), 1, 10.0)
+
+
+async def test_the_question_is_the_conversation_as_it_was_sent_with_one_message_behind_it() -> None:
+    desk = Desk(Playing(SUMMARY))
+    await desk.prepare()
+    [request] = desk.model.requests
+    assert list(request.messages)[:-1] == list(desk.messages)
+    assert (request.system, request.tools) == ("old", desk.kit.toolbox.specs)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        Round([TextDelta("So")], ModelFailedError("overloaded")),
+        Round([]),
+        Round(calling(ToolCall("c1", "echo", "{}")), "tool_use"),
+    ],
+    ids=["it fails", "it says nothing", "it wants tools"],
+)
+async def test_a_summary_that_fails_leaves_all_as_it_was_and_is_tried_again_later(
+    failing: Round,
+) -> None:
+    desk = Desk(Playing(failing, SUMMARY))
+    assert await desk.prepare() is desk.kit
+    assert list(desk.conversation) == list(desk.messages)
+    [notice] = desk.sink.events
+    assert isinstance(notice, NoticeRaised)
+    assert notice.severity == "warning"
+    desk.clock = 599
+    assert await desk.prepare() is desk.kit
+    desk.clock = 600
+    assert (await desk.prepare()).system == "new"
+
+
+async def test_two_passes_in_a_row_that_save_little_are_the_last() -> None:
+    """The last messages are what fills the window, and they stay."""
+    messages = [*exchanges(12), *exchanges(10, length=5_000)]
+    desk = Desk(Playing(SUMMARY), messages)
+    for _ in range(2):
+        assert (await desk.prepare()).system == "new"
+        desk.conversation.rebuild(messages)
+        desk.spent.context_tokens = desk.used_tokens
+    before = list(desk.conversation)
+    assert await desk.prepare() is desk.kit
+    assert list(desk.conversation) == before
+
+
+async def test_by_hand_it_is_done_at_any_size_with_what_must_not_be_lost() -> None:
+    desk = Desk(Playing(SUMMARY), used_tokens=0)
+    await desk.compactor.compact(desk.conversation, desk.kit, desk.sink, "the tests")
+    [request] = desk.model.requests
+    assert _last_text(request).endswith("Pay particular attention to: the tests")
+    short = Desk(Playing(SUMMARY), exchanges(3))
+    with pytest.raises(TurnError, match=NOT_WORTH_IT):
+        await short.compactor.compact(short.conversation, short.kit, short.sink)
+
+
+def _last_text(request: ModelRequest) -> str:
+    part = request.messages[-1].parts[-1]
+    assert isinstance(part, Text)
+    return part.text
