@@ -1,10 +1,11 @@
-"""Slash commands: the registry, what is one, and those that need no model."""
+"""Slash commands: the registry, what is one, and those that need no session."""
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from acp_server.turn.ports import Sink
 from acp_server.version import __version__
 
 _FIRST_WORD = re.compile(r"/([a-z][\w.:-]{0,99})(?:\s+(.*))?", re.DOTALL)
@@ -16,8 +17,8 @@ class Command:
 
     name: str
     description: str
-    run: Callable[[str], str]
-    """Takes what follows the name; returns Markdown."""
+    run: Callable[[str, Sink], Awaitable[str]]
+    """Takes what follows the name, and somebody to tell while it works; returns Markdown."""
     hint: str | None = None
 
 
@@ -55,12 +56,19 @@ class CommandRegistry:
         """Return the commands in the order of their names."""
         return tuple(self._commands[name] for name in sorted(self._commands))
 
-    def answer(self, invocation: Invocation) -> str:
-        """Return the Markdown answer to a command, known or not."""
-        command = self._commands.get(invocation.name)
-        return command.run(invocation.arguments) if command else self._unknown(invocation.name)
+    async def answer(self, invocation: Invocation, sink: Sink) -> str:
+        """Return the Markdown answer to a command, known or not.
 
-    def _help(self, arguments: str) -> str:
+        Raises:
+            TurnError: the command needed the model, and could not have it.
+        """
+        command = self._commands.get(invocation.name)
+        if command is None:
+            return self._unknown(invocation.name)
+        return await command.run(invocation.arguments, sink)
+
+    async def _help(self, arguments: str, sink: Sink) -> str:
+        del sink
         name = arguments.removeprefix("/")
         if not name:
             lines = [f"- {_usage(command)}: {command.description}" for command in self.all()]
@@ -78,6 +86,6 @@ def _usage(command: Command) -> str:
     return f"`/{command.name} {command.hint}`" if command.hint else f"`/{command.name}`"
 
 
-def _version(arguments: str) -> str:
-    del arguments
+async def _version(arguments: str, sink: Sink) -> str:
+    del arguments, sink
     return f"acp-server {__version__}"

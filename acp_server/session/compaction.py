@@ -26,6 +26,13 @@ MOST_POOR_PASSES = 2
 NOT_WORTH_IT = "The conversation is too short to be summed up."
 
 
+class TooShortError(TurnError):
+    """There is too little to sum up."""
+
+    def __init__(self) -> None:
+        super().__init__(NOT_WORTH_IT)
+
+
 @dataclass(slots=True)
 class Compactor:
     """Keeps one session's conversation within the window."""
@@ -60,12 +67,13 @@ class Compactor:
         """Sum the conversation up now; `focus` says what must not be lost.
 
         Raises:
-            TurnError: it is too short for that, or the model failed; nothing has changed.
+            TooShortError: there is too little to sum up.
+            TurnError: the model failed; nothing has changed.
         """
         messages = tuple(conversation)
         parts = split(messages)
         if parts is None:
-            raise TurnError(NOT_WORTH_IT)
+            raise TooShortError
         summary = await self._summary(request_for_summary(messages, focus), kit)
         shorter = compacted(parts, summary)
         self._judge(messages, shorter, kit)

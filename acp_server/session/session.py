@@ -9,7 +9,8 @@ from uuid import uuid4
 import anyio
 
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
-from acp_server.session.commands import CommandRegistry, Invocation, parse_invocation
+from acp_server.session.commands import Command, CommandRegistry, Invocation, parse_invocation
+from acp_server.session.compaction import Compactor, TooShortError
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.options import (
     MODE_OPTION,
@@ -21,11 +22,14 @@ from acp_server.session.options import (
 )
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
+from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import Conversation, Link, UserMessage, UserPart, text_of
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Kit, Spent, Turn
 from acp_server.turn.ports import Model, Sink, StopReason, Toolbox
+
+SUM_UP = "Sum the conversation up to make room"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,9 @@ class Session:
         self._mode: Mode = equipment.mode
         self._models: dict[str, Model] = {}
         self._system: str | None = None
+        self._compactor = Compactor(self.spent, self._write_system)
+        self._upkeep = SessionUpkeep(self._compactor)
+        self.commands.add(Command("compact", SUM_UP, self._compact, "[what must not be lost]"))
         self._turns = TurnQueue()
         self._toolbox: Toolbox | None = None
         self._preparing = anyio.Lock()
@@ -193,8 +200,7 @@ class Session:
 
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once and frozen."""
-        if self._system is None:
-            self._system = await self._equipment.system_prompt(self.workspace)
+        system = await self._write_system() if self._system is None else self._system
         model_id = self.model_id
         if model_id not in self._models:
             self._models[model_id] = self._catalog.model(model_id)
@@ -203,13 +209,27 @@ class Session:
             meter=self._catalog.meter(model_id),
             toolbox=await self.prepare(),
             new_id=new_id,
-            system=self._system,
+            system=system,
             thought_level=self.thought_level,
             max_requests=self._equipment.max_turn_requests,
+            upkeep=self._upkeep,
         )
 
+    async def _write_system(self) -> str:
+        """Write the system prompt, anew if there is one, from what the facts are now."""
+        self._system = await self._equipment.system_prompt(self.workspace)
+        return self._system
+
+    async def _compact(self, focus: str, sink: Sink) -> str:
+        try:
+            await self._compactor.compact(self.conversation, await self._kit(), sink, focus)
+        except TooShortError as error:
+            return error.reason
+        return f"There are {len(self.conversation)} messages now."
+
     async def _answer_command(self, invocation: Invocation, sink: Sink) -> StopReason:
-        await sink.emit(MessageChunk(new_id(), self.commands.answer(invocation)))
+        answer = await self.commands.answer(invocation, sink)
+        await sink.emit(MessageChunk(new_id(), answer))
         return "end_turn"
 
 

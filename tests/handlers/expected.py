@@ -49,6 +49,11 @@ COMMANDS: JsonValue = {
     "sessionUpdate": "available_commands_update",
     "availableCommands": [
         {
+            "name": "compact",
+            "description": "Sum the conversation up to make room",
+            "input": {"hint": "[what must not be lost]"},
+        },
+        {
             "name": "help",
             "description": "List the commands, or explain one",
             "input": {"hint": "[command]"},

@@ -256,6 +256,7 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
         assert editor.said(session) == "out \ufffd, whole 🙂"
 
 
+COMPACT = "`/compact [what must not be lost]`: Sum the conversation up to make room"
 HELP = "`/help [command]`: List the commands, or explain one"
 VERSION = "`/version`: Say which version of acp-server this is"
 
@@ -263,8 +264,8 @@ VERSION = "`/version`: Say which version of acp-server this is"
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("/help", f"Commands:\n\n- {HELP}\n- {VERSION}"),
-        ("  /help \n", f"Commands:\n\n- {HELP}\n- {VERSION}"),
+        ("/help", f"Commands:\n\n- {COMPACT}\n- {HELP}\n- {VERSION}"),
+        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {HELP}\n- {VERSION}"),
         ("/help version", VERSION),
         ("/help /version", VERSION),
         ("/help help", HELP),

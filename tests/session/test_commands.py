@@ -8,11 +8,19 @@ from acp_server.session.commands import (
     Invocation,
     parse_invocation,
 )
+from acp_server.turn.ports import Sink
 from acp_server.version import __version__
+from tests.turn.recording import RecordingSink
 
 
-def shout(arguments: str) -> str:
+async def shout(arguments: str, sink: Sink) -> str:
+    del sink
     return arguments.upper()
+
+
+async def twice(arguments: str, sink: Sink) -> str:
+    del sink
+    return arguments + arguments
 
 
 SHOUT = Command("shout", "Say it louder", shout, "<words>")
@@ -78,7 +86,7 @@ def test_the_commands_are_listed_by_name() -> None:
 def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
-    other = Command("shout", "Say it twice", lambda words: words + words)
+    other = Command("shout", "Say it twice", twice)
     commands.add(other)
     assert other in commands.all()
     assert SHOUT not in commands.all()
@@ -106,17 +114,19 @@ def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
         ("help", "zzz", "There is no command `/zzz`. `/help` lists them all."),
     ],
 )
-def test_each_command_has_its_answer(name: str, arguments: str, answer: str) -> None:
+async def test_each_command_has_its_answer(name: str, arguments: str, answer: str) -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
-    assert commands.answer(Invocation(name, arguments)) == answer
+    assert await commands.answer(Invocation(name, arguments), RecordingSink()) == answer
 
 
-def test_a_mistyped_command_is_answered_with_at_most_three_near_ones_the_nearest_first() -> None:
+async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_nearest_first() -> (
+    None
+):
     commands = CommandRegistry()
     for name in ("review", "reviews", "reviewer", "preview"):
         commands.add(Command(name, "", shout))
-    assert commands.answer(Invocation("revieww", "")) == (
+    assert await commands.answer(Invocation("revieww", ""), RecordingSink()) == (
         "There is no command `/revieww`. Did you mean `/review` or `/reviews` or `/preview`? "
         "`/help` lists them all."
     )

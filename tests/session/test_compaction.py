@@ -23,6 +23,7 @@ from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
 from tests.turn.recording import Ids, RecordingSink
 
 WINDOW = 1_000
+SUMMARY_TEXT = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
 SUMMARY = Round([TextDelta("So far so good."), UsageReported(Usage(90, 10))])
 
 
@@ -80,7 +81,7 @@ async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_wr
     assert (kit.system, desk.rebuilt) == ("new", 1)
     assert list(desk.conversation)[:3] == [
         *desk.messages[:2],
-        UserMessage((Text(f"{SUMMARY_HEADING}\n\nSo far so good."), *desk.messages[20].parts)),
+        UserMessage((SUMMARY_TEXT, Text("question 10 xxxxxxxxxx"))),
     ]
     assert len(desk.conversation) == 22
     title = "The conversation was summed up: 40 messages are 22 now"
