@@ -110,10 +110,11 @@ def build(
     current = configuration.settings
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
     catalog = _catalog(configuration, credentials)
-    link = Link.over(transport)
+    link, tools = Link.over(transport), _tool_loader(configuration.home)
     equipment = Equipment(
         catalog=catalog,
-        toolbox=partial(_toolbox, link, _tool_loader(configuration.home)),
+        toolbox=partial(_toolbox, link, tools),
+        close=tools.close,
         system_prompt=write_system_prompt,
         mode=current.mode,
         max_turn_requests=current.max_turn_requests,

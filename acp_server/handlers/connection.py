@@ -62,8 +62,7 @@ class Connection:
             try:
                 await self._peer.run(self._handlers(warm_up), self._sessions.end_turns)
             finally:
-                with anyio.move_on_after(CLOSING_SECONDS, shield=True):
-                    await self._sessions.close()
+                await self._sessions.close(CLOSING_SECONDS)
             background.cancel_scope.cancel()
 
     async def wait_until_left(self) -> None:

@@ -73,11 +73,18 @@ class SessionRegistry:
         for session in sessions:
             await session.wait_until_idle()
 
-    async def close(self) -> None:
-        """End every session, with all that its tools left running."""
-        async with anyio.create_task_group() as closing:
-            for session in self._sessions.values():
-                closing.start_soon(session.close)
+    async def close(self, patience_seconds: float) -> None:
+        """End every session, with all that its tools left running, and what they shared.
+
+        Whatever does not end in time is left to whoever watches over commands.
+        """
+        with anyio.move_on_after(patience_seconds, shield=True):
+            async with anyio.create_task_group() as closing:
+                for session in self._sessions.values():
+                    closing.start_soon(session.close)
+        if self._equipment.close is not None:
+            with anyio.CancelScope(shield=True):
+                await self._equipment.close()
 
 
 def _absolute(path: str) -> Path:

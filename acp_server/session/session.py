@@ -49,6 +49,8 @@ class Equipment:
     """Makes the tools of a session, once it is open."""
     system_prompt: Callable[[Workspace], Awaitable[str]]
     """Reads the facts and writes the prompt; asked once for each session, at its first turn."""
+    close: Callable[[], Awaitable[None]] | None = None
+    """Ends what the sessions shared, once all are closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
 

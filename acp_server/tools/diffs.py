@@ -1,5 +1,6 @@
 """Exact diffs of whole texts: one block for a file of ordinary size, else one for each change."""
 
+from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
@@ -9,6 +10,8 @@ MOST_WHOLE_CHARACTERS = 256 * 1024
 CONTEXT_LINES = 3
 MOST_COMPARED_LINES = 4_000
 """Beyond so many lines between the first and the last change they are one block."""
+MOST_LIKE_LINES = 4
+"""A line that there is more often is no landmark: comparing all with all would take minutes."""
 
 
 def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff, ...]:
@@ -32,7 +35,8 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]
     if len(a) + len(b) > MOST_COMPARED_LINES:
         yield begin, begin + len(a), begin, begin + len(b)
         return
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    counts = Counter(b)
+    matcher = SequenceMatcher(lambda line: counts[line] > MOST_LIKE_LINES, a, b, autojunk=False)
     for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         first, last = group[0], group[-1]
         yield begin + first[1], begin + last[2], begin + first[3], begin + last[4]

@@ -6,8 +6,11 @@ Of a file that nobody touches unasked, only the question tells anything before l
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+import anyio
 
 from acp_server.permissions.effects import WriteFiles
 from acp_server.permissions.gate import Gate
@@ -15,7 +18,7 @@ from acp_server.permissions.questions import Question
 from acp_server.session.session import Workspace
 from acp_server.tools.diffs import exact_diff
 from acp_server.tools.files.desk import FileDesk
-from acp_server.tools.files.errors import ChangedMeanwhileError, FileError
+from acp_server.tools.files.errors import ChangedMeanwhileError, FileError, InvalidPathError
 from acp_server.tools.files.paths import Place, lexical_path
 from acp_server.tools.files.snapshot import Snapshot
 from acp_server.tools.places import shown, target_of
@@ -25,6 +28,10 @@ from acp_server.turn.ports import Outcome
 from skills_store.patching import PatchError
 
 MOST_ATTEMPTS = 5
+STEP_ASIDE_SECONDS = 0.1
+"""How long a call may wait for its files and keep its place among the questions."""
+MOST_PATH_CHARACTERS = 4_096
+"""No system takes more, and following the links of far more takes forever."""
 UNFIT = "the change does not fit the file, which only the user's leave opens; read it first"
 
 
@@ -74,7 +81,18 @@ class Workshop:
         Raises:
             FileError: it cannot be a path.
         """
+        if len(given) > MOST_PATH_CHARACTERS:
+            raise InvalidPathError(f"the path is longer than {MOST_PATH_CHARACTERS:,} characters")
         return lexical_path(given, self.workspace, self.home)
+
+    async def place(self, given: str) -> Place:
+        """Return the place that a name means.
+
+        Raises:
+            FileError: it cannot be a path.
+        """
+        self.path_of(given)
+        return await self.desk.place(given)
 
     async def may_preview(self, place: Place) -> bool:
         """Whether a file's text may be shown before anybody was asked."""
@@ -98,7 +116,8 @@ class Edit:
     ) -> Outcome:
         """Plan, show, ask and do; with `may_redo`, again when a file moved on meanwhile."""
         try:
-            async with self._desk.holding(paths):
+            async with AsyncExitStack() as held:
+                await self._take(paths, held)
                 for _ in range(MOST_ATTEMPTS if may_redo else 1):
                     outcome = await self._attempt(await plan(), may_redo=may_redo)
                     if outcome is not None:
@@ -108,6 +127,20 @@ class Edit:
         except PatchError as error:
             return Outcome(str(error) if await self._are_open(paths) else UNFIT, is_error=True)
         return Outcome("the file keeps changing; nothing was written", is_error=True)
+
+    async def _take(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
+        """Wait for the files, and soon without a place among the gate's questions.
+
+        Else two calls could wait for each other: one for the file, one for its turn to ask.
+        """
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._step_aside)
+            await held.enter_async_context(self._desk.holding(paths))
+            tasks.cancel_scope.cancel()
+
+    async def _step_aside(self) -> None:
+        await anyio.sleep(STEP_ASIDE_SECONDS)
+        self._workshop.gate.leave(self._report.call_id)
 
     async def _attempt(self, changes: Sequence[Change], *, may_redo: bool) -> Outcome | None:
         """Show, ask and do; None when a file had moved on and nothing was done."""
@@ -130,7 +163,8 @@ class Edit:
             if may_redo:
                 return None
             raise
-        return Outcome("\n".join(done), shown=blocks)
+        touched = tuple(str(place.path) for change in changes for place in change.places)
+        return Outcome("\n".join(done), shown=blocks, touched=touched)
 
     async def _are_open(self, paths: Sequence[Path]) -> bool:
         """Whether all these files may be told of before anybody was asked."""

@@ -45,6 +45,11 @@ class SessionToolMaker:
         )
         return SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
 
+    async def close(self) -> None:
+        """Let go of the process that watches over commands."""
+        if self._watcher is not None:
+            await self._watcher.close()
+
     def _gate(self, around: Surroundings) -> PermissionGate:
         session, premises = around.session, self._premises
         roots = (session.workspace.cwd, *session.workspace.additional)

@@ -45,6 +45,10 @@ class ToolMaker(Protocol):
         """Return the tools of a session."""
         ...
 
+    async def close(self) -> None:
+        """End what the sessions shared, once all are closed."""
+        ...
+
 
 class ToolLoader:
     """The maker of tools, from the first time that somebody asks for it."""
@@ -60,6 +64,12 @@ class ToolLoader:
             if self._maker is None:
                 self._maker = await to_thread.run_sync(_import, self._premises)
         return self._maker
+
+    async def close(self) -> None:
+        """End what the sessions shared, once all are closed."""
+        maker, self._maker = self._maker, None
+        if maker is not None:
+            await maker.close()
 
 
 def _import(premises: Premises) -> ToolMaker:

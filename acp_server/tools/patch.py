@@ -106,7 +106,7 @@ class PatchUse(Use[PatchArguments]):
 
     async def _place_of_preview(self, given: str) -> Path | None:
         try:
-            place = await self._workshop.desk.place(given)
+            place = await self._workshop.place(given)
         except FileError:
             return None
         return place.path if await self._workshop.may_preview(place) else None
@@ -121,7 +121,7 @@ class PatchUse(Use[PatchArguments]):
             return Outcome("mode replace needs path, old_string and new_string", is_error=True)
 
         async def plan() -> tuple[Change, ...]:
-            place = await self._workshop.desk.place(given)
+            place = await self._workshop.place(given)
             base = await self._workshop.desk.read(place)
             made = replace(base.text, old, new, replace_all=arguments.replace_all)
             note = f" ({made.count} places)" if made.count > 1 else f" at line {made.line}"
@@ -151,7 +151,7 @@ class PatchUse(Use[PatchArguments]):
 
     async def _change(self, wanted: FileChange) -> Change:
         desk = self._workshop.desk
-        place = await desk.place(wanted.path)
+        place = await self._workshop.place(wanted.path)
         base = await desk.look(place)
         if isinstance(wanted, AddFile):
             if base is not None:
@@ -164,7 +164,7 @@ class PatchUse(Use[PatchArguments]):
                 return Change(place, base, None)
             case UpdateFile():
                 applied = apply_hunks(base.text, wanted.hunks)
-                moved_to = await desk.place(wanted.move_to) if wanted.move_to else None
+                moved_to = await self._workshop.place(wanted.move_to) if wanted.move_to else None
                 line = applied.lines[0] if applied.lines else 1
                 return Change(place, base, applied.text, moved_to, line, _at(applied.lines))
             case _:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import Field
@@ -25,6 +25,7 @@ DESCRIPTION = (
     "Read lines of a text file (offset: first line, from 1), or look at an image or a PDF. Sees "
     "the editor's unsaved changes."
 )
+PDF_START = "%PDF-"
 MOST_CHARACTERS = 80_000
 MOST_LINE_CHARACTERS = 2_000
 MOST_SHOWN_CHARACTERS = 4_000
@@ -117,12 +118,13 @@ class ReadUse(Use[ReadArguments]):
     async def run(self, arguments: ReadArguments) -> Outcome:
         """Read it."""
         try:
-            place = await self._workshop.desk.place(arguments.path)
+            place = await self._workshop.place(arguments.path)
             refusal = await self._workshop.gate.pass_through(self._question(place))
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
             await self.report.begin()
-            return await self._read(place, arguments)
+            outcome = await self._read(place, arguments)
+            return replace(outcome, touched=(str(place.path),))
         except FileError as error:
             return Outcome(error.reason, is_error=True)
 
@@ -147,6 +149,8 @@ class ReadUse(Use[ReadArguments]):
                 return outcome
             part = await desk.read_part(place, arguments.offset, arguments.limit)
             return _shown(_fitting(lines_of(part.text), arguments.offset, part.total_lines))
+        if snapshot.is_saved and snapshot.text.startswith(PDF_START):  # some are plain ASCII
+            return await self._look(place, BinaryFileError(place.given, "a PDF"))
         return _shown(page_of(snapshot.text, arguments.offset, arguments.limit))
 
     async def _look(self, place: Place, not_text: FileError) -> Outcome:

@@ -63,7 +63,7 @@ class SearchUse(Use[SearchArguments]):
     async def run(self, arguments: SearchArguments) -> Outcome:
         """Search."""
         try:
-            place = await self._workshop.desk.place(arguments.path)
+            place = await self._workshop.place(arguments.path)
             refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
@@ -104,7 +104,7 @@ class SearchUse(Use[SearchArguments]):
         title += f" in {where}" if where != "." else ""
         places = hits or (Location(str(place.path)),)
         await self.report.describe(f"{title}: {_count(found.total)}", places)
-        return Outcome(found.text)
+        return Outcome(found.text, touched=(str(place.path),))
 
 
 def _count(total: int | None) -> str:

@@ -45,8 +45,9 @@ class SessionToolbox:
         """Show that a call begins, of a tool that there is or not."""
         tool = self._tools.get(name)
         if tool is None:
-            await sink.emit(CallAppeared(call_id, name))
-            return _UnknownCall(name, tuple(self._tools), Report(call_id, sink))
+            shown = _shown_name(name)
+            await sink.emit(CallAppeared(call_id, shown))
+            return _UnknownCall(shown, tuple(self._tools), Report(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
         return _Call(call_id, tool.use(Report(call_id, sink)), self._gate)
 
@@ -101,8 +102,7 @@ class _UnknownCall:
 
     def __init__(self, name: str, known: Sequence[str], report: Report) -> None:
         names = f"; there are {', '.join(known)}" if known else ""
-        shown = name if len(name) <= MOST_NAME_CHARACTERS else f"{name[:MOST_NAME_CHARACTERS]}…"
-        self._outcome = Outcome(f"there is no tool {shown!r}{names}", is_error=True)
+        self._outcome = Outcome(f"there is no tool {name!r}{names}", is_error=True)
         self._report = report
 
     async def write(self, fragment: str) -> None:
@@ -116,6 +116,12 @@ class _UnknownCall:
     def cut_short(self, reason: str) -> Outcome:
         """Say why."""
         return _with_facts(Outcome(reason, is_error=True))
+
+
+def _shown_name(name: str) -> str:
+    """Return what the model has made up for a name, as it is shown."""
+    name = " ".join(name.split()) or "(no name)"
+    return name if len(name) <= MOST_NAME_CHARACTERS else f"{name[:MOST_NAME_CHARACTERS]}…"
 
 
 def _with_facts(outcome: Outcome) -> Outcome:

@@ -62,7 +62,7 @@ class WriteUse(Use[WriteArguments]):
             return Outcome(error.reason, is_error=True)
 
         async def plan() -> tuple[Change, ...]:
-            place = await self._workshop.desk.place(arguments.path)
+            place = await self._workshop.place(arguments.path)
             base = await self._workshop.desk.look(place)
             lines = len(arguments.content.splitlines())
             return (Change(place, base, arguments.content, note=f" ({lines:,} lines)"),)
@@ -86,7 +86,7 @@ class Preview:
 async def look_up(path: str, workshop: Workshop) -> Preview | None:
     """Return what a preview needs; None when nothing may or can be shown before it is asked."""
     try:
-        place = await workshop.desk.place(path)
+        place = await workshop.place(path)
         if not await workshop.may_preview(place):
             return None
         with anyio.move_on_after(PREVIEW_SECONDS):

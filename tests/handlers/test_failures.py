@@ -13,6 +13,7 @@ from acp_server.turn.errors import (
     ModelFailedError,
     ModelUnavailableError,
 )
+from acp_server.turn.ports import Sink
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor, scripted
 from tests.handlers.models import Echo, Failing
@@ -125,7 +126,8 @@ async def test_a_model_that_is_not_there_is_named_in_the_answer(source: str) -> 
 async def test_a_command_that_breaks_is_an_error_with_its_cause_and_the_session_goes_on() -> None:
     """ACP-ERROR."""
 
-    def divide(arguments: str) -> str:
+    async def divide(arguments: str, sink: Sink) -> str:
+        del sink
         return str(1 / int(arguments))
 
     registry = registry_of(Echo)

@@ -1,0 +1,118 @@
+"""Arguments: their schemas as the model sees them, and what half of them tell."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from acp_server.tools.arguments import (
+    READ_SECONDS,
+    SMALL_CHARACTERS,
+    Arguments,
+    ArgumentStream,
+    SoFar,
+    schema_of,
+)
+from acp_server.tools.patch import PatchArguments
+from acp_server.tools.process import ProcessArguments
+from acp_server.tools.read_file import ReadArguments
+from acp_server.tools.search_files import SearchArguments
+from acp_server.tools.terminal import TerminalArguments
+from acp_server.tools.todo import TodoArguments
+from acp_server.tools.write_file import WriteArguments
+
+SCHEMAS = Path(__file__).with_name("schemas.json")
+TOOLS: dict[str, type[Arguments]] = {
+    "read_file": ReadArguments,
+    "search_files": SearchArguments,
+    "write_file": WriteArguments,
+    "patch": PatchArguments,
+    "terminal": TerminalArguments,
+    "process": ProcessArguments,
+    "todo": TodoArguments,
+}
+
+
+def test_the_schemas_are_those_that_were_agreed_on() -> None:
+    """They stand in every request: a change of one is a change of all caches."""
+    schemas = {name: schema_of(arguments) for name, arguments in TOOLS.items()}
+    assert json.dumps(schemas, indent=1) + "\n" == SCHEMAS.read_text(encoding="utf-8")
+
+
+def test_all_schemas_together_are_small() -> None:
+    schemas = {name: schema_of(arguments) for name, arguments in TOOLS.items()}
+    assert len(json.dumps(schemas, separators=(",", ":"))) < 5_000
+
+
+@pytest.mark.parametrize("arguments", [WriteArguments, PatchArguments])
+def test_the_path_comes_first_and_the_long_text_last(arguments: type[Arguments]) -> None:
+    properties = schema_of(arguments)["properties"]
+    assert isinstance(properties, dict)
+    names = list(properties)
+    assert names[0] == "path"
+    assert names[1] in {"content", "old_string"}
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(st.text(), values, max_size=5)
+
+
+def read(text: str) -> SoFar:
+    stream = ArgumentStream()
+    stream.write(text)
+    return stream.read()
+
+
+@given(arguments=objects, is_ascii=st.booleans())
+def test_what_is_complete_is_final_at_every_prefix(
+    *, arguments: dict[str, JsonValue], is_ascii: bool
+) -> None:
+    text = json.dumps(arguments, ensure_ascii=is_ascii)
+    for end in range(len(text) + 1):
+        so_far = read(text[:end])
+        for name, value in so_far.complete.items():
+            if not isinstance(value, list | dict):
+                assert arguments[name] == value
+        for name, begun in so_far.growing.items():
+            whole = arguments[name]
+            assert isinstance(whole, str)
+            assert whole.startswith(begun)
+    assert read(text) == SoFar(arguments, {})
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode(errors="surrogateescape")))
+def test_whatever_arrives_can_be_read(text: str) -> None:
+    stream = ArgumentStream()
+    for character in text:
+        stream.write(character)
+        stream.read()
+
+
+def test_the_beginning_of_a_text_grows() -> None:
+    assert read('{"path": "a", "content": "x\\ny\\u00') == SoFar({"path": "a"}, {"content": "x\ny"})
+    assert read('{"path": "a').text("path") == "a"
+    assert read('{"path": "a').whole("path") is None
+
+
+def test_a_number_counts_once_it_has_ended() -> None:
+    assert read('{"offset": 1') == SoFar({}, {})
+    assert read('{"offset": 12,') == SoFar({"offset": 12}, {})
+
+
+def test_much_is_read_now_and_then_only() -> None:
+    stream = ArgumentStream()
+    stream.write("x" * SMALL_CHARACTERS)
+    assert [stream.is_due(0.0), stream.is_due(0.0)] == [True, True]
+    stream.write("x")
+    assert [stream.is_due(now) for now in (0.01, READ_SECONDS, READ_SECONDS + 0.01)] == [
+        False,
+        True,
+        False,
+    ]

@@ -1,0 +1,100 @@
+"""Several calls of one reply: they run together, end one by one, and share files in order."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+from tests.support.editor import Object
+from tests.tools.typing_model import call, typed
+from tests.tools.workroom import Room, allowed, open_workroom
+
+
+def endings(room: Room) -> list[tuple[str, str]]:
+    """Return which calls ended how, in the order in which they did."""
+    updates = cast("list[Object]", room.editor.updates_of(room.session_id))
+    return [
+        (str(each["toolCallId"]), str(each["status"]))
+        for each in updates
+        if each.get("status") in {"completed", "failed"}
+    ]
+
+
+async def test_seven_calls_end_in_the_order_in_which_they_are_done(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("a.txt", "needle\n")
+        room.put("b.txt", "one\n")
+        slow = call("terminal", command="sleep 0.3; echo slept")
+        fast = [
+            call("read_file", path="a.txt"),
+            call("search_files", pattern="needle"),
+            call("write_file", path="new.txt", content="new\n"),
+            call("patch", path="b.txt", old_string="one", new_string="two"),
+            call("todo", todos=[{"id": "1", "content": "go on"}]),
+            call("read_file", path="missing.txt"),
+        ]
+        calls = [slow, *fast]
+        told = await room.run(*calls)
+        assert [each.status for each in told] == ["completed"] * 6 + ["failed"]
+        assert endings(room)[-1] == (slow.id, "completed")
+        assert sorted(endings(room)) == sorted((each.call_id, str(each.status)) for each in told)
+        assert [each.updates[0]["sessionUpdate"] for each in told] == ["tool_call"] * 7
+        assert [each.call_id for each in room.model.results] == [made.id for made in calls]
+        assert told[0].text == "slept"
+        assert told[1].text == "needle\n"
+        assert told[2].text == "a.txt\n1:needle"
+        assert told[6].text.startswith("missing.txt does not exist")
+
+
+async def test_two_edits_of_one_file_both_land(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        path = room.put("a.txt", "one\ntwo\n")
+        told = await room.run(
+            call("patch", path="a.txt", old_string="one", new_string="1"),
+            call("patch", path="a.txt", old_string="two", new_string="2"),
+        )
+        assert [each.status for each in told] == ["completed", "completed"]
+        assert path.read_text() == "1\n2\n"
+
+
+async def test_ten_patches_of_one_file_land_each_on_the_one_before(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        path = room.put("a.txt", "state 0\n")
+        states = [f"state {n}\n" for n in range(11)]
+        steps = pairwise(states)
+        told = await room.run(
+            *(call("patch", path="a.txt", old_string=a, new_string=b) for a, b in steps)
+        )
+        assert [each.status for each in told] == ["completed"] * 10
+        assert path.read_text() == states[-1]
+        olds = [each.states()[-1][1][0]["oldText"] for each in told]
+        assert olds == states[:-1]
+
+
+async def test_a_patch_behind_a_write_changes_what_was_written(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run(
+            call("write_file", path="a.txt", content="fresh\n"),
+            call("patch", path="./b/../a.txt", old_string="fresh", new_string="patched"),
+        )
+        assert [each.status for each in told] == ["completed", "completed"]
+        assert (room.root / "a.txt").read_text() == "patched\n"
+
+
+async def test_edits_of_other_files_do_not_wait_for_one_that_asks(tmp_path: Path) -> None:
+    """The second edit ends while the first is still a question."""
+    async with open_workroom(tmp_path, mode="accept_edits") as room:
+        asking = call("write_file", path=".env", content="A=1\n")
+        free = call("write_file", path="free.txt", content="free\n")
+        waiting = call("patch", path=".env", old_string="A=1", new_string="A=2")
+        room.model.rounds = [[*typed(asking), *typed(free), *typed(waiting)]]
+        pending = room.editor.begin_prompt(room.session_id, "go")
+        await room.editor.wait_until(
+            lambda: endings(room) == [(free.id, "completed")] or None, "end of the free edit"
+        )
+        for number in (1, 2):
+            await room.editor.wait_until(
+                lambda number=number: len(room.editor.requests) == number or None, "question"
+            )
+            room.editor.reply(room.editor.requests[-1], allowed()({}))
+        await pending.response()
+        assert (room.root / ".env").read_text() == "A=2\n"

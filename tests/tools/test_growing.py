@@ -1,0 +1,118 @@
+"""The budget of a diff that grows, at any speed and in pieces of any size."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.tools.growing import (
+    BUDGET_CHANGED_FILE,
+    BUDGET_NEW_FILE,
+    GROWTH_SHARE,
+    LEAST_GROWTH_CHARACTERS,
+    LEAST_SECONDS,
+    GrowingDiff,
+    as_far,
+)
+from acp_server.tools.report import Report
+from acp_server.turn.events import CallChanged, FileDiff
+from tests.turn.recording import RecordingSink
+
+LINE = "a line of 33 characters, ever so é\n"
+
+
+@dataclass(slots=True)
+class Clock:
+    """A clock that the test sets."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def size_of(diffs: tuple[FileDiff, ...]) -> int:
+    return sum(len((each.old_text or "").encode() + each.new_text.encode()) for each in diffs)
+
+
+def grow(pieces: list[tuple[int, float]], old: str | None, letter: str) -> list[CallChanged]:
+    """Let a text grow by so many characters after so many seconds each; return what was shown."""
+    clock, sink, text = Clock(), RecordingSink(), ""
+    growing = GrowingDiff(Report("call", sink), clock)
+    for characters, seconds in pieces:
+        clock.seconds += seconds
+        text += (letter * 39 + "\n") * (characters // 40) + letter * (characters % 40)
+        before = None if old is None else as_far(old, text)
+        diff = FileDiff("/a", before, text)
+        growing.offer(len(text), lambda diff=diff: (diff,))
+    return [event for event in sink.events if isinstance(event, CallChanged)]
+
+
+def diffs_of(event: CallChanged) -> tuple[FileDiff, ...]:
+    assert event.is_passing
+    assert event.status is None
+    return tuple(part for part in event.content or () if isinstance(part, FileDiff))
+
+
+pieces = st.lists(st.tuples(st.integers(1, 5_000), st.floats(0, 3)), min_size=1, max_size=60)
+olds = st.none() | st.integers(0, 2_000).map(lambda count: LINE * count)
+
+
+@given(pieces, olds, st.sampled_from("xé漢😀"))
+def test_the_budget_holds_at_any_speed(
+    pieces: list[tuple[int, float]], old: str | None, letter: str
+) -> None:
+    shown = [diffs_of(event) for event in grow(pieces, old, letter)]
+    spent = 0
+    budget = BUDGET_NEW_FILE if old is None else BUDGET_CHANGED_FILE
+    for diffs in shown:
+        spent += size_of(diffs)
+        assert spent <= budget * sum(len(each.new_text.encode()) for each in diffs)
+    lengths = [len(diffs[0].new_text) for diffs in shown]
+    for before, after in pairwise([0, *lengths]):
+        assert after - before >= max(LEAST_GROWTH_CHARACTERS, before // GROWTH_SHARE)
+
+
+@given(st.integers(1, 400), st.floats(0.001, 0.5))
+def test_a_file_with_both_exact_diffs_costs_less_than_ten_times_itself(
+    characters: int, seconds: float
+) -> None:
+    """200 lines, from a flood to a trickle."""
+    total = 200 * len(LINE)
+    steps = [(characters, seconds)] * (total // characters)
+    shown = [diffs_of(event) for event in grow(steps, None, "x")]
+    assert sum(map(size_of, shown)) + 2 * total < 10 * total
+    if seconds / characters * total >= 2 and characters <= LEAST_GROWTH_CHARACTERS:
+        assert len(shown) >= 10
+
+
+@given(pieces)
+def test_states_are_never_closer_than_a_tenth_of_a_second(
+    pieces: list[tuple[int, float]],
+) -> None:
+    clock, times = Clock(), list[float]()
+
+    def note() -> tuple[FileDiff, ...]:
+        times.append(clock.seconds)
+        return (FileDiff("/a", None, "x" * count),)
+
+    growing, count = GrowingDiff(Report("call", RecordingSink()), clock), 0
+    for characters, seconds in pieces:
+        clock.seconds += seconds
+        count += characters
+        growing.offer(count, note)
+    assert all(b - a >= LEAST_SECONDS for a, b in pairwise(times)) or not times
+
+
+def test_nothing_is_shown_of_a_diff_that_may_not_be() -> None:
+    sink = RecordingSink()
+    GrowingDiff(Report("call", sink), Clock()).offer(10_000, lambda: ())
+    assert sink.events == []
+
+
+@given(st.text(alphabet="a\n"), st.text(alphabet="b\n"))
+def test_the_old_text_grows_by_whole_lines_in_step(old: str, new: str) -> None:
+    shown = as_far(old, new)
+    assert old.startswith(shown)
+    assert shown == old or shown.count("\n") == new.count("\n") + 1

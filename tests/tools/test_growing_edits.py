@@ -1,0 +1,115 @@
+"""Edits are seen while they are written: what a client gets while the arguments stream."""
+
+from pathlib import Path
+
+from acp_server.turn.conversation import ToolCall
+from tests.support.editor import Object, configuration, open_editor
+from tests.tools.typing_model import call, typed, wait
+from tests.tools.workroom import Room, Told, lines, open_workroom
+
+TEXT = lines(200, "a_line_of_a_file_like_any_other")
+PIECES = 60
+PIECE_SECONDS = 0.01
+LEAST_DIFFS = 3
+
+
+async def type_out(room: Room, made: ToolCall) -> Told:
+    """Have the model type a call over 0.6 s and more, which is time for some states."""
+    room.model.rounds = [typed(made, PIECES, wait(PIECE_SECONDS))]
+    await room.editor.prompt(room.session_id, "go")
+    return room.told(made.id)
+
+
+def diff(path: Path, old: str | None, new: str) -> Object:
+    """Return a block as the client gets it; no old text stands for a new file."""
+    return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+
+
+def check_growth(told: Told, exact: list[Object], least: int = LEAST_DIFFS) -> None:
+    """Hold a call against the rules: it grows while it is pending, and is exact twice then."""
+    sizes = [sum(len(str(block["newText"])) for block in blocks) for blocks in told.growing()]
+    assert len(sizes) >= least
+    assert sizes == sorted(set(sizes))
+    assert [told.states()[-2], told.states()[-1]] == [("pending", exact), ("completed", exact)]
+    assert told.statuses == ["pending", "in_progress", "completed"]
+    assert told.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
+
+
+async def test_a_file_of_200_lines_grows_in_ten_states_over_two_seconds(tmp_path: Path) -> None:
+    """The one test at the pace of a real model."""
+    home, root = tmp_path / "home", tmp_path / "root"
+    home.mkdir()
+    root.mkdir()
+    content = "".join(f"    {line}\n" for line in TEXT.splitlines())
+    script = f"prompt: *\npace: 10ms\ncall: write_file\n  path: notes.txt\n  content: |\n{content}"
+    async with open_editor(configuration(home, script, options={"--mode": "bypass"})) as editor:
+        await editor.initialize()
+        session = await editor.new_session(root)
+        await editor.prompt(session, "go")
+        updates = [each for each in editor.updates_of(session) if isinstance(each, dict)]
+    told = Told("", [each for each in updates if "toolCallId" in each])
+    path = root / "notes.txt"
+    check_growth(told, [diff(path, None, TEXT)], least=10)
+    for (block,) in told.growing():
+        assert TEXT.startswith(str(block["newText"]))
+        assert block == diff(path, None, str(block["newText"]))
+    assert path.read_text() == TEXT
+
+
+async def test_a_file_that_is_replaced_grows_over_as_much_of_its_old_text(tmp_path: Path) -> None:
+    old = lines(200, "what was written here before")
+    async with open_workroom(tmp_path) as room:
+        path = room.put("notes.txt", old)
+        told = await type_out(room, call("write_file", path="notes.txt", content=TEXT))
+        check_growth(told, [diff(path, old, TEXT)])
+        for (block,) in told.growing():
+            assert TEXT.startswith(str(block["newText"]))
+            assert old.startswith(str(block["oldText"]))
+            assert str(block["oldText"]).count("\n") == str(block["newText"]).count("\n") + 1
+        assert path.read_text() == TEXT
+
+
+async def test_of_a_replacement_only_the_region_is_shown_while_it_grows(tmp_path: Path) -> None:
+    before, region, after = lines(50, "before"), "def old():\n    pass\n", lines(50, "after")
+    async with open_workroom(tmp_path) as room:
+        path = room.put("code.py", before + region + after)
+        new = lines(100)
+        made = call("patch", path="code.py", old_string=region, new_string=new)
+        told = await type_out(room, made)
+        check_growth(told, [diff(path, before + region + after, before + new + after)])
+        for (block,) in told.growing():
+            assert new.startswith(str(block["newText"]))
+            assert block["oldText"] == region
+
+
+async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
+    patch = "\n".join(
+        (
+            "*** Begin Patch",
+            "*** Update File: one.txt",
+            "@@",
+            *(f"-{line}" for line in lines(3, "old").splitlines()),
+            *(f"+{line}" for line in TEXT.splitlines()[:100]),
+            "*** Add File: two.txt",
+            *(f"+{line}" for line in TEXT.splitlines()[100:]),
+            "*** End Patch",
+        )
+    )
+    first, second = (TEXT[: TEXT.index("101: ")], TEXT[TEXT.index("101: ") :])
+    async with open_workroom(tmp_path) as room:
+        one, two = room.put("one.txt", lines(3, "old")), room.root / "two.txt"
+        told = await type_out(room, call("patch", mode="patch", patch=patch))
+        check_growth(told, [diff(one, lines(3, "old"), first), diff(two, None, second)])
+        assert {len(blocks) for blocks in told.growing()} == {1, 2}
+        for block in (block for blocks in told.growing() for block in blocks):
+            whole = first if block["path"] == str(one) else second
+            assert whole.startswith(str(block["newText"]))
+        assert (one.read_text(), two.read_text()) == (first, second)
+
+
+async def test_what_comes_at_once_is_shown_once_and_then_exactly(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("write_file", path="notes.txt", content=TEXT))
+        assert len(told.growing()) <= 1
+        assert told.diff_bytes() < 10 * len(TEXT)
+        assert told.states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])

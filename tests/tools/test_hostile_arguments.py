@@ -1,0 +1,134 @@
+"""Arguments as no tool wants them: one failed call each, in few words, and the turn goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acp_server.turn.conversation import ToolCall
+from tests.support.editor import Object
+from tests.tools.typing_model import call, raw_call
+from tests.tools.workroom import lines, open_workroom
+
+MEGABYTE = 1_000_000
+TOOLS = ("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo")
+
+BROKEN = {
+    "cut short": raw_call("write_file", '{"path": "a.txt", "content": "half'),
+    "no JSON at all": raw_call("write_file", "path=a.txt"),
+    "a list": raw_call("write_file", '["a.txt", "text"]'),
+    "a number that is none": raw_call("read_file", '{"path": "a.txt", "offset": NaN}'),
+    "half a character": raw_call("write_file", '{"path": "a.txt", "content": "\\ud800"}'),
+    "half a character in the path": raw_call("write_file", '{"path": "\\udfff", "content": ""}'),
+    "a deep nest": raw_call("todo", '{"todos": ' + "[" * 100_000),
+    "no content": call("write_file", path="a.txt"),
+    "no path": call("write_file", content="text"),
+    "null for what is needed": call("write_file", path=None, content="text"),
+    "an object for a text": call("write_file", path="a.txt", content={"a": 1}),
+    "a text for a number": call("read_file", path="old.txt", offset="first"),
+    "a line before the first": call("read_file", path="old.txt", offset=0),
+    "a megabyte for a number": call("read_file", path="old.txt", offset="x" * MEGABYTE),
+    "a megabyte for a path": call("read_file", path="x/" * MEGABYTE),
+    "a mode that there is not": call("patch", mode="x" * MEGABYTE),
+    "a NUL in the path": call("write_file", path="a\0b.txt", content="text"),
+    "a NUL in the path of a patch": call("patch", path="a\0b", old_string="a", new_string="b"),
+    "a name of 5,000 characters": call("write_file", path="n" * 5_000, content="text"),
+    "a path of 5,000 characters": call("write_file", path="dir/" * 1_250, content="text"),
+    "a path of 5,000 characters to read": call("read_file", path="dir/" * 1_250),
+    "a path of 5,000 characters to search": call("search_files", pattern="a", path="d/" * 2_500),
+    "a path of lines": call("read_file", path="a\n" * 2_000),
+    "nothing to replace": call("patch", path="old.txt", old_string="", new_string="text"),
+    "neither mode": call("patch"),
+    "a patch that is none": call("patch", mode="patch", patch="+" * MEGABYTE),
+    "an empty command": call("terminal", command=""),
+    "no such tool": call("x" * 5_000, path="a.txt"),
+    "a tool without a name": raw_call("", "{}"),
+}
+
+
+@pytest.mark.parametrize("made", BROKEN.values(), ids=BROKEN)
+async def test_a_broken_call_fails_in_few_words(tmp_path: Path, made: ToolCall) -> None:
+    async with open_workroom(tmp_path) as room:
+        old = room.put("old.txt", "old\n")
+        told, fine = await room.run(made, call("read_file", path="old.txt"))
+        assert told.statuses[-1] == "failed"
+        assert told.statuses.count("failed") == 1
+        assert 10 < len(told.text) < 600
+        assert len(told.title) < 400
+        assert len(told.title.splitlines()) <= 1
+        assert "Traceback" not in told.text
+        assert "Error:" not in told.text
+        assert told.shown == told.text
+        assert len(json.dumps(told.last("rawInput"))) < 12_000
+        assert (fine.status, fine.text) == ("completed", "old\n")
+        assert [each.name for each in room.root.iterdir()] == ["old.txt"]
+        assert old.read_text() == "old\n"
+
+
+FORGIVEN = [
+    pytest.param(call("read_file", path="old.txt", offset="1", limit=None), id="null, a text"),
+    pytest.param(call("read_file", path="old.txt", why="to see", offset=1.0), id="more fields"),
+    pytest.param(call("search_files", pattern=0, path=None, file_glob=None), id="a number"),
+    pytest.param(call("terminal", command="true", timeout="5", workdir=None), id="a timeout"),
+    pytest.param(
+        call("patch", path="old.txt", old_string="old", new_string="new", replace_all="false"),
+        id="a truth as a text",
+    ),
+]
+
+
+@pytest.mark.parametrize("made", FORGIVEN)
+async def test_what_can_be_understood_is_done(tmp_path: Path, made: ToolCall) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("old.txt", "old\n")
+        told = await room.run_one(made)
+        assert told.status == "completed", told.text
+
+
+async def test_a_megabyte_is_written_and_told_in_brief(tmp_path: Path) -> None:
+    content = lines(MEGABYTE // 40)
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("write_file", path="big.txt", content=content))
+        assert told.status == "completed"
+        assert told.diff_bytes() < 10 * len(content)
+        assert (room.root / "big.txt").read_text() == content
+        raw = told.last("rawInput")
+        assert isinstance(raw, dict)
+        assert raw["path"] == "big.txt"
+        assert raw["content"] == f"{content[:1_000]}… ({len(content):,} characters)"
+
+
+async def test_every_call_tells_what_went_in_and_what_came_out(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        path = room.put("a.txt", "one\n")
+        made = [
+            call("read_file", path="a.txt"),
+            call("search_files", pattern="one"),
+            call("write_file", path="b.txt", content="two\n"),
+            call("patch", path="a.txt", old_string="one", new_string="1"),
+            call("terminal", command="echo hello"),
+        ]
+        told = await room.run(*made)
+        for arguments, each in zip(made, told, strict=True):
+            assert each.last("rawInput") == json.loads(arguments.arguments)
+            raw_output = each.last("rawOutput")
+            assert isinstance(raw_output, dict)
+            assert raw_output["text"] == each.text
+        assert [each.locations for each in told] == [
+            [{"path": str(path)}],
+            [{"path": str(path), "line": 1}],
+            [{"path": str(room.root / "b.txt"), "line": 1}],
+            [{"path": str(path), "line": 1}],
+            [{"path": str(room.root)}],
+        ]
+
+
+async def test_an_unknown_tool_is_shown_and_the_known_ones_are_named(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("delete_file", path="a.txt"))
+        reason = f"there is no tool 'delete_file'; there are {', '.join(TOOLS)}"
+        start: Object = {**told.updates[0]}
+        assert (start["title"], start["kind"]) == ("delete_file", "other")
+        assert told.text == told.shown == reason
+        assert told.last("rawInput") == {"path": "a.txt"}
+        assert told.last("rawOutput") == {"text": reason}

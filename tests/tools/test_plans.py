@@ -1,0 +1,80 @@
+"""`todo`: the list that the model keeps, and the plan that the client shows."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.support.editor import Object, at
+from tests.tools.typing_model import call
+from tests.tools.workroom import Room, open_workroom
+
+
+def item(number: int, status: str = "pending") -> Object:
+    return {"id": str(number), "content": f"step {number}", "status": status}
+
+
+def entry(number: int, status: str = "pending") -> Object:
+    return {"content": f"step {number}", "priority": "medium", "status": status}
+
+
+def plans(room: Room) -> list[JsonValue]:
+    updates = room.editor.updates_of(room.session_id)
+    return [at(u, "entries") for u in updates if at(u, "sessionUpdate") == "plan"]
+
+
+async def test_each_change_shows_the_whole_plan(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        for todos, is_merge in (
+            ([item(1), item(2)], False),
+            ([item(1, "completed"), item(3, "in_progress")], True),
+            ([item(2, "cancelled")], True),
+        ):
+            told = await room.run_one(call("todo", todos=[*todos], merge=is_merge))
+            assert (told.status, told.title) == ("completed", "Update the plan")
+        assert plans(room) == [
+            [entry(1), entry(2)],
+            [entry(1, "completed"), entry(2), entry(3, "in_progress")],
+            [entry(1, "completed"), entry(3, "in_progress")],
+        ]
+
+
+async def test_a_look_changes_nothing_and_tells_what_was_given_up(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        await room.run(call("todo", todos=[item(1), item(2, "cancelled")]))
+        told = await room.run_one(call("todo"))
+        assert told.title == "Look at the plan"
+        assert told.text == (
+            '{"id": "1", "content": "step 1", "status": "pending"}\n'
+            '{"id": "2", "content": "step 2", "status": "cancelled"}'
+        )
+        assert len(plans(room)) == 1
+
+
+async def test_a_list_can_be_emptied(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        await room.run(call("todo", todos=[item(1)]))
+        told = await room.run_one(call("todo", todos=[]))
+        assert told.title == "Update the plan"
+        assert plans(room) == [[entry(1)], []]
+
+
+WRONG = [
+    pytest.param([item(1, "doing")], "todos.0.status: Input should be 'pending'", id="a status"),
+    pytest.param([{"id": "1"}], "todos.0.content: Field required", id="no content"),
+    pytest.param([{"id": "1", "content": ""}], "todos.0.content: ", id="empty content"),
+    pytest.param("do it", "todos: Input should be a valid list", id="no list"),
+    pytest.param(["do it"] * 500, "and 495 more", id="all of them"),
+]
+
+
+@pytest.mark.parametrize(("todos", "problem"), WRONG)
+async def test_a_wrong_list_fails_and_says_what_is_wrong(
+    tmp_path: Path, todos: JsonValue, problem: str
+) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("todo", todos=todos))
+        assert told.status == "failed"
+        assert problem in told.text
+        assert len(told.text) < 500
+        assert plans(room) == []

@@ -1,0 +1,167 @@
+"""`read_file` as the model and the client get it: pages, pictures, what cannot be read."""
+
+import base64
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.read_file import MOST_CHARACTERS
+from acp_server.turn.conversation import Media
+from tests.support.editor import Object
+from tests.tools.typing_model import call
+from tests.tools.workroom import allowed, lines, open_workroom
+
+
+def picture() -> bytes:
+    """Return a PNG of one white pixel."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + checksum
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    pixel = zlib.compress(b"\0\xff")
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", pixel) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+PDF = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
+
+PAGES = [
+    pytest.param("a\nb\nc\n", {}, "a\nb\nc\n", id="whole"),
+    pytest.param("a\nb", {}, "a\nb", id="whole, without a last newline"),
+    pytest.param(
+        "a\nb\nc\n",
+        {"limit": 2},
+        "a\nb\n[lines 1-2 of 3; go on with offset=3]",
+        id="the first page",
+    ),
+    pytest.param("a\nb\nc\n", {"offset": 3}, "c\n[lines 3-3 of 3]", id="the last page"),
+    pytest.param("", {}, "(the file is empty)", id="empty"),
+    pytest.param(
+        "a\nb\n", {"offset": 9}, "(there is no line 9; the file has 2 lines)", id="beyond the end"
+    ),
+    pytest.param("a\n", {"offset": "1", "limit": "5"}, "a\n", id="numbers as texts"),
+    pytest.param(
+        "a\f1\u2028b\r2\nc\n",
+        {"offset": 2},
+        "c\n[lines 2-2 of 2]",
+        id="only a newline ends a line",
+    ),
+    pytest.param(
+        f"{'x' * 3000}\nb\n",
+        {},
+        f"{'x' * 2000}… (3,001 characters in this line)\nb\n",
+        id="a long line is cut",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "arguments", "read"), PAGES)
+async def test_lines_are_read_page_by_page(
+    tmp_path: Path, content: str, arguments: Object, read: str
+) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("a.txt", content)
+        told = await room.run_one(call("read_file", path="a.txt", **arguments))
+        assert (told.status, told.text) == ("completed", read)
+
+
+async def test_the_place_and_the_line_are_told_and_the_text_is_fenced(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        path = room.put("a.md", "1\n```\ncode\n```\n")
+        told = await room.run_one(call("read_file", path=str(path), offset=2, limit=3))
+        assert told.title == "Read a.md from line 2"
+        assert told.locations == [{"path": str(path), "line": 2}]
+        assert told.shown == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
+
+
+async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        line = "0123456789" * 100
+        room.put("big.txt", f"{line}\n" * 12_000)
+        told = await room.run_one(call("read_file", path="big.txt", offset=11_000, limit=5_000))
+        assert told.status == "completed"
+        assert told.text.startswith(line)
+        assert len(told.text) < MOST_CHARACTERS + 200
+        assert "[lines 11,000-11,078 of" in told.text
+        assert told.text.endswith("; go on with offset=11079]")
+
+
+async def test_a_huge_line_is_cut_too(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("big.json", "[" + "0," * 6_000_000 + "0]")
+        told = await room.run_one(call("read_file", path="big.json"))
+        assert told.status == "completed"
+        assert len(told.text) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("dot.png", picture(), "image/png"),
+        ("paper.pdf", PDF, "application/pdf"),
+        ("binary.pdf", PDF + b"\0\xff", "application/pdf"),
+    ],
+    ids=["a picture", "a document", "a document of bytes"],
+)
+async def test_a_picture_or_a_document_is_seen_by_both(
+    tmp_path: Path, name: str, data: bytes, kind: str
+) -> None:
+    encoded = base64.b64encode(data).decode()
+    async with open_workroom(tmp_path) as room:
+        room.put(name, data)
+        told = await room.run_one(call("read_file", path=name))
+        assert told.result is not None
+        assert told.result.media == (Media(kind, encoded),)
+        assert told.text == f"{name} ({kind})"
+        content = told.last("content")
+        assert isinstance(content, list)
+        image: Object = {"type": "image", "data": encoded, "mimeType": kind}
+        resource: Object = {"uri": "attachment:document", "mimeType": kind, "blob": encoded}
+        document: Object = {"type": "resource", "resource": resource}
+        block = image if kind.startswith("image/") else document
+        assert content[1:] == [{"type": "content", "content": block}]
+        assert told.last("rawOutput") == {"text": told.text}
+
+
+FAILURES = [
+    pytest.param("maim.py", "maim.py does not exist; similar files: main.py", id="missing"),
+    pytest.param("src", "src is a folder; it holds a.py", id="a folder"),
+    pytest.param("data.bin", "data.bin is ", id="binary"),
+    pytest.param("  ", "the path is empty; name a file", id="no path"),
+]
+
+
+@pytest.mark.parametrize(("name", "reason"), FAILURES)
+async def test_what_cannot_be_read_is_told_in_a_sentence(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("main.py", "")
+        room.put("src/a.py", "")
+        room.put("data.bin", bytes(range(256)) * 4)
+        told = await room.run_one(call("read_file", path=name))
+        assert told.status == "failed"
+        assert told.text.startswith(reason)
+        assert told.shown == told.text
+
+
+async def test_nothing_of_a_secret_is_read_unasked(tmp_path: Path) -> None:
+    answers = {"session/request_permission": allowed("reject_once")}
+    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
+        room.put(".env", "TOKEN=do-not-tell\n")
+        told = await room.run_one(call("read_file", path=".env"))
+        assert told.status == "failed"
+        assert told.statuses == ["pending", "failed"]
+        assert "do-not-tell" not in str(room.editor.messages)
+
+
+async def test_a_page_is_shown_in_brief(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        room.put("a.txt", lines(400))
+        told = await room.run_one(call("read_file", path="a.txt"))
+        assert told.text == lines(400)
+        assert told.shown.endswith(f"… ({len(lines(400)):,} characters were read)\n```")

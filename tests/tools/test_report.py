@@ -1,0 +1,72 @@
+"""What is told of a call has bounds, whatever the model or a tool made up."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from acp_server.tools.report import MOST_RAW_TOTAL_CHARACTERS, Report, bounded
+from acp_server.turn.events import CallChanged, Location
+from tests.turn.recording import RecordingSink
+
+MOST_JSON_CHARACTERS = 8 * MOST_RAW_TOTAL_CHARACTERS
+"""A character may take six in JSON; brackets and the remarks on what was cut come on top."""
+
+sizes = st.recursive(
+    st.none() | st.integers(0, 20_000),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=10,
+)
+
+
+def inflated(value: JsonValue) -> JsonValue:
+    """Return the value with texts of such lengths for numbers, and lists 60 times as long."""
+    match value:
+        case int():
+            return "\0" * value
+        case list():
+            return [inflated(item) for item in value] * 60
+        case dict():
+            return {name: inflated(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def test_little_is_told_as_it_is() -> None:
+    values: dict[str, JsonValue] = {"a": "text", "b": [1, None, {"c": True}], "d": {}}
+    assert bounded(values) == values
+
+
+def test_a_long_text_is_cut_and_its_length_told() -> None:
+    assert bounded({"a": "x" * 5_000}) == {"a": f"{'x' * 1_000}… (5,000 characters)"}
+
+
+def test_of_a_long_list_the_beginning_is_told() -> None:
+    many: list[JsonValue] = list(range(100))
+    assert bounded({"a": many}) == {"a": many[:50]}
+
+
+@given(st.dictionaries(st.text(max_size=9), sizes))
+def test_whatever_it_is_what_is_told_is_bounded(sizes: dict[str, JsonValue]) -> None:
+    raw = {name: inflated(size) for name, size in sizes.items()}
+    assert len(json.dumps(bounded(raw))) < MOST_JSON_CHARACTERS
+
+
+def test_names_are_bounded_too() -> None:
+    raw: dict[str, JsonValue] = {f"{number}{'x' * 5_000}": number for number in range(1_000)}
+    assert len(json.dumps(bounded({"a": raw}))) < MOST_JSON_CHARACTERS
+
+
+async def test_only_news_of_a_title_are_told_in_one_line_that_is_not_too_long() -> None:
+    sink = RecordingSink()
+    report = Report("call", sink)
+    place = (Location("/a"),)
+    await report.describe("Read a", place)
+    await report.describe("Read a", place)
+    await report.describe("Read\na", place)
+    await report.describe("x" * 1_000, ())
+    assert sink.events == [
+        CallChanged("call", title="Read a", locations=place),
+        CallChanged("call", title=f"{'x' * 300}…", locations=()),
+    ]
