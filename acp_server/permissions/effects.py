@@ -34,6 +34,8 @@ class RunCommand:
 
     command: str
     cwd: Target
+    is_input: bool = False
+    """Whether a command that runs already reads this: what it makes of it, nobody can know."""
 
 
 Effect = ReadFiles | WriteFiles | RunCommand

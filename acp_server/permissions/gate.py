@@ -1,7 +1,8 @@
 """The gate that every effect of every tool passes.
 
-Fails closed: what cannot be asked is refused. Facts are gathered anew for each decision, and a
-decision is made anew when a call's turn to ask has come, for an answer before may cover it.
+Fails closed: what cannot be asked is refused. Facts are gathered anew for each decision. A decision
+is made anew when a call's turn to ask has come, for an answer before may cover it; and once more
+when the user has said yes, for the mode or the disk may be another by then.
 """
 
 import logging
@@ -16,7 +17,6 @@ from anyio import to_thread
 from acp_server.permissions.effects import Effect
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
-from acp_server.permissions.protected import SEARCH_GLOBS
 from acp_server.permissions.questions import (
     Asker,
     AskingError,
@@ -33,6 +33,9 @@ from acp_server.permissions.survey import Surveyor
 logger = logging.getLogger(__name__)
 
 REJECTED = "the user rejected this; do not try it another way, go on without it or ask what to do"
+NOT_ASKED = "this needs the user's leave, and they could not be asked: {reason}"
+MOVED = "a path in this leads elsewhere by now; nothing was done, make the call again"
+CHANGED = "what this touches has changed since it was asked about; make the call again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class PermissionGate:
         """Decide by the policy, and ask the user where it says so."""
         decision = await self._decide(question.effect)
         if not isinstance(decision, Ask):
+            self._line.leave(question.call_id)
             return _settled(decision)
         async with self._line.at_the_front(question.call_id):
             decision = await self._decide(question.effect)
@@ -100,48 +104,65 @@ class PermissionGate:
             return await self._asked(question, decision)
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return globs of secrets, and what the workspace's ignore file names."""
+        """Return globs of secrets, of settings, and what the workspace's ignore files name."""
         if self.mode() == "bypass":
             return ()
-        return (*SEARCH_GLOBS, *self.surveyor.ignored_globs())
+        return self.surveyor.left_out_of_searches()
 
     async def may_preview(self, path: Path) -> bool:
         """Whether a file is none of the protected ones."""
-        return not await to_thread.run_sync(self.surveyor.is_protected, path)
+        return not await to_thread.run_sync(
+            self.surveyor.is_protected, path, abandon_on_cancel=True
+        )
 
     async def _decide(self, effect: Effect) -> Decision:
-        return await to_thread.run_sync(self._decide_now, effect)
+        return await to_thread.run_sync(self._decide_now, effect, abandon_on_cancel=True)
 
     def _decide_now(self, effect: Effect) -> Decision:
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
-        return decide(self.surveyor.facts(effect), self.mode(), rules)
+        decision = decide(self.surveyor.facts(effect), self.mode(), rules)
+        return Refuse(MOVED) if self.surveyor.has_moved(effect) else decision
 
     async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
+        choices = choices_for(asked.scope, self.root)
         try:
-            answer = await self.asker.ask(question, choices_for(asked.scope, self.root))
+            answer = await self.asker.ask(question, choices)
         except AskingError as error:
-            return Refusal(f"this needs the user's leave, and they could not be asked: {error}")
+            return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:
             self.cancel_turn()
             await anyio.sleep_forever()  # the cancellation is on its way
+        elif answer not in {choice.id for choice in choices}:
+            return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
         elif asked.scope is not None:
             await self._remember(answer, asked.scope)
-        return None if answer in {"allow_once", *_ALLOWED} else Refusal(REJECTED)
+        if answer not in _YES:
+            return Refusal(REJECTED)
+        return await self._confirmed(question.effect, asked)
+
+    async def _confirmed(self, effect: Effect, asked: Ask) -> Refusal | None:
+        """Hold a yes against what is so by now: mode, rules and links may have changed."""
+        decision = await self._decide(effect)
+        if isinstance(decision, Ask):
+            return None if decision == asked else Refusal(CHANGED)
+        return _settled(decision)
 
     async def _remember(self, answer: ChoiceId, scope: Scope) -> None:
         """Keep what was said for more than this once; what cannot be kept holds for the session."""
-        if answer in {"allow_once", "reject_once"}:
+        if answer in _ONCE:
             return
-        rule = Rule(scope, is_allowed=answer in _ALLOWED)
+        rule = Rule(scope, is_allowed=answer in _YES)
         self._session_rules.append(rule)
-        if answer != "allow_session":
+        if answer in _KEPT:
             try:
-                await to_thread.run_sync(self.store.add, self.root, rule)
+                await to_thread.run_sync(self.store.add, self.root, rule, abandon_on_cancel=True)
             except OSError as error:
                 logger.warning("an answer could not be kept beyond this session: %s", error)
 
 
-_ALLOWED = frozenset({"allow_session", "allow_workspace"})
+_YES: frozenset[ChoiceId] = frozenset({"allow_once", "allow_session", "allow_workspace"})
+_ONCE: frozenset[ChoiceId] = frozenset({"allow_once", "reject_once"})
+_KEPT: frozenset[ChoiceId] = frozenset({"allow_workspace", "reject_workspace"})
 
 
 def _settled(decision: Allow | Refuse) -> Refusal | None:

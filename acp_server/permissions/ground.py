@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acp_server.permissions.ignoring import IgnoreRules
+from acp_server.permissions.ignoring import IgnoreFiles, IgnoreRules
 from acp_server.permissions.protected import is_protected, is_protected_file, is_protected_folder
 
 OPEN_FOLDERS = frozenset({"skills", "memories"})
@@ -30,6 +30,8 @@ class Ground:
 
     roots: Sequence[Root]
     own: Path
+    has_more_than_names: bool
+    """Whether the roots hold something that is protected though its name does not say so."""
 
     def is_inside(self, path: Path) -> bool:
         """Whether a path, its links followed, leads into a folder of the session."""
@@ -47,26 +49,18 @@ class Ground:
             return True
         return self._is_own(path) or self._is_ignored(path)
 
-    def is_protected_entry(self, entry: "os.DirEntry[str]", *, follows: bool) -> bool:
+    def is_protected_entry(self, entry: "os.DirEntry[str]") -> bool:
         """Whether an entry of a folder that is not protected itself is protected; quick."""
         if entry.is_symlink():
             return self.is_protected(Path(entry.path))
-        is_folder = entry.is_dir(follow_symlinks=follows)
+        is_folder = entry.is_dir(follow_symlinks=False)
         judge = is_protected_folder if is_folder else is_protected_file
         if judge(entry.name):
             return True
-        if not self._has_own_inside and not self._has_ignored:
+        if is_folder or not self.has_more_than_names:
             return False
         path = Path(entry.path)
-        return not is_folder and (self._is_own(path) or self._is_ignored(path))
-
-    @property
-    def _has_own_inside(self) -> bool:
-        return any(self.own.is_relative_to(root.path) for root in self.roots)
-
-    @property
-    def _has_ignored(self) -> bool:
-        return any(root.ignored.lines for root in self.roots)
+        return self._is_own(path) or self._is_ignored(path, is_file=True)
 
     def _below_root(self, path: Path) -> Path:
         """Return a path from its root on: a workspace inside `.git` is not protected as such."""
@@ -85,12 +79,21 @@ class Ground:
             below = folded.relative_to(own).parts
         return not below or below[0] not in OPEN_FOLDERS
 
-    def _is_ignored(self, path: Path) -> bool:
+    def _is_ignored(self, path: Path, *, is_file: bool = False) -> bool:
         return any(
-            root.ignored.names(path.relative_to(root.path).as_posix())
+            root.ignored.names(path.relative_to(root.path).as_posix(), is_file=is_file)
             for root in self.roots
             if root.ignored.lines and path != root.path and path.is_relative_to(root.path)
         )
+
+
+def ground_of(roots: Sequence[Path], own_folder: Path, ignore_files: IgnoreFiles) -> Ground:
+    """Look where the folders of a session lie now. It blocks."""
+    real = [Path(os.path.realpath(root)) for root in roots]
+    found = [Root(path, ignore_files.rules(path)) for path in real]
+    own = Path(os.path.realpath(own_folder))
+    is_own_inside = any(own.is_relative_to(path) for path in real)
+    return Ground(found, own, is_own_inside or any(root.ignored.lines for root in found))
 
 
 def _folded(path: Path) -> str:

@@ -28,13 +28,18 @@ class IgnoreRules:
     exact: GitIgnoreSpec
     folded: GitIgnoreSpec
 
-    def names(self, relative: str) -> bool:
-        """Whether they name a path, a file's or a folder's, relative to their root."""
+    def names(self, relative: str, *, is_file: bool = False) -> bool:
+        """Whether they name a path relative to their root; unless `is_file`, perhaps a folder's."""
+        if _matches(self.exact, relative, is_file=is_file):
+            return True
         folded = _folded(relative)
-        return any(
-            spec.match_file(each) or spec.match_file(f"{each}/")
-            for spec, each in ((self.exact, relative), (self.folded, folded))
-        )
+        if self.folded is self.exact and folded == relative:
+            return False
+        return _matches(self.folded, folded, is_file=is_file)
+
+
+def _matches(spec: GitIgnoreSpec, path: str, *, is_file: bool) -> bool:
+    return spec.match_file(path) or (not is_file and spec.match_file(f"{path}/"))
 
 
 NOTHING = IgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
@@ -73,13 +78,14 @@ def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
     lines = [line for line in rules.lines if line.strip() and not line.startswith(("#", "!"))]
     if is_first_root:
         return lines
-    return [f"**/{line.lstrip('/')}" if _ANCHORED.search(f"{line}") else line for line in lines]
+    return [f"**/{line.lstrip('/')}" if _ANCHORED.search(line) else line for line in lines]
 
 
 def _rules(lines: Sequence[str]) -> IgnoreRules:
     try:
         exact = GitIgnoreSpec.from_lines(lines)
-        folded = GitIgnoreSpec.from_lines(map(_folded, lines))
+        folded_lines = [_folded(line) for line in lines]
+        folded = exact if folded_lines == [*lines] else GitIgnoreSpec.from_lines(folded_lines)
     except ValueError:
         return _rules(_EVERYTHING)
     return IgnoreRules(tuple(lines), exact, folded)

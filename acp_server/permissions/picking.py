@@ -5,11 +5,13 @@ the widest reading holds. Blocks; bounded.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 _MAGIC = frozenset("*?[")
+_SET = re.compile(r"\[[!^]?\]?[^\[\]\\]*\]")
 
 
 class TooManyError(Exception):
@@ -22,36 +24,36 @@ def picked(pattern: Path, most_entries: int) -> Sequence[Path]:
     Raises:
         TooManyError: that means looking at more than so many entries.
     """
-    found = [pattern.anchor]
+    found = [Path(pattern.anchor)]
     looked_at = 0
     for part in pattern.parts[1:]:
         if _MAGIC.isdisjoint(part):
-            found = [os.path.join(folder, part) for folder in found]
+            found = [folder / part for folder in found]
             continue
-        following: list[str] = []
+        following: list[Path] = []
         for folder in found:
-            for name in _names(folder):
-                looked_at += 1
-                if looked_at > most_entries:
-                    raise TooManyError
-                if _picks(part, name):
-                    following.append(os.path.join(folder, name))
+            names = _names(folder)
+            looked_at += len(names)
+            if looked_at > most_entries:
+                raise TooManyError
+            following += (folder / name for name in names if _picks(part, name))
         found = following
-    return [Path(path) for path in found if os.path.lexists(path)]
+    return [path for path in found if os.path.lexists(path)]
 
 
-def _names(folder: str) -> Iterator[str]:
-    yield from (".", "..")
+def _names(folder: Path) -> Sequence[str]:
     try:
-        with os.scandir(folder) as entries:
-            yield from (entry.name for entry in entries)
+        return (".", "..", *(each.name for each in folder.iterdir()))
     except OSError:  # the shell cannot look into it either
-        return
+        return ()
 
 
 def _picks(part: str, name: str) -> bool:
-    """Whether a part of a pattern may pick a name; what is behind a `[` may be anything."""
-    if name.startswith(".") and not part.startswith((".", "[")):
+    """Whether a part of a pattern may pick a name; a set of characters may be any."""
+    is_dot_named = part.startswith("[") and "." in part and name not in {".", ".."}
+    if name.startswith(".") and not part.startswith(".") and not is_dot_named:
         return False
-    wide = part.partition("[")[0] + "*" if "[" in part else part
+    wide = _SET.sub("?", part)
+    if "[" in wide:
+        wide = wide.partition("[")[0] + "*"
     return fnmatchcase(name.casefold(), wide.casefold())

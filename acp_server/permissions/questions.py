@@ -74,15 +74,17 @@ def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
 class QuestionLine:
     """One question at a time, in the order in which the calls were made.
 
-    A call takes its place when it begins to run, and gives it up when it ends or has asked.
+    A call takes its place when it begins to run, and gives it up when it has asked, when it is
+    clear that it need not ask, or when it ends.
     """
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, anyio.Event] = OrderedDict()
+        self._asking = anyio.Lock()  # also for two calls to which a model gave the same id
 
     def join(self, call_id: str) -> None:
-        """Take a place at the end."""
-        self._waiting[call_id] = anyio.Event()
+        """Take a place at the end, unless one is held."""
+        self._waiting.setdefault(call_id, anyio.Event())
         self._wake_first()
 
     def leave(self, call_id: str) -> None:
@@ -93,10 +95,13 @@ class QuestionLine:
     @asynccontextmanager
     async def at_the_front(self, call_id: str) -> AsyncGenerator[None]:
         """Wait until it is this call's turn to ask; a call without a place joins now."""
-        if call_id not in self._waiting:
-            self.join(call_id)
-        await self._waiting[call_id].wait()
-        yield
+        self.join(call_id)
+        try:
+            await self._waiting[call_id].wait()
+            async with self._asking:
+                yield
+        finally:
+            self.leave(call_id)
 
     def _wake_first(self) -> None:
         if self._waiting:

@@ -5,24 +5,26 @@ block, and all are bounded: what is too much to look through counts as a doubt.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from acp_server.permissions.effects import Effect, ReadFiles, RunCommand, Target, WriteFiles
+from acp_server.permissions.ground import Ground, ground_of
+from acp_server.permissions.ignoring import IgnoreFiles, search_globs
+from acp_server.permissions.picking import TooManyError, picked
 from acp_server.permissions.policy import CommandFacts, Facts, FileFacts
-from acp_server.permissions.protected import is_protected
+from acp_server.permissions.protected import SEARCH_GLOBS
+from acp_server.permissions.repositories import doubt_on_git
 from acp_server.permissions.scopes import Act
-from acp_server.permissions.shell.assessment import assess
-from acp_server.permissions.shell.findings import Assessment, Tree
+from acp_server.permissions.shell.assessment import assess, plain_words
+from acp_server.permissions.shell.findings import Assessment
+from acp_server.permissions.trees import MOST_ENTRIES, doubt_on_tree
 
-IGNORE_FILE = ".hermesignore"
-MOST_IGNORE_BYTES = 100_000
-MOST_ENTRIES = 20_000
-GIT_SECRETS = ("extraheader", "password", "token", "://")
+MOST_TOLD = 3
+_GLOB_CHARACTERS = re.compile(r"[*?\[\]{}\\!]")
 
 
 @dataclass(slots=True)
@@ -34,9 +36,7 @@ class Surveyor:
     """What `~` means."""
     own_folder: Path
     """Where this program keeps its settings and keys."""
-    _ignored: dict[Path, tuple[float, GitIgnoreSpec]] = field(
-        default_factory=dict[Path, tuple[float, GitIgnoreSpec]]
-    )
+    _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
 
     def facts(self, effect: Effect) -> Facts:
         """Return what is to be known of an effect before it is decided on."""
@@ -48,168 +48,107 @@ class Surveyor:
             case RunCommand():
                 return self._command_facts(effect)
 
-    def ignored_globs(self) -> Sequence[str]:
-        """Return the lines of the ignore files, as a search takes them."""
-        lines = (line for root in self._real_roots() for line in _lines(root / IGNORE_FILE))
-        return [line for line in lines if line.strip() and not line.startswith(("#", "!"))]
+    def has_moved(self, effect: Effect) -> bool:
+        """Whether a path leads elsewhere by now than when the tool looked."""
+        targets = (effect.cwd,) if isinstance(effect, RunCommand) else effect.targets
+        return any(os.path.realpath(target.path) != str(target.real) for target in targets)
+
+    def left_out_of_searches(self) -> Sequence[str]:
+        """Return what no search shows unasked, as globs that begin at the first root."""
+        ground = self._ground()
+        globs = list(SEARCH_GLOBS)
+        for index, root in enumerate(ground.roots):
+            is_first = index == 0
+            globs += search_globs(root.ignored, is_first_root=is_first)
+            if ground.own != root.path and ground.own.is_relative_to(root.path):
+                below = ground.own.relative_to(root.path).as_posix()
+                start = "/" if is_first else "**/"
+                globs.append(start + _GLOB_CHARACTERS.sub(r"\\\g<0>", below))
+        return globs
 
     def is_protected(self, path: Path) -> bool:
         """Whether a path, by its own name or where it leads, is nobody's to touch unasked."""
-        real = Path(os.path.realpath(path))
-        return any(self._is_protected_name(each) for each in {path, real})
+        return self._ground().is_protected(path)
 
-    def _is_protected_name(self, path: Path) -> bool:
-        below = _below(path, self._inner_root(path))
-        if is_protected(below) or is_protected(Path(path.name)):
-            return True
-        return self._is_own(path) or self._is_ignored(path)
-
-    def _inner_root(self, path: Path) -> Path | None:
-        """Return the root that a path lies in: a workspace inside `.git` is not protected."""
-        return next((root for root in self._real_roots() if path.is_relative_to(root)), None)
-
-    def _real_roots(self) -> list[Path]:
-        return [Path(os.path.realpath(root)) for root in self.roots]
-
-    def _is_own(self, path: Path) -> bool:
-        own = Path(os.path.realpath(self.own_folder))
-        if not path.is_relative_to(own):
-            return False
-        first = path.relative_to(own).parts[:1]
-        return first not in {("skills",), ("memories",)}
-
-    def _is_ignored(self, path: Path) -> bool:
-        return any(
-            path.is_relative_to(root)
-            and self._patterns(root).match_file(path.relative_to(root).as_posix())
-            for root in self._real_roots()
-        )
-
-    def _patterns(self, root: Path) -> GitIgnoreSpec:
-        """Return the patterns of a root's ignore file, read again when it has changed."""
-        file = root / IGNORE_FILE
-        try:
-            changed = file.stat().st_mtime
-        except OSError:
-            return GitIgnoreSpec([])
-        known = self._ignored.get(root)
-        if known is None or known[0] != changed:
-            known = (changed, _read_patterns(file))
-            self._ignored[root] = known
-        return known[1]
+    def _ground(self) -> Ground:
+        return ground_of(self.roots, self.own_folder, self._ignore_files)
 
     def _file_facts(self, act: Act, targets: Sequence[Target]) -> FileFacts:
+        ground = self._ground()
+        files = {target.real: target.is_inside for target in targets}
+        if act == "write":  # a link is deleted or moved where it stands, not where it leads
+            stands = [_own_place(target.path) for target in targets]
+            files |= {path: ground.is_inside(path.parent) for path in stands if path not in files}
         return FileFacts(
             act=act,
-            files=tuple(target.real for target in targets),
-            outside=tuple(target.real for target in targets if not target.is_inside),
-            protected=tuple(target.path for target in targets if self.is_protected(target.path)),
+            files=tuple(files),
+            outside=tuple(path for path, is_inside in files.items() if not is_inside),
+            protected=tuple(t.path for t in targets if ground.is_protected(t.path)),
+            folder=self._coverable_folder(tuple(files), ground),
         )
 
+    def _coverable_folder(self, files: Sequence[Path], ground: Ground) -> Path | None:
+        """Return the nearest folder that holds all files, unless it holds much besides."""
+        folders = [file if file.is_dir() else file.parent for file in files]
+        if not folders:
+            return None
+        common = Path(os.path.commonpath(folders))
+        home = Path(os.path.realpath(self.home))
+        is_wide = common == Path(common.anchor) or home.is_relative_to(common)
+        is_above = any(
+            root.path != common and root.path.is_relative_to(common) for root in ground.roots
+        )
+        is_root = any(root.path == common for root in ground.roots)
+        return None if is_above or (is_wide and not is_root) else common
+
     def _command_facts(self, effect: RunCommand) -> CommandFacts:
-        assessment = assess(effect.command, str(effect.cwd.real), str(self.home))
-        protected = [p for p in self._named(assessment) if self.is_protected(p)]
-        doubts = [f"{path.name} may hold secrets or settings" for path in protected]
-        doubts += [] if effect.cwd.is_inside else ["it runs outside the workspace"]
-        if assessment.verdict == "reads":
-            doubts += self._doubts(assessment)
-        return CommandFacts(effect.command, assessment, tuple(doubts), bool(protected))
+        cwd = effect.cwd.real
+        assessment = assess(effect.command, str(cwd), str(self.home))
+        doubts: list[str] = []
+        if assessment.verdict != "refused":
+            doubts += islice(self._doubts(effect, assessment, self._ground()), MOST_TOLD)
+        return CommandFacts(effect.command, assessment, tuple(doubts))
 
-    def _named(self, assessment: Assessment) -> Iterator[Path]:
-        yield from map(Path, assessment.reads)
-        yield from map(Path, assessment.writes)
-        for pattern in assessment.globs:
-            yield from _expanded(Path(pattern))
-
-    def _doubts(self, assessment: Assessment) -> Iterator[str]:
-        """Yield why what a command reads is not simply allowed."""
-        outside = [p for p in self._named(assessment) if not self._is_inside(p)]
-        yield from (f"{path} lies outside the workspace" for path in outside[:3])
-        for tree in assessment.trees:
-            doubt = self._doubt_on_tree(tree)
-            if doubt:
-                yield doubt
-
-    def _is_inside(self, path: Path) -> bool:
-        real = Path(os.path.realpath(path))
-        return any(real.is_relative_to(root) for root in self._real_roots())
-
-    def _doubt_on_tree(self, tree: Tree) -> str:
-        """Return what speaks against reading all of a tree; nothing for most."""
-        for count, entry in enumerate(_walk(Path(tree.root), tree)):
-            if count >= MOST_ENTRIES:
-                return f"{tree.root} holds too many files to look through for secrets"
-            path = Path(entry.path)
-            if path.name == ".git":
-                if _has_git_secrets(path / "config"):
-                    return f"{path} holds credentials"
-            elif _is_read(entry, tree) and self.is_protected(path):
-                return f"{path} may hold secrets or settings"
-            elif tree.follows and entry.is_symlink() and not self._is_inside(path):
-                return f"{path} leads outside the workspace"
-        return ""
-
-
-def _below(path: Path, root: Path | None) -> Path:
-    return path if root is None else path.relative_to(root)
-
-
-def _read_patterns(file: Path) -> GitIgnoreSpec:
-    try:
-        return GitIgnoreSpec.from_lines(_lines(file))
-    except ValueError:
-        return GitIgnoreSpec.from_lines(["*"])  # not to be understood: all of it asks
-
-
-def _lines(file: Path) -> Sequence[str]:
-    """Return the lines of an ignore file; one that is there and cannot be read ignores all."""
-    try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            return opened.read(MOST_IGNORE_BYTES).splitlines()
-    except FileNotFoundError:
-        return ()
-    except OSError:
-        return ("*",)
-
-
-def _expanded(pattern: Path) -> Iterator[Path]:
-    """Yield what a pattern picks now, and the folder it begins in."""
-    anchor = Path(pattern.anchor)
-    parts = pattern.relative_to(anchor).as_posix()
-    for count, found in enumerate(anchor.glob(parts)):
-        if count >= MOST_ENTRIES:
+    def _doubts(self, effect: RunCommand, assessment: Assessment, ground: Ground) -> Iterator[str]:
+        """Yield why what a command touches is not simply allowed."""
+        if effect.is_input:
+            yield "what a running command makes of it cannot be known"
+        if not effect.cwd.is_inside:
+            yield "it runs outside the workspace"
+        try:
+            named = [*map(Path, assessment.reads), *map(Path, assessment.writes)]
+            for pattern in assessment.globs:
+                named += picked(Path(pattern), MOST_ENTRIES)
+        except TooManyError:
+            yield "a pattern in it picks among too many files to look through"
             return
-        yield found
+        if assessment.verdict == "asks":
+            named += self._words_of(effect)
+        yield from _doubts_on_paths(dict.fromkeys(named), ground)
+        yield from filter(None, (doubt_on_git(effect.command, effect.cwd.real, ground),))
+        if assessment.verdict == "reads":
+            yield from filter(None, (doubt_on_tree(tree, ground) for tree in assessment.trees))
+
+    def _words_of(self, effect: RunCommand) -> Iterator[Path]:
+        """Yield all that the words of a command may name: no "always" covers what is protected."""
+        for word in (plain_words(effect.command) or ())[1:]:
+            is_short_flag = word.startswith("-") and not word.startswith("--")
+            value = word[2:] if is_short_flag and "=" not in word else word.partition("=")[2]
+            for text in (value,) if word.startswith("-") else (word, value):
+                if text.startswith("~/"):
+                    yield self.home / text[2:]
+                elif text and "\0" not in text:
+                    yield Path(os.path.normpath(effect.cwd.real / text))
 
 
-def _walk(folder: Path, tree: Tree) -> Iterator["os.DirEntry[str]"]:
-    """Yield what lies below a folder, without what lies in `.git`."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.startswith(".") and not tree.hidden:
-            continue
-        yield entry
-        if entry.name != ".git" and entry.is_dir(follow_symlinks=tree.follows):
-            yield from _walk(Path(entry.path), tree)
+def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:
+    for path in paths:
+        if ground.is_protected(path):
+            yield f"{path.name} may hold secrets or settings"
+        elif not ground.is_inside(path):
+            yield f"{path} lies outside the workspace"
 
 
-def _is_read(entry: "os.DirEntry[str]", tree: Tree) -> bool:
-    if entry.is_dir(follow_symlinks=False):
-        return False
-    return not tree.names or any(fnmatch(entry.name, name) for name in tree.names)
-
-
-def _has_git_secrets(file: Path) -> bool:
-    """Whether git's settings hold a password or a token, as those of some tools do."""
-    try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            lines = opened.read(MOST_IGNORE_BYTES).casefold().splitlines()
-    except OSError:
-        return False
-    return any(
-        any(word in line for word in GIT_SECRETS[:-1]) or ("://" in line and "@" in line)
-        for line in lines
-    )
+def _own_place(path: Path) -> Path:
+    """Return where a path itself is, the links of its folders resolved, not its own."""
+    return Path(os.path.realpath(path.parent)) / path.name

@@ -1,6 +1,6 @@
 """What speaks against letting a command read all of a folder. Looks at names and links.
 
-Of files it reads git's settings only. What is too much to look through counts as a doubt.
+What is too much to look through counts as a doubt.
 """
 
 import os
@@ -11,13 +11,10 @@ from pathlib import Path
 
 from acp_server.permissions.ground import Ground
 from acp_server.permissions.picking import TooManyError
+from acp_server.permissions.repositories import holds_git_secrets
 from acp_server.permissions.shell.findings import Tree
 
 MOST_ENTRIES = 40_000
-MOST_SETTINGS_BYTES = 100_000
-_SECRETS = ("extraheader", "password", "token", "helper = store")
-_GIT_SETTINGS = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
-_GIT_SECRETS = ("credentials", ".git-credentials")
 
 Entry = os.DirEntry[str]
 
@@ -35,7 +32,7 @@ def _doubts(tree: Tree, ground: Ground) -> Iterator[str]:
         if entry.name == ".git" and not entry.is_symlink():
             if _is_wanted("config", tree) and holds_git_secrets(Path(entry.path)):
                 yield f"{entry.path} holds credentials"
-        elif _is_read(entry, tree) and ground.is_protected_entry(entry, follows=tree.follows):
+        elif _is_read(entry, tree) and ground.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"
         elif tree.follows and entry.is_symlink() and not ground.is_inside(Path(entry.path)):
             yield f"{entry.path} leads outside the workspace"
@@ -53,7 +50,7 @@ def _walk(tree: Tree) -> Iterator[Entry]:
             if entry.name.startswith(".") and not tree.hidden:
                 continue
             yield entry
-            if entry.name != ".git" and entry.is_dir(follow_symlinks=tree.follows):
+            if entry.name != ".git" and _is_folder(entry, tree):
                 folders.append(entry.path)
 
 
@@ -68,31 +65,15 @@ def _entries(folder: str) -> list[Entry]:
 
 
 def _is_read(entry: Entry, tree: Tree) -> bool:
-    if entry.is_dir(follow_symlinks=tree.follows):
-        return not tree.names
-    return _is_wanted(entry.name, tree)
+    return _is_folder(entry, tree) or _is_wanted(entry.name, tree)
+
+
+def _is_folder(entry: Entry, tree: Tree) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=tree.follows)
+    except OSError:  # a link that leads in circles
+        return False
 
 
 def _is_wanted(name: str, tree: Tree) -> bool:
     return not tree.names or any(fnmatch(name, pattern) for pattern in tree.names)
-
-
-def holds_git_secrets(folder: Path) -> bool:
-    """Whether git's settings hold a password or a token, as those of some tools do. It blocks."""
-    if any((folder / name).exists() for name in _GIT_SECRETS):
-        return True
-    return any(_holds_secret(file) for name in _GIT_SETTINGS for file in folder.glob(name))
-
-
-def _holds_secret(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MOST_SETTINGS_BYTES + 1)
-    except OSError:
-        return False  # a search cannot read it either
-    lines = data.decode(errors="replace").casefold().splitlines()
-    return len(data) > MOST_SETTINGS_BYTES or any(map(_is_secret, lines))
-
-
-def _is_secret(line: str) -> bool:
-    return any(word in line for word in _SECRETS) or ("://" in line and "@" in line)

@@ -1,0 +1,200 @@
+"""A workspace full of secrets, the real tools on it, and a user who rejects whatever is asked."""
+
+import json
+import os
+import stat
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.models.catalog import FixedCatalog
+from acp_server.models.scripted import ScriptedModel
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.questions import Choice, ChoiceId, Question
+from acp_server.session.editor import NoEditor
+from acp_server.session.session import Session, Workspace
+from acp_server.tools.kit import SessionToolMaker
+from acp_server.tools.loading import Premises, Surroundings
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.events import Event
+from acp_server.turn.ports import Outcome, Toolbox
+from tests.support.engine import equipment
+
+MARKER = "hush-4711"
+"""Stands in every secret, and nowhere else."""
+
+PLAIN_FILES = {
+    "README.md": "# A project\n",
+    "src/app.py": "def main() -> None:\n    print('hello')\n",
+    "src/deep/util.py": "VALUE = 1\n",
+    "notes/today.md": "nothing\n",
+    "public.draft": "for all to read\n",
+    ".env.example": "KEY=\n",
+}
+SECRET_FILES = {
+    ".env": f"KEY={MARKER}\n",
+    ".env.production": f"KEY={MARKER}\n",
+    "config/prod.env": f"KEY={MARKER}\n",
+    "server.key": f"-----BEGIN-----\n{MARKER}\n",
+    "BACKUP.PEM": f"{MARKER}\n",
+    "credentials.json": f'{{"key": "{MARKER}"}}\n',
+    ".npmrc": f"//registry/:_authToken={MARKER}\n",
+    ".aws/credentials": f"[default]\nkey = {MARKER}\n",
+    "private/plan.txt": f"{MARKER}\n",
+    "idea.draft": f"{MARKER}\n",
+    ".hermesignore": f"# {MARKER}\nprivate/\n*.draft\n!public.draft\n",
+    ".git/config": f'[remote "origin"]\n\turl = https://me:{MARKER}@example.org/x\n',
+    ".git/HEAD": "ref: refs/heads/main\n",
+    ".git/hooks/pre-commit": "#!/bin/sh\n",
+    ".git/objects/info/none": "",
+    ".git/refs/heads/none": "",
+    "agent/config.yaml": f"key: {MARKER}\n",
+    "agent/acp/permissions.json": "{}\n",
+}
+
+
+Snapshot: TypeAlias = Mapping[str, tuple[int, str]]
+
+
+@dataclass(slots=True)
+class Stage:
+    """A folder with a workspace, what lies beside it, and this program's settings within."""
+
+    base: Path
+    root: Path = field(init=False)
+    outside: Path = field(init=False)
+    home: Path = field(init=False)
+    before: Snapshot = field(init=False, default_factory=dict[str, tuple[int, str]])
+    """What was there in the beginning, for a test that keeps it."""
+
+    def __post_init__(self) -> None:
+        self.root, self.outside = self.base / "workspace", self.base / "outside"
+        self.home = self.base / "home"
+
+    @property
+    def own(self) -> Path:
+        return self.root / "agent"
+
+    def put(self, path: str | Path, text: str) -> Path:
+        """Make a file; relative ones in the workspace."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is there: names, kinds and modes, contents or targets."""
+        return {str(each.relative_to(self.base)): _state(each) for each in self.base.rglob("*")}
+
+    def filled(self, value: JsonValue) -> JsonValue:
+        """Return arguments with the places in them filled in."""
+        match value:
+            case str():
+                places = {"ROOT": self.root, "OUTSIDE": self.outside, "HOME": self.home}
+                for name, path in places.items():
+                    value = value.replace(f"<{name}>", str(path))
+                return value
+            case dict():
+                return {name: self.filled(each) for name, each in value.items()}
+            case _:
+                return value
+
+
+def set_up(base: Path) -> Stage:
+    """Furnish a stage."""
+    stage = Stage(base)
+    for name, text in (PLAIN_FILES | SECRET_FILES).items():
+        stage.put(name, text)
+    for path in (stage.outside / "plans.txt", stage.home / ".ssh/id_rsa", stage.home / ".bashrc"):
+        stage.put(path, f"{MARKER}\n")
+    links = {
+        stage.root / "harmless.txt": stage.root / ".env",
+        stage.root / "far.txt": stage.outside / "plans.txt",
+        stage.root / "door": stage.outside,
+        stage.root / "round": stage.root / "round",
+        stage.root / "hooks": stage.root / ".git/hooks",
+        stage.outside / "inward.py": stage.root / "src/app.py",
+    }
+    for link, target in links.items():
+        link.symlink_to(target)
+    return stage
+
+
+def _state(path: Path) -> tuple[int, str]:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return mode, str(path.readlink())
+    return mode, path.read_text(errors="replace") if stat.S_ISREG(mode) else ""
+
+
+@dataclass(slots=True)
+class Recorder:
+    """A user who answers all questions alike, and remembers them."""
+
+    answer: ChoiceId = "reject_once"
+    questions: list[Question] = field(default_factory=list[Question])
+
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+        del choices
+        self.questions.append(question)
+        return self.answer
+
+
+@dataclass(slots=True)
+class Screen:
+    """Keeps what is shown."""
+
+    events: list[Event] = field(default_factory=list[Event])
+
+    async def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    def emit_now(self, event: Event) -> None:
+        self.events.append(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """The tools of a session on a stage."""
+
+    stage: Stage
+    session: Session
+    toolbox: Toolbox
+    user: Recorder
+    screen: Screen = field(default_factory=Screen)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, JsonValue], call_id: str = "call"
+    ) -> Outcome:
+        """Make a call: its arguments arrive, then it runs."""
+        text = json.dumps(self.stage.filled(dict(arguments)))
+        live = await self.toolbox.open(call_id, tool, self.screen)
+        for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
+            await live.write(piece)
+        return await live.run(ToolCall(call_id, tool, text))
+
+
+@asynccontextmanager
+async def acting(
+    stage: Stage, mode: Mode, user: Recorder | None = None, additional: tuple[Path, ...] = ()
+) -> AsyncGenerator[Actor]:
+    """Open a session on a stage; leaving ends all that it runs."""
+    user = user or Recorder()
+    catalog = FixedCatalog("test", "test", lambda: ScriptedModel("nothing"))
+    session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
+    environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
+    maker = SessionToolMaker(Premises(stage.home, stage.own, environment, ()))
+    async with anyio.create_task_group() as tasks:
+        toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks))
+        try:
+            with anyio.fail_after(20):
+                yield Actor(stage, session, toolbox, user)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await toolbox.close()
+            tasks.cancel_scope.cancel()

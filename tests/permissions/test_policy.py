@@ -1,0 +1,141 @@
+"""The policy as tables: the mode, the facts and the rules decide; nothing else does."""
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.policy import (
+    ALWAYS_REFUSED,
+    PLANNING,
+    REJECTED_ONCE_FOR_ALL,
+    Allow,
+    Ask,
+    CommandFacts,
+    Facts,
+    FileFacts,
+    Refuse,
+    decide,
+)
+from acp_server.permissions.rules import Rule, RuleBook
+from acp_server.permissions.scopes import CommandScope, FolderScope
+from acp_server.permissions.shell.findings import Assessment
+
+Outcome = Literal["allow", "ask", "ask, always", "refuse"]
+Said = Literal["nothing", "yes", "no"]
+
+ROOT = Path("/work/space")
+FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
+PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
+
+FACTS: dict[str, Facts] = {
+    "read": FileFacts("read", (FILE,), folder=FILE.parent),
+    "read secret": FileFacts("read", (SECRET,), protected=(SECRET,), folder=ROOT),
+    "read outside": FileFacts("read", (FAR,), outside=(FAR,), folder=FAR.parent),
+    "read far and wide": FileFacts("read", (FAR,), outside=(FAR,)),
+    "write": FileFacts("write", (FILE,), folder=FILE.parent),
+    "write secret": FileFacts("write", (SECRET,), protected=(SECRET,), folder=ROOT),
+    "write one secret": FileFacts("write", (FILE, SECRET), protected=(SECRET,), folder=ROOT),
+    "write outside": FileFacts("write", (FAR,), outside=(FAR,), folder=FAR.parent),
+    "reading command": CommandFacts("ls", Assessment("reads")),
+    "reading command in doubt": CommandFacts("cat /etc/x", Assessment("reads"), ("outside",)),
+    "command": CommandFacts("pytest", PYTEST),
+    "command without a prefix": CommandFacts("make", Assessment("asks", "it runs")),
+    "command in doubt": CommandFacts("pytest .env", PYTEST, ("secret",)),
+    "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
+}
+
+# facts, what the rules say: what becomes of it in the modes ask, accept_edits, plan, bypass
+TABLE: dict[tuple[str, Said], tuple[Outcome, Outcome, Outcome, Outcome]] = {
+    ("read", "nothing"): ("allow", "allow", "allow", "allow"),
+    ("read", "yes"): ("allow", "allow", "allow", "allow"),
+    ("read", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("read secret", "nothing"): ("ask", "ask", "ask", "allow"),
+    ("read secret", "yes"): ("ask", "ask", "ask", "allow"),
+    ("read secret", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("read outside", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("read outside", "yes"): ("allow", "allow", "allow", "allow"),
+    ("read outside", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("read far and wide", "nothing"): ("ask", "ask", "ask", "allow"),
+    ("write", "nothing"): ("ask, always", "allow", "refuse", "allow"),
+    ("write", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("write", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("write secret", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("write secret", "yes"): ("ask", "ask", "refuse", "allow"),
+    ("write secret", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("write one secret", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("write one secret", "yes"): ("ask", "ask", "refuse", "allow"),
+    ("write outside", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("write outside", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("write outside", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("reading command", "nothing"): ("allow", "allow", "refuse", "allow"),
+    ("reading command in doubt", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("command", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("command", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("command", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("command without a prefix", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("command in doubt", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("command in doubt", "yes"): ("ask", "ask", "refuse", "allow"),
+    ("command in doubt", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("disaster", "nothing"): ("refuse", "refuse", "refuse", "refuse"),
+    ("disaster", "yes"): ("refuse", "refuse", "refuse", "refuse"),
+}
+MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
+ROWS = [
+    pytest.param(FACTS[name], said, mode, outcome, id=f"{name}, {said} said, {mode}")
+    for (name, said), outcomes in TABLE.items()
+    for mode, outcome in zip(MODES, outcomes, strict=True)
+]
+
+
+def rules_that_say(said: Said) -> RuleBook:
+    """Return rules that cover all that the table has."""
+    scopes = (
+        FolderScope("read", Path("/")),
+        FolderScope("write", Path("/")),
+        CommandScope(("pytest",)),
+    )
+    return RuleBook([] if said == "nothing" else [Rule(each, said == "yes") for each in scopes])
+
+
+@pytest.mark.parametrize(("facts", "said", "mode", "outcome"), ROWS)
+def test_the_table_holds(facts: Facts, said: Said, mode: Mode, outcome: Outcome) -> None:
+    decision = decide(facts, mode, rules_that_say(said))
+    match decision:
+        case Allow():
+            found: Outcome = "allow"
+        case Ask(scope=None):
+            found = "ask"
+        case Ask():
+            found = "ask, always"
+        case Refuse():
+            found = "refuse"
+    assert found == outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "said", "reason"),
+    [
+        ("write", "plan", "nothing", PLANNING),
+        ("write", "ask", "no", REJECTED_ONCE_FOR_ALL),
+        ("disaster", "bypass", "nothing", ALWAYS_REFUSED.format(reason="it deletes everything")),
+    ],
+)
+def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: str) -> None:
+    assert decide(FACTS[name], mode, rules_that_say(said)) == Refuse(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "decision"),
+    [
+        ("write", Ask("", FolderScope("write", FILE.parent))),
+        ("read outside", Ask("outside the workspace", FolderScope("read", FAR.parent))),
+        ("read secret", Ask(".env may hold secrets or settings")),
+        ("command", Ask("it runs", CommandScope(("pytest",)))),
+        ("command in doubt", Ask("it runs")),
+        ("reading command in doubt", Ask("outside")),
+    ],
+)
+def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision: Ask) -> None:
+    assert decide(FACTS[name], "ask", RuleBook()) == decision

@@ -1,0 +1,140 @@
+"""What happens to the disk and to the session while a question stands open, with the real tools."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.questions import Choice, ChoiceId, Question
+from tests.permissions.stage import MARKER, Actor, Recorder, Stage, acting, set_up
+
+
+@dataclass(slots=True)
+class Swapper(Recorder):
+    """A user who says yes, right after something has changed."""
+
+    answer: ChoiceId = "allow_once"
+    change: Callable[[], object] = bool
+
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+        self.change()
+        return await Recorder.ask(self, question, choices)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    stage = set_up(tmp_path)
+    stage.put("door2/plans.txt", "harmless\n")
+    return stage
+
+
+def lead_out(stage: Stage, name: str) -> None:
+    """Put a link to what lies outside in the place of a folder."""
+    (stage.root / name).rename(stage.base / "moved")
+    (stage.root / name).symlink_to(stage.outside)
+
+
+ASKED_CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
+    "read": ("read_file", {"path": "door2/server.key"}),
+    "search": ("search_files", {"pattern": "hush", "path": "door2/server.key"}),
+    "write": ("write_file", {"path": "door2/plans.txt", "content": "x\n"}),
+    "create": ("write_file", {"path": "door2/new.txt", "content": "x\n"}),
+    "patch": ("patch", {"path": "door2/plans.txt", "old_string": "harmless", "new_string": "x"}),
+    "command": ("terminal", {"command": "touch x; cat *", "workdir": "door2"}),
+    "background": ("terminal", {"command": "touch x", "workdir": "door2", "background": True}),
+}
+
+
+@pytest.mark.parametrize("call", ASKED_CALLS.values(), ids=ASKED_CALLS.keys())
+async def test_a_folder_that_becomes_a_link_under_an_open_question_is_left_alone(
+    stage: Stage, call: tuple[str, dict[str, JsonValue]]
+) -> None:
+    stage.put("door2/server.key", "harmless\n")
+    (stage.outside / "server.key").write_text(f"{MARKER}\n")
+    lies_outside = {path: path.read_text() for path in stage.outside.glob("*.[tk]*")}
+    user = Swapper(change=lambda: lead_out(stage, "door2"))
+    async with acting(stage, "ask", user) as actor:
+        outcome = await actor.call(*call)
+    assert (len(user.questions), outcome.is_error) == (1, True)
+    assert MARKER not in outcome.text
+    assert {path: path.read_text() for path in stage.outside.glob("*.[tk]*")} == lies_outside
+
+
+async def test_a_file_that_becomes_a_link_under_an_open_question_is_not_written(
+    stage: Stage,
+) -> None:
+    file, far = stage.root / "src/app.py", stage.outside / "plans.txt"
+
+    def swap() -> None:
+        file.unlink()
+        file.symlink_to(far)
+
+    async with acting(stage, "ask", Swapper(change=swap)) as actor:
+        outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
+    assert (outcome.is_error, far.read_text()) == (True, f"{MARKER}\n")
+
+
+async def test_bytes_that_changed_under_an_open_question_are_not_overwritten(
+    stage: Stage,
+) -> None:
+    file = stage.root / "src/app.py"
+    user = Swapper(change=lambda: file.write_text("mine\n"))
+    async with acting(stage, "ask", user) as actor:
+        outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
+    assert (outcome.is_error, file.read_text()) == (True, "mine\n")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("write_file", {"path": "src/new.py", "content": "x\n"}),
+        ("terminal", {"command": "touch x"}),
+        ("patch", {"path": "src/app.py", "old_string": "hello", "new_string": "x"}),
+    ],
+    ids=["write", "command", "patch"],
+)
+async def test_plan_mode_that_comes_under_an_open_question_lets_nothing_through(
+    stage: Stage, call: tuple[str, dict[str, JsonValue]]
+) -> None:
+    before = stage.snapshot()
+    user = Swapper("allow_session")
+    async with acting(stage, "ask", user) as actor:
+        user.change = lambda: actor.session.set_mode("plan")
+        outcome = await actor.call(*call)
+    assert (outcome.is_error, stage.snapshot()) == (True, before)
+
+
+async def test_one_answer_is_good_for_one_call(stage: Stage) -> None:
+    user = Swapper()
+    async with acting(stage, "ask", user) as actor:
+        first = await actor.call("write_file", {"path": "a.py", "content": "x\n"}, "same")
+        user.answer = "reject_once"
+        second = await actor.call("write_file", {"path": "a.py", "content": "y\n"}, "same")
+    assert (first.is_error, second.is_error) == (False, True)
+    assert (stage.root / "a.py").read_text() == "x\n"
+
+
+async def test_what_one_session_was_allowed_another_one_is_asked(stage: Stage) -> None:
+    async def write(actor: Actor) -> bool:
+        outcome = await actor.call("write_file", {"path": "src/new.py", "content": "x\n"})
+        return outcome.is_error
+
+    async with (
+        acting(stage, "ask", Recorder("allow_session")) as first,
+        acting(stage, "ask", Recorder("reject_once")) as second,
+    ):
+        assert [await write(first), await write(second)] == [False, True]
+        assert [await write(first), len(first.user.questions)] == [False, 1]
+    assert len(second.user.questions) == 1
+
+
+async def test_in_accept_edits_a_link_that_lies_outside_is_not_deleted_unasked(
+    stage: Stage,
+) -> None:
+    link = stage.outside / "inward.py"
+    text = f"*** Begin Patch\n*** Delete File: {link}\n*** End Patch"
+    async with acting(stage, "accept_edits") as actor:
+        outcome = await actor.call("patch", {"mode": "patch", "patch": text})
+    assert (len(actor.user.questions), outcome.is_error, link.is_symlink()) == (1, True, True)

@@ -1,0 +1,87 @@
+"""Attempts to write, run, read a secret or leave the workspace without a question."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions.modes import Mode
+from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
+from tests.permissions.file_attempts import EDITS, FILE_ATTEMPTS, QUIET_SEARCHES, Attempt
+from tests.permissions.stage import MARKER, Actor, Recorder, Stage, acting, set_up
+
+MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
+COMMANDS: dict[str, Attempt] = {}
+for each in COMMAND_ATTEMPTS:
+    COMMANDS[each] = ("terminal", {"command": each})
+for each, workdir in WORKDIR_ATTEMPTS:
+    COMMANDS[f"{each} in {workdir}"] = ("terminal", {"command": each, "workdir": workdir})
+PROCESSES: dict[str, Attempt] = {
+    "a command in the background": ("terminal", {"command": "touch x", "background": True}),
+}
+ATTEMPTS = FILE_ATTEMPTS | COMMANDS | PROCESSES
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    stage = set_up(tmp_path_factory.mktemp("red-team"))
+    stage.before = stage.snapshot()  # no attempt may change it
+    return stage
+
+
+async def _held(stage: Stage, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
+    """Make an attempt that is rejected; say whether it was asked about, and whether it failed."""
+    async with acting(stage, mode) as actor:
+        return await _made(actor, attempt)
+
+
+async def _made(actor: Actor, attempt: Attempt) -> tuple[bool, bool]:
+    actor.user.questions.clear()
+    actor.screen.events.clear()
+    outcome = await actor.call(*attempt)
+    was_asked = bool(actor.user.questions)
+    assert actor.stage.snapshot() == actor.stage.before
+    assert MARKER not in outcome.text
+    assert was_asked or not any(MARKER in repr(event) for event in actor.screen.events)
+    return was_asked, outcome.is_error
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS.keys())
+async def test_no_attempt_has_an_effect_or_tells_a_secret(stage: Stage, attempt: Attempt) -> None:
+    async with acting(stage, "ask") as actor:
+        for mode in MODES:
+            actor.session.set_mode(mode)
+            _, has_failed = await _made(actor, attempt)
+            assert has_failed, mode
+
+
+@pytest.mark.parametrize("attempt", QUIET_SEARCHES.values(), ids=QUIET_SEARCHES.keys())
+async def test_no_search_of_the_workspace_tells_a_secret(stage: Stage, attempt: Attempt) -> None:
+    async with acting(stage, "ask") as actor:
+        for mode in MODES:
+            actor.session.set_mode(mode)
+            was_asked, _ = await _made(actor, attempt)
+            assert not was_asked, mode
+
+
+@pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
+async def test_an_edit_is_asked_in_the_mode_ask(stage: Stage, attempt: Attempt) -> None:
+    assert await _held(stage, "ask", attempt) == (True, True)
+
+
+@pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
+async def test_an_edit_is_refused_in_the_mode_plan(stage: Stage, attempt: Attempt) -> None:
+    assert await _held(stage, "plan", attempt) == (False, True)
+
+
+@pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
+async def test_an_edit_is_made_in_the_mode_accept_edits(tmp_path: Path, attempt: Attempt) -> None:
+    stage = set_up(tmp_path)
+    before = stage.snapshot()
+    async with acting(stage, "accept_edits") as actor:
+        outcome = await actor.call(*attempt)
+    assert (actor.user, outcome.is_error) == (Recorder(), False)
+    assert stage.snapshot() != before
+
+
+def test_the_table_is_as_long_as_was_promised() -> None:
+    assert len(ATTEMPTS) >= 250

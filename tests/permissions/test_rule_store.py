@@ -1,0 +1,171 @@
+"""The file of rules: nothing is lost, nothing that is not understood allows anything."""
+
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.rule_store import RuleStore
+from acp_server.permissions.rules import Rule
+from acp_server.permissions.scopes import CommandScope, FolderScope
+from skills_store.locks import LockedError, locked
+
+ROOT = Path("/work/space")
+EDITS = Rule(FolderScope("write", ROOT / "src"), is_allowed=True)
+TESTS = Rule(CommandScope(("npm", "run", "test")), is_allowed=False)
+
+WRITER = """
+import sys
+from pathlib import Path
+from acp_server.permissions.rule_store import RuleStore
+from acp_server.permissions.rules import Rule
+from acp_server.permissions.scopes import FolderScope
+store = RuleStore(Path(sys.argv[1]))
+for number in range(20):
+    scope = FolderScope("write", Path(f"/work/{sys.argv[2]}/{number}"))
+    store.add(Path("/work/space"), Rule(scope, is_allowed=True))
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "acp/permissions.json"
+
+
+def test_what_was_kept_is_there_for_the_next_process(file: Path) -> None:
+    for rule in (EDITS, TESTS, EDITS):
+        RuleStore(file).add(ROOT, rule)
+    assert RuleStore(file).load(ROOT) == (EDITS, TESTS)
+
+
+def test_a_rule_holds_in_its_workspace_only(file: Path) -> None:
+    RuleStore(file).add(ROOT, EDITS)
+    assert [*RuleStore(file).load(ROOT / "src"), *RuleStore(file).load(ROOT.parent)] == []
+
+
+def test_without_a_file_there_are_no_rules(file: Path) -> None:
+    assert RuleStore(file).load(ROOT) == ()
+
+
+def test_nobody_else_can_read_the_file(file: Path) -> None:
+    RuleStore(file).add(ROOT, EDITS)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(file: Path) -> None:
+    RuleStore(file).add(ROOT, EDITS)
+    file.chmod(0o666)
+    RuleStore(file).add(ROOT, TESTS)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_what_another_process_adds_is_seen(file: Path) -> None:
+    mine, other = RuleStore(file), RuleStore(file)
+    mine.add(ROOT, EDITS)
+    assert mine.load(ROOT) == (EDITS,)
+    other.add(ROOT, TESTS)
+    assert mine.load(ROOT) == (EDITS, TESTS)
+
+
+def test_an_unchanged_file_is_not_read_again(file: Path) -> None:
+    store = RuleStore(file)
+    store.add(ROOT, EDITS)
+    first = store.load(ROOT)
+    assert store.load(ROOT) is first
+
+
+def test_a_file_that_is_changed_within_its_size_is_read_again(file: Path) -> None:
+    store = RuleStore(file)
+    store.add(ROOT, EDITS)
+    assert store.load(ROOT) == (EDITS,)
+    file.write_text(file.read_text().replace("/src", "/new"))
+    assert store.load(ROOT) == (Rule(FolderScope("write", ROOT / "new"), is_allowed=True),)
+
+
+def test_a_file_that_was_deleted_allows_nothing(file: Path) -> None:
+    store = RuleStore(file)
+    store.add(ROOT, EDITS)
+    store.load(ROOT)
+    file.unlink()
+    assert store.load(ROOT) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "7", "\x00", '{"/work/space": 7}', '{"/work/space": {"act": "write"}}',
+     "[" * 100_000],
+)  # fmt: skip
+def test_a_broken_file_allows_nothing(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    assert RuleStore(file).load(ROOT) == ()
+
+
+def test_a_broken_file_is_put_aside_when_a_rule_is_added(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text("{ by hand")
+    RuleStore(file).add(ROOT, EDITS)
+    assert RuleStore(file).load(ROOT) == (EDITS,)
+    assert (file.parent / "permissions.json.broken").read_text() == "{ by hand"
+
+
+def test_what_is_not_understood_allows_nothing_and_is_kept(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    unknown: list[JsonValue] = [
+        {"act": "fetch", "host": "example.org", "allow": True},
+        {"act": "write", "folder": 7, "allow": True},
+        {"act": "run", "prefix": [], "allow": True},
+        "what?",
+    ]
+    known = {"act": "write", "folder": "/work/space/src", "allow": True, "since": 2030}
+    file.parent.mkdir()
+    file.write_text(json.dumps({"/work/space": [*unknown, known], "version": 2}))
+    caplog.set_level(logging.ERROR)
+    store = RuleStore(file)
+    assert store.load(ROOT) == (EDITS,)
+    store.add(ROOT, TESTS)
+    assert store.load(ROOT) == (EDITS, TESTS)
+    kept = json.loads(file.read_text())
+    assert (kept["version"], kept["/work/space"][:5]) == (2, [*unknown, known])
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are text there")
+def test_a_workspace_whose_name_is_no_text_can_have_rules(file: Path) -> None:
+    odd = Path(os.fsdecode(b"/work/\xff"))
+    RuleStore(file).add(odd, TESTS)
+    assert RuleStore(file).load(odd) == (TESTS,)
+
+
+def test_an_unreadable_file_allows_nothing_and_is_not_written(file: Path) -> None:
+    file.mkdir(parents=True)
+    store = RuleStore(file)
+    assert store.load(ROOT) == ()
+    with pytest.raises(OSError, match="directory"):
+        store.add(ROOT, EDITS)
+
+
+def test_two_processes_that_write_at_once_lose_nothing(file: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, file, name]) for name in "ab"]
+    assert [writer.wait(20) for writer in writers] == [0, 0]
+    assert len(RuleStore(file).load(ROOT)) == 40
+
+
+def test_a_lock_that_is_held_is_waited_for_only_so_long(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    with locked(file), pytest.raises(LockedError), locked(file, patience_seconds=0.02):
+        pass
+
+
+def test_a_lock_is_given_back(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    for _ in range(2):
+        with locked(file, patience_seconds=0):
+            assert (tmp_path / "x.lock").exists()

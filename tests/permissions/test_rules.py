@@ -1,0 +1,107 @@
+"""What an answer for all time covers, and how it is worded."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions.questions import Choice, choices_for
+from acp_server.permissions.rules import Rule, RuleBook
+from acp_server.permissions.scopes import CommandScope, FolderScope, Scope, described
+
+ROOT = Path("/work/space")
+
+
+def edits(folder: str, *, is_allowed: bool = True) -> Rule:
+    return Rule(FolderScope("write", ROOT / folder), is_allowed)
+
+
+def files(*names: str) -> tuple[Path, ...]:
+    return tuple(ROOT / name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("rules", "named", "verdict"),
+    [
+        pytest.param([], ("a",), None, id="no rules"),
+        pytest.param([edits("src")], ("src/a",), True, id="a file below"),
+        pytest.param([edits("src")], ("src/deep/a",), True, id="a file far below"),
+        pytest.param([edits("src")], ("a",), None, id="a file beside"),
+        pytest.param([edits("src")], ("srcs/a",), None, id="a folder with a longer name"),
+        pytest.param([edits("src")], ("src/a", "b"), None, id="one of two"),
+        pytest.param([edits("a"), edits("b")], ("a/x", "b/x"), True, id="one rule for each"),
+        pytest.param([edits("src", is_allowed=False)], ("src/a", "b"), False, id="a no for one"),
+        pytest.param(
+            [edits("."), edits("src", is_allowed=False)], ("src/a",), False, id="no beats yes"
+        ),
+        pytest.param(
+            [edits("src"), edits(".", is_allowed=False)], ("src/a",), False, id="the wider no, too"
+        ),
+        pytest.param([edits(".")], (), None, id="no files"),
+        pytest.param(
+            [Rule(FolderScope("read", ROOT), is_allowed=True)], ("a",), None, id="another act"
+        ),
+        pytest.param(
+            [Rule(CommandScope(("pytest",)), is_allowed=True)], ("a",), None, id="a command"
+        ),
+    ],
+)
+def test_rules_on_files(rules: list[Rule], named: tuple[str, ...], *, verdict: bool | None) -> None:
+    assert RuleBook(rules).verdict_on_files("write", files(*named)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict"),
+    [
+        ("pytest", True),
+        ("pytest -q tests", True),
+        ("pytester", None),
+        ("pytest; ls", None),
+        ("pytest > x", None),
+        ("pytest $(ls)", None),
+        ("pytest | tee x", None),
+        ("PATH=. pytest", None),
+        ("sh -c pytest", None),
+        ("npm run build", False),
+        ("npm run test", None),
+    ],
+)
+def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
+    book = RuleBook(
+        [
+            Rule(CommandScope(("pytest",)), is_allowed=True),
+            Rule(CommandScope(("npm", "run", "build")), is_allowed=False),
+        ]
+    )
+    assert book.verdict_on_command(command) is verdict
+
+
+@pytest.mark.parametrize(
+    ("scope", "text"),
+    [
+        (FolderScope("write", ROOT), "edits in this workspace"),
+        (FolderScope("write", ROOT / "src"), "edits in src/"),
+        (FolderScope("read", Path("/elsewhere")), "reading in /elsewhere/"),
+        (FolderScope("write", ROOT / "a\nb\u202ec"), "edits in a\ufffdb\ufffdc/"),
+        (CommandScope(("npm", "run", "test")), "commands that begin with `npm run test`"),
+        (CommandScope(("pytest", "a; b")), "commands that begin with `pytest 'a; b'`"),
+    ],
+)
+def test_a_scope_is_told_in_one_line(scope: Scope, text: str) -> None:
+    assert described(scope, ROOT) == text
+
+
+def test_without_a_scope_only_this_once_is_offered() -> None:
+    assert choices_for(None, ROOT) == (
+        Choice("allow_once", "Allow once", "allow_once"),
+        Choice("reject_once", "Reject", "reject_once"),
+    )
+
+
+def test_with_a_scope_each_answer_says_what_it_covers() -> None:
+    assert choices_for(FolderScope("write", ROOT / "src"), ROOT) == (
+        Choice("allow_once", "Allow once", "allow_once"),
+        Choice("allow_session", "Allow edits in src/ for this session", "allow_always"),
+        Choice("allow_workspace", "Always allow edits in src/ (kept)", "allow_always"),
+        Choice("reject_once", "Reject", "reject_once"),
+        Choice("reject_workspace", "Always reject edits in src/ (kept)", "reject_always"),
+    )

@@ -1,0 +1,44 @@
+"""What searches leave out unasked: the ignore files of all roots, and this program's settings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.permissions.stage import MARKER, Recorder, Stage, acting, set_up
+
+
+@dataclass(slots=True)
+class OddStage(Stage):
+    """A stage on which this program's folder has a name full of characters that globs use."""
+
+    @property
+    def own(self) -> Path:
+        return self.root / "a[b]{c}"
+
+
+@pytest.mark.parametrize(
+    "line", ["/hidden", "hidden/", "hidden/file.txt", "*.txt", "h?dden", "**/file.*", "HIDDEN"]
+)
+async def test_an_additional_folder_has_its_own_ignore_file(tmp_path: Path, line: str) -> None:
+    stage = set_up(tmp_path)
+    added = stage.base / "added"
+    stage.put(added / ".hermesignore", f"{line}\n")
+    stage.put(added / "hidden/file.txt", f"{MARKER}\n")
+    async with acting(stage, "ask", additional=(added,)) as actor:
+        for path in (str(added), str(added / "hidden"), str(added / "hidden/file.txt")):
+            arguments: dict[str, JsonValue] = {"pattern": "hush", "path": path}
+            assert MARKER not in (await actor.call("search_files", arguments)).text
+        assert (await actor.call("terminal", {"command": f"cat {added}/*/file.txt"})).is_error
+
+
+async def test_a_folder_of_settings_with_an_odd_name_is_left_out(tmp_path: Path) -> None:
+    stage = OddStage(tmp_path)
+    stage.put(stage.own / "notes.txt", f"{MARKER}\n")
+    stage.put("a/notes.txt", "hush, but no secret\n")
+    async with acting(stage, "ask") as actor:
+        outcome = await actor.call("search_files", {"pattern": "hush"})
+    assert (actor.user, MARKER in outcome.text, "no secret" in outcome.text) == (
+        Recorder(), False, True,
+    )  # fmt: skip

@@ -1,0 +1,183 @@
+"""Folders that are read as a whole, and files that a pattern picks."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions import trees
+from acp_server.permissions.ground import ground_of
+from acp_server.permissions.ignoring import IgnoreFiles
+from acp_server.permissions.picking import TooManyError, picked
+from acp_server.permissions.shell.findings import Tree
+from acp_server.permissions.trees import doubt_on_tree
+
+FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    for name in FILES:
+        put(root, name)
+    return root
+
+
+def put(root: Path, name: str, text: str = "x\n") -> Path:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def doubt_on(root: Path, tree: Tree | None = None) -> str:
+    ground = ground_of((root,), root.parent / "own", IgnoreFiles())
+    return doubt_on_tree(tree or Tree(str(root)), ground)
+
+
+def test_an_ordinary_tree_is_not_doubted(root: Path) -> None:
+    assert doubt_on(root) == ""
+
+
+@pytest.mark.parametrize(
+    "name", [".env", "src/.env.local", "src/deep/server.key", ".ssh/known_hosts", "a/.aws/x"]
+)
+def test_a_secret_in_a_tree_is_told(root: Path, name: str) -> None:
+    put(root, name)
+    assert doubt_on(root).endswith("may hold secrets or settings")
+
+
+@pytest.mark.parametrize(
+    ("names", "is_doubted"),
+    [((), True), (("*.key",), True), (("*",), True), (("*.py",), False), (("*.py", "s*"), True)],
+)
+def test_only_files_that_are_wanted_count(
+    root: Path, names: tuple[str, ...], *, is_doubted: bool
+) -> None:
+    put(root, "src/server.key")
+    assert bool(doubt_on(root, Tree(str(root), names=names))) is is_doubted
+
+
+def test_hidden_files_count_when_they_are_read(root: Path) -> None:
+    put(root, ".env")
+    seen = [bool(doubt_on(root, Tree(str(root), hidden=hidden))) for hidden in (True, False)]
+    assert seen == [True, False]
+
+
+def test_a_link_out_counts_when_links_are_followed(root: Path) -> None:
+    put(root.parent, "outside/plain.txt")
+    (root / "door").symlink_to(root.parent / "outside")
+    seen = [bool(doubt_on(root, Tree(str(root), follows=follows))) for follows in (True, False)]
+    assert seen == [True, False]
+
+
+def test_a_link_to_a_secret_counts(root: Path) -> None:
+    put(root.parent, "outside/id_rsa")
+    (root / "plain.txt").symlink_to(root.parent / "outside/id_rsa")
+    assert doubt_on(root)
+
+
+def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MOST_ENTRIES", 1_000)
+    for name in ("a", "b", "c"):
+        (root / name).symlink_to(root)
+    assert doubt_on(root) == ""
+    assert doubt_on(root, Tree(str(root), follows=True)).endswith("to look through for secrets")
+
+
+def test_more_than_can_be_looked_through_is_doubted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MOST_ENTRIES", 3)
+    assert doubt_on(root) == f"{root} holds too many files to look through for secrets"
+
+
+def test_a_tree_deeper_than_a_path_can_be_is_doubted(root: Path) -> None:
+    folder = os.open(root, os.O_RDONLY)
+    for _ in range(30):
+        os.mkdir("d" * 200, dir_fd=folder)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    assert doubt_on(root).endswith("to look through for secrets")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can look everywhere")
+def test_a_folder_that_nobody_can_look_into_is_passed_over(root: Path) -> None:
+    put(root, "closed/.env")
+    (root / "closed").chmod(0)
+    found = doubt_on(root)
+    (root / "closed").chmod(0o755)
+    assert found == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "is_doubted"),
+    [
+        ("config", "[core]\n\tbare = false\n", False),
+        ("config", "[http]\n\textraheader = AUTHORIZATION: basic x\n", True),
+        ("config", '[remote "o"]\n\turl = https://me:word@example.org/x\n', True),
+        ("config.worktree", "[credential]\n\tpassword = x\n", True),
+        ("modules/sub/config", '[remote "o"]\n\turl = https://t@example.org/x\n', True),
+        ("credentials", "https://me:word@example.org\n", True),
+        ("config", "#" * 200_000, True),
+    ],
+)
+def test_credentials_in_the_settings_of_git_are_told(
+    root: Path, file: str, text: str, *, is_doubted: bool
+) -> None:
+    put(root, f".git/{file}", text)
+    assert bool(doubt_on(root)) is is_doubted
+    assert not doubt_on(root, Tree(str(root), hidden=False))
+    assert not doubt_on(root, Tree(str(root), names=("*.py",)))
+
+
+def test_our_own_settings_in_a_tree_are_told(root: Path) -> None:
+    put(root, "own/notes.txt")
+    ground = ground_of((root,), root / "own", IgnoreFiles())
+    assert doubt_on_tree(Tree(str(root)), ground)
+    assert not doubt_on_tree(Tree(str(root / "src")), ground)
+
+
+def test_what_is_ignored_in_a_tree_is_told(root: Path) -> None:
+    put(root, ".hermesignore", "docs/\n!docs/b.md\n")
+    assert doubt_on(root, Tree(str(root), hidden=False)).endswith(
+        "a.md may hold secrets or settings"
+    )
+    assert not doubt_on(root, Tree(str(root / "src")))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.md", ["README.md"]),
+        ("**", ["README.md", "docs", "server.key", "src"]),
+        ("*/*.py", ["src/app.py"]),
+        ("**/*.py", ["src/app.py"]),
+        ("src/*", ["src/app.py", "src/deep"]),
+        ("readme.*", ["README.md"]),
+        (".e*", [".env"]),
+        (".*", ["", "..", ".env"]),
+        (".?", [".."]),
+        ("[.]env", [".env"]),
+        ("[!.]*", [".env", "README.md", "docs", "server.key", "src"]),
+        ("[a-z]*", ["README.md", "docs", "server.key", "src"]),
+        ("server.k[^x]y", ["server.key"]),
+        ("nothing*", []),
+        ("src/app.py/*", []),
+        ("../r*/server.*", ["../root/server.key"]),
+    ],
+)
+def test_a_pattern_picks_at_least_what_a_shell_would(
+    root: Path, pattern: str, names: list[str]
+) -> None:
+    put(root, ".env")
+    put(root, "server.key")
+    found = [str(path) for path in picked(root / pattern, 1_000)]
+    assert sorted(found) == sorted(str(root / name) for name in names)
+
+
+def test_a_pattern_over_too_many_files_is_given_up(root: Path) -> None:
+    with pytest.raises(TooManyError):
+        picked(root / "*/*", 5)
