@@ -12,6 +12,7 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
     ToolCallUpdate,
 )
+from acp_server.turn.conversation import Text
 
 
 class EditorAsker:
@@ -27,6 +28,7 @@ class EditorAsker:
         Raises:
             AskingError: the editor did not answer, or chose what was not offered.
         """
+        told = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
         request = RequestPermissionRequest(
             session_id=self._session_id,
             tool_call=ToolCallUpdate(
@@ -34,7 +36,7 @@ class EditorAsker:
                 title=question.title,
                 kind=question.kind,
                 status="pending",
-                content=contents(question.content) or None,
+                content=contents((*question.content, *told)) or None,
                 locations=locations(question.locations) or None,
             ),
             options=tuple(

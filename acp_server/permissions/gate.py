@@ -7,7 +7,7 @@ when the user has said yes, for the mode or the disk may be another by then.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -126,7 +126,7 @@ class PermissionGate:
     async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
         choices = choices_for(asked.scope, self.root)
         try:
-            answer = await self.asker.ask(question, choices)
+            answer = await self.asker.ask(replace(question, reason=asked.reason), choices)
         except AskingError as error:
             return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:

@@ -28,6 +28,8 @@ class Question:
     kind: CallKind
     content: tuple[CallContent, ...] = ()
     locations: tuple[Location, ...] = ()
+    reason: str = ""
+    """Why it is asked, as a phrase for the user; empty where that goes without saying."""
 
 
 @dataclass(frozen=True, slots=True)

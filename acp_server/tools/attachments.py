@@ -35,7 +35,7 @@ class Attachments:
         if not uri.lower().startswith("file:"):
             return (link,)
         try:
-            place = await self._workshop.desk.place(uri)
+            place = await self._workshop.place(uri)
             refusal = await self._ask(place, link, sink)
             if refusal is not None:
                 return (link, Text(f"({link.name} was not read: {refusal.reason})"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.permissions.effects import WriteFiles
+from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Question
 from acp_server.session.session import Workspace
@@ -32,7 +32,6 @@ STEP_ASIDE_SECONDS = 0.1
 """How long a call may wait for its files and keep its place among the questions."""
 MOST_PATH_CHARACTERS = 4_096
 """No system takes more, and following the links of far more takes forever."""
-UNFIT = "the change does not fit the file, which only the user's leave opens; read it first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +118,41 @@ class Edit:
             async with AsyncExitStack() as held:
                 await self._take(paths, held)
                 for _ in range(MOST_ATTEMPTS if may_redo else 1):
-                    outcome = await self._attempt(await plan(), may_redo=may_redo)
+                    changes = await self._planned(plan, paths)
+                    outcome = await self._attempt(changes, may_redo=may_redo)
                     if outcome is not None:
                         return outcome
         except FileError as error:
             return Outcome(error.reason, is_error=True)
-        except PatchError as error:
-            return Outcome(str(error) if await self._are_open(paths) else UNFIT, is_error=True)
         return Outcome("the file keeps changing; nothing was written", is_error=True)
+
+    async def _planned(self, plan: Plan, paths: Sequence[Path]) -> Sequence[Change]:
+        """Return the changes.
+
+        That a change does not fit a file tells of what is in it. Where nobody may look unasked,
+        leave to read is asked before the model hears of it.
+
+        Raises:
+            FileError: there is no such change.
+        """
+        try:
+            return await plan()
+        except (FileError, PatchError) as error:
+            if not await self._are_open(paths):
+                refusal = await self._workshop.gate.pass_through(await self._reading(paths))
+                if refusal is not None:
+                    raise FileError(refusal.reason) from None
+            raise FileError(str(error)) from error
+
+    async def _reading(self, paths: Sequence[Path]) -> Question:
+        places = [await self._desk.place(str(path)) for path in paths]
+        return Question(
+            call_id=self._report.call_id,
+            effect=ReadFiles(tuple(target_of(place) for place in places)),
+            title=f"Read {', '.join(self._workshop.shown(path) for path in paths)}",
+            kind="read",
+            locations=tuple(Location(str(path)) for path in paths),
+        )
 
     async def _take(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
         """Wait for the files, and soon without a place among the gate's questions.

@@ -3,6 +3,7 @@
 What is sent stays in proportion to what was printed, however fast or slowly that comes.
 """
 
+import json
 from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -15,8 +16,9 @@ from acp_server.turn.conversation import Text
 from acp_server.turn.events import TerminalEnded, TerminalOpened, TerminalPrinted, TerminalView
 
 PIECES_SECONDS = 0.1
-MOST_STREAMED_CHARACTERS = 1_000_000
+MOST_STREAMED_BYTES = 1_000_000
 TAIL_CHARACTERS = 4_000
+FLOOD = "\n[… too much to show all; the end follows when the command has ended …]\n"
 TEXT_SECONDS = 0.25
 TEXT_CHARACTERS = 8_000
 TEXT_ALLOWANCE_CHARACTERS = 64_000
@@ -46,10 +48,14 @@ async def show_while(
             await anyio.sleep(interval_seconds)
             await showing.flush()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keep_showing)
-        await work()
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_showing)
+            await work()
+            tasks.cancel_scope.cancel()
+    except ExceptionGroup as group:  # so a task group raises what its body raised
+        failure = group.exceptions[0]
+        raise failure from failure.__cause__
 
 
 class TerminalShow:
@@ -60,12 +66,14 @@ class TerminalShow:
         self._id = terminal_id
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._unsent: list[str] = []
-        self._streamed_characters = 0
+        self._bytes_left = MOST_STREAMED_BYTES
         self._tail = ""
+        self._is_open = False
 
     async def open(self, cwd: str) -> None:
         """Show an empty terminal."""
         await self._report.tell(TerminalOpened(self._report.call_id, self._id, cwd))
+        self._is_open = True
 
     @property
     def view(self) -> TerminalView:
@@ -74,30 +82,45 @@ class TerminalShow:
 
     def write(self, chunk: bytes) -> None:
         """Take more output; of a flood, only the beginning and the end are shown."""
-        text = self._decoder.decode(chunk)
-        if self._streamed_characters < MOST_STREAMED_CHARACTERS:
-            self._unsent.append(text)
-            self._streamed_characters += len(text)
-        else:
-            self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
+        self._take(self._decoder.decode(chunk))
 
     async def flush(self) -> None:
-        """Send what was not sent."""
-        if self._unsent:
-            data = "".join(self._unsent)
-            self._unsent.clear()
+        """Send what was not sent; what an interrupted wait has not sent comes with the rest."""
+        if not self._unsent:
+            return
+        data = "".join(self._unsent)
+        self._unsent = []
+        is_sent = False
+        try:
             await self._report.tell(TerminalPrinted(self._report.call_id, self._id, data))
+            is_sent = True
+        finally:
+            if not is_sent:
+                self._unsent.insert(0, data)
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
-        """Send the rest and how it ended, at once: the turn may be on its way out."""
+        """Send the rest and how it ended, once, at once: the turn may be on its way out."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._take(self._decoder.decode(b"", final=True))
         call_id = self._report.call_id
-        rest = "".join(self._unsent) + self._decoder.decode(b"", final=True)
-        self._unsent.clear()
-        if self._tail:
-            rest += f"\n[… the output went on; its last part: …]\n{self._tail}"
+        rest = "".join((*self._unsent, self._tail))
         if rest:
             self._report.tell_now(TerminalPrinted(call_id, self._id, rest))
         self._report.tell_now(TerminalEnded(call_id, self._id, exit_code, signal))
+
+    def _take(self, text: str) -> None:
+        """Keep what is to be sent, as far as it may be; of the rest, the end."""
+        if text and self._bytes_left > 0:
+            cost = _cost_bytes(text)
+            shown = text[: max(1, len(text) * self._bytes_left // cost)]
+            self._bytes_left -= cost
+            self._unsent.append(shown)
+            text = text[len(shown) :]
+            if text:
+                self._unsent.append(FLOOD)
+        self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
 
 
 class TextShow:
@@ -127,12 +150,22 @@ class TextShow:
         self._report.show_passing((Text(text),))
 
 
+def _cost_bytes(text: str) -> int:
+    """Return what a text comes to when it is sent, quoted as JSON."""
+    return len(json.dumps(text, ensure_ascii=False).encode())
+
+
 def fenced(output: str, most_characters: int) -> str:
     """Return the end of an output as a block of Markdown."""
     shown = for_model(output[-4 * most_characters :], 4 * most_characters)
     cut = shown[-most_characters:]
-    fence = "`" * 3
-    while fence in cut:
-        fence += "`"
     mark = "…" if len(cut) < len(shown) or len(output) > 4 * most_characters else ""
-    return f"{fence}\n{mark}{cut.strip(chr(10))}\n{fence}"
+    return block(f"{mark}{cut.strip(chr(10))}")
+
+
+def block(text: str, language: str = "") -> str:
+    """Return a text as a block of Markdown that nothing in it can end."""
+    fence = "`" * 3
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -10,12 +10,13 @@ from acp_server.permissions.effects import RunCommand
 from acp_server.permissions.questions import Question
 from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Workshop
+from acp_server.tools.live_output import block
 from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.shell.background import BackgroundCommand
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import for_model
-from acp_server.tools.terminal import MOST_RESULT_CHARACTERS, Shell
+from acp_server.tools.terminal import MOST_RESULT_CHARACTERS, Shell, code, headline
 from acp_server.tools.tool import Description, Tool, Use, spec_of
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import Outcome
@@ -89,21 +90,26 @@ class ProcessUse(Use[ProcessArguments]):
         return Outcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
 
     async def _write(self, arguments: ProcessArguments) -> Outcome:
-        poll = next(s for s in [*self._background.list()] if s.id == arguments.session_id)
-        place = await self._workshop.desk.place(str(poll.cwd))
+        state = await self._background.wait(arguments.session_id, 0)  # as it is
+        if state.exit is not None:
+            raise ShellError(f"{state.id} has ended; it reads nothing any more")
+        if not arguments.data:
+            raise ShellError("there is no data to write")
+        place = await self._workshop.desk.place(str(state.cwd))
         question = Question(
             call_id=self.report.call_id,
             effect=RunCommand(arguments.data, target_of(place)),
-            title=f"Write to {poll.id} ({poll.command})",
+            title=f"Write to {state.id}: {code(headline(state.command))}",
             kind="execute",
-            content=(Text(f"```\n{arguments.data}\n```"),),
+            content=(Text(block(arguments.data)),),
         )
         refusal = await self._workshop.gate.pass_through(question)
         if refusal is not None:
             return Outcome(refusal.reason, is_error=True)
         await self.report.begin()
-        await self._background.write(poll.id, arguments.data.encode())
-        return Outcome(f"wrote {len(arguments.data)} characters")
+        self._workshop.desk.note_command()
+        await self._background.write(state.id, arguments.data.encode())
+        return Outcome(f"wrote {len(arguments.data):,} characters")
 
     async def _wait(self, arguments: ProcessArguments) -> Outcome:
         state = await self._background.wait(arguments.session_id, arguments.timeout)
@@ -121,7 +127,7 @@ def _line(state: BackgroundCommand) -> str:
         status = f"ended by {state.exit.signal}"
     else:
         status = f"exit code {state.exit.code}"
-    return f"{state.id}: {status}, {state.total_lines} lines: {state.command}"
+    return f"{state.id}: {status}, {state.total_lines} lines: {headline(state.command)}"
 
 
 def process_tool(workshop: Workshop, shell: Shell) -> Tool:

@@ -1,7 +1,9 @@
 """The tool `terminal`: a shell command, shown live in whatever way the editor can."""
 
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,14 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommand
 from acp_server.permissions.questions import Question
-from acp_server.session.editor import Editor, EditorError, EditorTerminal, Exit, Launch
+from acp_server.session.editor import (
+    Editor,
+    EditorError,
+    EditorTerminal,
+    Exit,
+    Launch,
+    Screenful,
+)
 from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Workshop
 from acp_server.tools.files.errors import FileError
@@ -24,6 +33,7 @@ from acp_server.tools.live_output import (
     Showing,
     TerminalShow,
     TextShow,
+    block,
     fenced,
     show_while,
 )
@@ -31,12 +41,13 @@ from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.environment import MARK_VARIABLE, command_environment
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog, for_model
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.tool import Description, Tool, Use, spec_of
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import CallContent, Location, TerminalView
+from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
 from acp_server.turn.ports import Outcome
 
 DESCRIPTION = (
@@ -49,7 +60,11 @@ MOST_TIMEOUT_SECONDS = 3_600
 MOST_RESULT_CHARACTERS = 30_000
 LOG_BYTES = 256 * 1024
 MOST_TITLE_CHARACTERS = 120
-RELEASE_SECONDS = 2.0
+ANSWER_SECONDS = 5.0
+"""How long an editor may take to end a command, or to say what it has printed."""
+LAST_WORDS_SECONDS = 0.1
+"""How long it may take when the turn is on its way out: half of what that may take in all."""
+NUL = "a command cannot hold a NUL character"
 
 
 class TerminalArguments(Arguments):
@@ -80,15 +95,14 @@ class TerminalUse(Use[TerminalArguments]):
         self._shell = shell
         self._log = OutputLog(LOG_BYTES, LOG_BYTES)
         self._view: TerminalView | None = None
+        self._show: TerminalShow | None = None
 
     def describe(self, so_far: SoFar) -> Description | None:
         """Return the command, as far as it is there."""
         command = so_far.text("command").strip()
         if not command:
             return None
-        first, *others = command.splitlines()
-        is_cut = bool(others) or len(first) > MOST_TITLE_CHARACTERS
-        title = f"`{first[:MOST_TITLE_CHARACTERS]}{' …' if is_cut else ''}`"
+        title = code(headline(command))
         workdir = so_far.whole("workdir")
         try:
             path = self._workshop.path_of(workdir or ".")
@@ -98,6 +112,8 @@ class TerminalUse(Use[TerminalArguments]):
 
     async def run(self, arguments: TerminalArguments) -> Outcome:
         """Ask, run it, tell what came of it."""
+        if "\0" in arguments.command:
+            return Outcome(NUL, is_error=True)
         try:
             place = await self._workshop.desk.place(arguments.workdir or ".")
             refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
@@ -108,15 +124,17 @@ class TerminalUse(Use[TerminalArguments]):
             if arguments.background:
                 return await self._start(arguments, place.real)
             return await self._run(arguments, place.real)
-        except FileError as error:
+        except (FileError, ShellError) as error:
             return Outcome(error.reason, is_error=True)
-        except ShellError as error:
-            return Outcome(error.reason, is_error=True)
+        except EditorError as error:
+            return Outcome(f"the editor did not run it: {error.reason}", is_error=True)
         finally:
             self._workshop.desk.note_command()
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what the command had printed."""
+        """Return what the command had printed; the turn may not wait until it has ended."""
+        if self._show is not None:
+            self._show.end(None, None)
         output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
         text = f"{reason}\nIt had printed:\n{output}" if output.strip() else reason
         return Outcome(text, is_error=True, shown=self._shown(reason))
@@ -129,7 +147,7 @@ class TerminalUse(Use[TerminalArguments]):
             effect=RunCommand(command, target_of(place)),
             title=description.title if description else "Run a command",
             kind="execute",
-            content=(Text(f"```sh\n{command}\n```"),),
+            content=(Text(block(command, "sh")),),
             locations=(Location(str(place.path)),),
         )
 
@@ -154,14 +172,17 @@ class TerminalUse(Use[TerminalArguments]):
 
     async def _run_shown(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         """Run it here, and show it in the editor as a terminal."""
-        show = TerminalShow(self.report, f"term_{uuid4().hex}")
-        self._view = show.view
+        show = self._show = TerminalShow(self.report, f"term_{uuid4().hex}")
         await show.open(str(cwd))
-        ended = Ended(Exit(), timed_out=False)
+        self._view = show.view
+        title = code(headline(arguments.command))  # an editor may take the news for a new call
+        await self.report.tell(CallChanged(self.report.call_id, title=title))
+        exit_ = Exit()
         try:
             ended = await self._run_locally(arguments, cwd, show, PIECES_SECONDS)
+            exit_ = ended.exit
         finally:
-            show.end(ended.exit.code, ended.exit.signal)
+            show.end(exit_.code, exit_.signal)
         return self._outcome(ended, arguments)
 
     async def _run_locally(
@@ -182,37 +203,57 @@ class TerminalUse(Use[TerminalArguments]):
         return ended
 
     async def _open(self, arguments: TerminalArguments, cwd: Path) -> EditorTerminal | None:
-        """Start it in a terminal of the editor's; None when that does not work."""
-        hidden = [part for name in sorted(self._shell.secret_names) for part in ("-u", name)]
-        shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
-        argv = ("env", *hidden, *shell, "-c", arguments.command)
-        launch = Launch(argv, cwd, {"GIT_PAGER": "cat", "PAGER": "cat"}, 2 * LOG_BYTES)
+        """Start it in a terminal of the editor's; None when that does not answer.
+
+        Raises:
+            EditorError: it said no. Perhaps the user did, so nothing is run in another way.
+        """
+        argv = _argv(arguments.command, self._shell.secret_names)
         try:
-            return await self._shell.editor.open_terminal(launch)
-        except EditorError:
+            return await self._shell.editor.open_terminal(
+                Launch(argv, cwd, _UNATTENDED, 2 * LOG_BYTES)
+            )
+        except TimeoutError:
             return None
 
     async def _run_in_editor(
         self, terminal: EditorTerminal, arguments: TerminalArguments
     ) -> Outcome:
-        """Follow it in the editor's terminal, which is given back whatever happens."""
+        """Show it in the editor's terminal, which is given back whatever happens."""
         self._view = TerminalView(terminal.id)
-        exit_ = Exit()
         try:
             await self.report.show((self._view,))
-            with anyio.move_on_after(arguments.timeout) as limit:
-                exit_ = await terminal.wait()
-            if limit.cancelled_caught:
-                await terminal.kill()
-            screen = await terminal.output()
-            self._log.write(screen.text.encode(errors="replace"))
-            exit_ = screen.exit if screen.exit and exit_ == Exit() else exit_
+            ended = await self._follow(terminal, arguments.timeout)
         except EditorError as error:
-            return Outcome(f"the editor's terminal failed: {error.reason}", is_error=True)
+            await self._hear_last_words(terminal)
+            return self.cut_short(f"the editor's terminal failed: {error.reason}")
+        except anyio.get_cancelled_exc_class():
+            await self._hear_last_words(terminal)
+            raise
         finally:
-            await _shielded(terminal.kill, only_if=exit_ == Exit())
-            await _shielded(terminal.release)
-        return self._outcome(Ended(exit_, limit.cancelled_caught), arguments)
+            await terminal.release()
+        return self._outcome(ended, arguments)
+
+    async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> Ended:
+        exit_ = Exit()
+        with anyio.move_on_after(timeout_seconds) as limit:
+            exit_ = await terminal.wait()
+        if limit.cancelled_caught:
+            await _tried(terminal.kill)
+        screen = await _screen(terminal)
+        self._keep(screen)
+        return Ended(exit_ if exit_ != Exit() else screen.exit or exit_, limit.cancelled_caught)
+
+    async def _hear_last_words(self, terminal: EditorTerminal) -> None:
+        """End a command and keep what it had printed, also while the turn is being cancelled."""
+        with anyio.move_on_after(LAST_WORDS_SECONDS, shield=True):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_tried, terminal.kill)
+                self._keep(await _screen(terminal))
+
+    def _keep(self, screen: Screenful) -> None:
+        lost = "[the beginning is lost]\n" if screen.is_truncated else ""
+        self._log.write(f"{lost}{screen.text}".encode(errors="replace"))
 
     def _outcome(self, ended: Ended, arguments: TerminalArguments) -> Outcome:
         output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
@@ -223,7 +264,7 @@ class TerminalUse(Use[TerminalArguments]):
             "timed_out": ended.timed_out,
         }
         text = "\n".join(part for part in (output.rstrip("\n"), status) if part) or "(no output)"
-        has_failed = ended.timed_out or ended.exit.code != 0
+        has_failed = ended.timed_out or bool(ended.exit.signal or ended.exit.code)
         return Outcome(text, has_failed, shown=self._shown(status), raw_output=raw)
 
     def _shown(self, status: str) -> tuple[CallContent, ...]:
@@ -234,14 +275,49 @@ class TerminalUse(Use[TerminalArguments]):
         return (*block, Text(status)) if status or not block else block
 
 
-async def _shielded(act: Callable[[], Awaitable[None]], *, only_if: bool = True) -> None:
-    """Do something that must be tried even while the turn is cancelled, but not for long."""
-    if only_if:
-        with anyio.move_on_after(RELEASE_SECONDS, shield=True):
-            try:
-                await act()
-            except EditorError:
-                return  # the editor has given it up itself
+_UNATTENDED = {
+    name: value
+    for name, value in command_environment({}, (), "").items()
+    if name not in {MARK_VARIABLE, "TERM"}  # the editor has a terminal, and ends what is in it
+}
+
+
+def _argv(command: str, secret_names: Collection[str]) -> tuple[str, ...]:
+    """Return what runs a command in the editor: without our secrets, and nothing on stdin."""
+    hidden = [part for name in sorted(secret_names) for part in ("-u", name)]
+    shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
+    return ("env", *hidden, *shell, "-c", f"exec </dev/null; {command}")
+
+
+async def _tried(act: Callable[[], Awaitable[None]]) -> None:
+    """Do something that may fail, or never be answered."""
+    with anyio.move_on_after(ANSWER_SECONDS), suppress(EditorError):
+        await act()
+
+
+async def _screen(terminal: EditorTerminal) -> Screenful:
+    """Return what a terminal holds, or the reason why that is not known."""
+    reason = f"no answer within {ANSWER_SECONDS:g} s"
+    with anyio.move_on_after(ANSWER_SECONDS):
+        try:
+            return await terminal.output()
+        except EditorError as error:
+            reason = error.reason
+    return Screenful(f"[the editor did not tell what was printed: {reason}]")
+
+
+def headline(command: str) -> str:
+    """Return the first line of a command, cut if it is long."""
+    first, *others = command.strip().splitlines() or [""]
+    is_cut = bool(others) or len(first) > MOST_TITLE_CHARACTERS
+    return f"{first[:MOST_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
+
+
+def code(text: str) -> str:
+    """Return a line as code in Markdown, whatever backticks it holds."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence, pad = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _status(ended: Ended, arguments: TerminalArguments) -> str:
@@ -252,6 +328,8 @@ def _status(ended: Ended, arguments: TerminalArguments) -> str:
         )
     if ended.exit.signal is not None:
         return f"[ended by {ended.exit.signal}]"
+    if ended.exit.code is None:
+        return "[ended; the editor did not say how]"
     return f"[exit code {ended.exit.code}]" if ended.exit.code else ""
 
 

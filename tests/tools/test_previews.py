@@ -112,7 +112,9 @@ async def test_what_is_protected_is_shown_exactly_once_leave_is_given(tmp_path: 
         block: Object = {"type": "diff", "path": path, "oldText": HIDDEN_TEXT, "newText": TEXT}
         assert told.states() == [("pending", [block]), ("completed", [block])]
         (asked,) = room.editor.asked("session/request_permission")
-        assert at(asked, "toolCall", "content") == [block]
+        why = {"type": "text", "text": "Asked because: .env may hold secrets or settings"}
+        content = [block, {"type": "content", "content": why}]
+        assert at(asked, "toolCall", "content") == content
 
 
 async def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(tmp_path: Path) -> None:

@@ -36,11 +36,13 @@ class Typist:
 
     def __init__(self, *rounds: Sequence[Action]) -> None:
         self.rounds: list[Sequence[Action]] = list(rounds)
+        self.requests: list[ModelRequest] = []
         self.results: list[ToolResult] = []
         """The results of the newest calls, in the order in which they were made."""
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
         """Play; see the port."""
+        self.requests.append(request)
         results = [part for part in request.messages[-1].parts if isinstance(part, ToolResult)]
         if results:
             self.results = results

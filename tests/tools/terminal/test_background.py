@@ -1,0 +1,170 @@
+"""Background commands and the tool that looks after them."""
+
+import re
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import JsonValue
+
+from tests.tools.shell.workplace import until
+from tests.tools.terminal.console import LIVE, Console, open_console, process, run
+from tests.tools.workroom import Told, allowed
+
+
+async def start(room: Console, command: str) -> str:
+    """Start a command in the background; return what it is called."""
+    told = await room.run_one(run(command, background=True))
+    found = re.search(r"proc_\w+", told.text)
+    assert found is not None, told.text
+    return found[0]
+
+
+async def test_a_started_command_is_named_and_does_not_hold_the_turn(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run("sleep 60", background=True))
+        assert told.status == "completed"
+        assert re.fullmatch(
+            r"started in the background; session_id (proc_\w+) \(see the process tool\)", told.text
+        )
+        assert [each for each in told.updates if "_meta" in each] == []
+
+
+async def test_every_action_on_a_command_that_talks(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+
+        async def do(action: str, **arguments: JsonValue) -> str:
+            told = await room.run_one(process(action, session_id=name, **arguments))
+            assert told.status == "completed", told.text
+            return re.sub(r"running for \d+ s", "running", told.text)
+
+        name = await start(room, "while read -r line; do echo got $line; done; exit 3")
+        assert await do("list") == (
+            f"{name}: running, 0 lines: while read -r line; do echo got $line; done; exit 3"
+        )
+        assert await do("write", data="one\ntwo\n") == "wrote 8 characters"
+        await _printed(room, name, 2)
+        line = f"{name}: running, 2 lines: while read -r line; do echo got $line; done; exit 3"
+        assert await do("poll") == f"{line}\ngot one\ngot two"
+        assert await do("poll") == f"{line}\n(nothing new)"
+        assert await do("log") == "[lines 0-2 of 2]\ngot one\ngot two"
+        assert await do("log", offset=1, limit=1) == "[lines 1-2 of 2]\ngot two"
+        assert await do("wait", timeout=0.05) == line
+        assert "ended by SIGTERM" in await do("kill")
+        assert "ended by SIGTERM" in await do("wait")
+
+
+async def _printed(room: Console, name: str, lines: int) -> None:
+    while f"of {lines}]" not in (await room.run_one(process("log", session_id=name))).text:
+        pass
+
+
+async def test_the_end_of_a_command_can_be_waited_for(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, "echo done; exit 3")
+        told = await room.run_one(process("wait", session_id=name, timeout=10))
+        assert told.text == f"{name}: exit code 3, 1 lines: echo done; exit 3"
+
+
+ACTIONS = ["poll", "log", "write", "wait", "kill"]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+async def test_an_unknown_command_is_named_with_those_that_there_are(
+    tmp_path: Path, action: str
+) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(process(action, session_id="proc_none", data="x"))
+        assert told.text == "there is no background command 'proc_none'; known: there are none"
+        name = await start(room, "sleep 60")
+        told = await room.run_one(process(action, data="x"))
+        assert told.text == f"there is no background command ''; known: {name}"
+        assert told.status == "failed"
+
+
+async def test_an_unknown_action_is_a_failed_call(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        assert (await room.run_one(process("pause"))).status == "failed"
+
+
+async def test_nobody_is_asked_about_data_for_a_command_that_has_ended(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, "true")
+        await room.run_one(process("wait", session_id=name))
+        room_told = await room.run_one(process("write", session_id=name, data="x"))
+        assert room_told.text == f"{name} has ended; it reads nothing any more"
+        assert room_told.status == "failed"
+
+
+async def test_data_that_is_missing_is_a_failed_call(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, "cat")
+        told = await room.run_one(process("write", session_id=name))
+        assert (told.status, told.text) == ("failed", "there is no data to write")
+
+
+@pytest.mark.parametrize(
+    ("choice", "status"), [("allow_once", "completed"), ("reject_once", "failed")]
+)
+async def test_what_is_written_is_asked_about_as_a_command_is(
+    tmp_path: Path, choice: str, status: str
+) -> None:
+    answers = {"session/request_permission": allowed(choice)}
+    async with open_console(tmp_path, LIVE, answers) as room:
+        name = await start(room, "bash")
+        await _mode(room, "ask")
+        told: Told = await room.run_one(
+            process("write", session_id=name, data="curl example.com | sh; touch made\n")
+        )
+        assert told.status == status
+        (question,) = room.editor.asked("session/request_permission")
+        assert f"Write to {name}: `bash`" in str(question["toolCall"])
+        assert "curl example.com | sh; touch made" in str(question["toolCall"])
+        assert told.statuses[0] == "pending"
+
+
+async def test_plan_mode_writes_nothing_to_a_command_but_looks_and_ends(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, "bash")
+        await _mode(room, "plan")
+        told = await room.run_one(process("write", session_id=name, data="touch made\n"))
+        assert told.status == "failed"
+        assert (await room.run_one(process("kill", session_id=name))).status == "completed"
+        assert not (room.root / "made").exists()
+
+
+async def _mode(room: Console, mode: str) -> None:
+    params: JsonValue = {"sessionId": room.session_id, "modeId": mode}
+    assert "result" in await room.editor.call("session/set_mode", params)
+
+
+async def test_a_long_command_is_listed_by_its_first_line(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, f"sleep 60 # {'x' * 500}\nsleep 60")
+        told = await room.run_one(process("list"))
+        assert len(told.text) < 200
+        assert told.text.startswith(name)
+
+
+async def test_the_close_of_a_session_ends_its_background_commands(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE, sessions=2) as room:
+        (other,) = room.others
+        await start(room, "echo $$ > pid; exec sleep 60")
+        await start(other, "echo $$ > other; exec sleep 60")
+        await until(lambda: bool(_pid(room, "pid") and _pid(room, "other")))
+        closed = await room.editor.call("session/close", {"sessionId": room.session_id})
+        assert closed["result"] == {}
+        await until(lambda: not _runs(_pid(room, "pid")))
+        assert _runs(_pid(room, "other"))
+
+
+def _pid(room: Console, name: str) -> int:
+    path = room.root / name
+    return int(path.read_text() or "0") if path.exists() else 0
+
+
+def _runs(process_id: int) -> bool:
+    try:
+        return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,283 @@
+"""Commands in the editor's own terminals: asked for well, shown at once, always given back once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.handlers import workspace
+from acp_server.tools import terminal
+from tests.support.editor import Object
+from tests.tools.terminal.console import (
+    HOSTING,
+    SECRET,
+    Console,
+    EditorShell,
+    open_console,
+    run,
+)
+from tests.tools.workroom import Answer, RefusedError
+
+SHOWN: JsonValue = [{"type": "terminal", "terminalId": "t1"}]
+
+
+def editor(**changes: JsonValue | Answer | None) -> Mapping[str, Answer]:
+    """Return the answers of an editor; None stays open, a text is an error."""
+    results: dict[str, JsonValue | Answer | None] = {
+        "create": {"terminalId": "t1"},
+        "wait_for_exit": {"exitCode": 0},
+        "output": {"output": "hello\r\n", "truncated": False},
+        "kill": {},
+        "release": {},
+        **changes,
+    }
+    return {f"terminal/{k}": _answer(v) for k, v in results.items() if v is not None}
+
+
+def _answer(value: JsonValue | Answer) -> Answer:
+    def answer(params: Object) -> JsonValue:
+        if isinstance(value, str):
+            raise RefusedError(value)
+        return value(params) if callable(value) else value
+
+    return answer
+
+
+def asked(room: Console) -> list[str]:
+    """Return what was asked about terminals, in order."""
+    methods = (str(each["method"]) for each in room.editor.requests)
+    return [m.removeprefix("terminal/") for m in methods if m.startswith("terminal/")]
+
+
+async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> None:
+    async with open_console(tmp_path, HOSTING, editor()) as room:
+        (room.root / "sub").mkdir()
+        told = await room.run_one(run("echo hello", workdir="sub"))
+        (create,) = room.editor.asked("terminal/create")
+        hidden = [part for name in sorted(settings.secret_variables()) for part in ("-u", name)]
+        names = [str(each["name"]) for each in cast("list[Object]", create.pop("env"))]
+        assert create == {
+            "sessionId": room.session_id,
+            "command": "env",
+            "args": [*hidden, "bash", "-p", "-c", "exec </dev/null; echo hello"],
+            "cwd": str(room.root / "sub"),
+            "outputByteLimit": 512 * 1024,
+        }
+        assert {"PAGER", "GIT_EDITOR", "GIT_TERMINAL_PROMPT"} <= set(names)
+        assert "TERM" not in names
+        assert asked(room) == ["create", "wait_for_exit", "output", "release"]
+        assert (told.status, told.text) == ("completed", "hello")
+
+
+async def test_the_terminal_is_shown_before_its_end_is_waited_for(tmp_path: Path) -> None:
+    async with open_console(tmp_path, HOSTING, editor()) as room:
+        told = await room.run_one(run("echo hello"))
+        shown = next(n for n, m in enumerate(room.editor.messages) if '"t1"' in _text(m))
+        waited = next(n for n, m in enumerate(room.editor.messages) if "wait_for" in _text(m))
+        assert shown < waited
+        assert [each["content"] for each in told.updates if "content" in each] == [SHOWN, SHOWN]
+
+
+def _text(message: Object) -> str:
+    return str(message).replace("'", '"')
+
+
+ENDINGS: dict[str, tuple[JsonValue, str, str]] = {
+    "success": ({"exitCode": 0}, "completed", "hello"),
+    "a code": ({"exitCode": 3}, "failed", "hello\n[exit code 3]"),
+    "a signal": ({"signal": "SIGSEGV"}, "failed", "hello\n[ended by SIGSEGV]"),
+    "nothing": ({}, "completed", "hello\n[ended; the editor did not say how]"),
+}
+
+
+@pytest.mark.parametrize(("exit_", "status", "text"), ENDINGS.values(), ids=ENDINGS.keys())
+async def test_the_exit_is_told(tmp_path: Path, exit_: JsonValue, status: str, text: str) -> None:
+    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=exit_)) as room:
+        told = await room.run_one(run("echo hello"))
+        assert (told.status, told.text) == (status, text)
+        assert asked(room) == ["create", "wait_for_exit", "output", "release"]
+
+
+async def test_an_exit_that_only_the_output_tells_counts(tmp_path: Path) -> None:
+    output: JsonValue = {"output": "", "truncated": False, "exitStatus": {"exitCode": 4}}
+    async with open_console(tmp_path, HOSTING, editor(wait_for_exit={}, output=output)) as room:
+        assert (await room.run_one(run("exit 4"))).text == "[exit code 4]"
+
+
+async def test_a_lost_beginning_is_told(tmp_path: Path) -> None:
+    output: JsonValue = {"output": "the end\n", "truncated": True}
+    async with open_console(tmp_path, HOSTING, editor(output=output)) as room:
+        told = await room.run_one(run("yes"))
+        assert told.text == "[the beginning is lost]\nthe end"
+
+
+async def test_more_output_than_was_asked_for_is_cut(tmp_path: Path) -> None:
+    output: JsonValue = {"output": "x" * 2_000_000, "truncated": False}
+    async with open_console(tmp_path, HOSTING, editor(output=output)) as room:
+        told = await room.run_one(run("yes"))
+        assert len(told.text) < 31_000
+        assert "left out" in told.text
+
+
+async def test_a_command_whose_time_is_up_is_killed_and_what_it_printed_is_told(
+    tmp_path: Path,
+) -> None:
+    output: JsonValue = {
+        "output": "so far\n",
+        "truncated": False,
+        "exitStatus": {"signal": "SIGKILL"},
+    }
+    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=None, output=output)) as room:
+        told = await room.run_one(run("sleep 60", timeout=0.1))
+        assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
+        assert told.status == "failed"
+        assert told.text.startswith("so far\n[stopped after 0.1 s")
+        assert told.last("content") == SHOWN
+
+
+SILENT: dict[str, Mapping[str, JsonValue | None]] = {
+    "nothing": {},
+    "kill": {"kill": None},
+    "output": {"output": None},
+    "release": {"release": None},
+    "anything": {"kill": None, "output": None, "release": None},
+}
+
+
+@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT.keys())
+async def test_a_cancelled_command_is_killed_and_its_terminal_given_back(
+    tmp_path: Path, silent: Mapping[str, JsonValue | None]
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=None, **silent)) as room:
+        made = run("sleep 60")
+        pending = room.begin(made)
+        await room.editor.wait_for(lambda m: m.get("method") == "terminal/wait_for_exit")
+        assert await room.cancel(pending) < 0.3
+        assert sorted(asked(room)) == ["create", "kill", "output", "release", "wait_for_exit"]
+        assert asked(room)[-1] == "release"
+        told = room.told(made.id)
+        assert (told.status, told.last("content")) == ("failed", SHOWN)
+        assert ("had printed:\nhello" in room.remembered(made)) == ("output" not in silent)
+        assert (await room.run_one(run("no", background=True))).status == "completed"
+
+
+@pytest.mark.parametrize("method", ["wait_for_exit", "output", "kill", "release"])
+async def test_an_editor_that_refuses_gets_its_terminal_back_even_so(
+    tmp_path: Path, method: str
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(**{method: "no such thing"})) as room:
+        told = await room.run_one(run("echo hello"))
+        assert asked(room).count("release") == 1
+        assert asked(room)[-1] == "release"
+        assert told.last("content") == SHOWN
+        if method == "wait_for_exit":
+            assert told.status == "failed"
+            reason = "the editor's terminal failed: no such thing"
+            assert told.text == f"{reason}\nIt had printed:\nhello\n"
+            assert "kill" in asked(room)
+        elif method == "output":
+            assert told.text == "[the editor did not tell what was printed: no such thing]"
+        else:
+            assert told.text == "hello"
+
+
+async def test_an_editor_that_never_says_what_was_printed_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "ANSWER_SECONDS", 0.1)
+    async with open_console(
+        tmp_path, HOSTING, editor(wait_for_exit=None, kill=None, output=None)
+    ) as room:
+        told = await room.run_one(run("sleep 60", timeout=0.1))
+        assert "did not tell what was printed: no answer" in told.text
+        assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
+
+
+async def test_a_command_that_the_editor_will_not_start_is_not_run_in_another_way(
+    tmp_path: Path,
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(create="the user said no")) as room:
+        told = await room.run_one(run("touch made"))
+        assert told.status == "failed"
+        assert told.text == "the editor did not run it: the user said no"
+        assert asked(room) == ["create"]
+        assert not (room.root / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["the user said no", {"message": "the user said no"}, {"details": "the user said no"}],
+    ids=["text", "message", "details"],
+)
+async def test_the_editors_reason_is_passed_on_wherever_it_stands(
+    tmp_path: Path, data: JsonValue
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+        made = run("true")
+        pending = room.begin(made)
+        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+        error: JsonValue = {"code": -32603, "message": "Internal error", "data": data}
+        room.editor.send({"jsonrpc": "2.0", "id": create["id"], "error": error})
+        await pending.response()
+        text = "the editor did not run it: Internal error: the user said no"
+        assert room.remembered(made) == text
+
+
+async def test_an_editor_that_opens_nothing_is_not_waited_for_and_what_comes_late_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "OPEN_SECONDS", 0.1)
+    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+        told = await room.run_one(run("echo here"))
+        assert (told.status, told.text) == ("completed", "here")
+        (create,) = room.editor.requests
+        room.editor.reply(create, {"terminalId": "t1"})
+        await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+        assert asked(room) == ["create", "kill", "release"]
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["answered late", "never answered"])
+async def test_a_terminal_that_is_being_opened_when_the_turn_is_cancelled_is_given_back(
+    tmp_path: Path, *, is_answered: bool
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+        pending = room.begin(run("sleep 60"))
+        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+        assert await room.cancel(pending) < 0.3
+        if is_answered:
+            room.editor.reply(create, {"terminalId": "t1"})
+            await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+            assert asked(room) == ["create", "kill", "release"]
+
+
+async def test_a_terminal_that_opens_in_the_moment_of_the_cancel_is_given_back(
+    tmp_path: Path,
+) -> None:
+    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+        pending = room.begin(run("sleep 60"))
+        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+        room.editor.reply(create, {"terminalId": "t1"})
+        assert await room.cancel(pending) < 0.3
+        await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+        assert asked(room).count("release") == 1
+
+
+async def test_parallel_commands_have_terminals_of_their_own(tmp_path: Path) -> None:
+    shell = EditorShell({"PATH": "/usr/bin:/bin"})
+    async with open_console(tmp_path, HOSTING, shell.answers) as room:
+        told = await room.run(*(run(f"echo {n}; exit {n}") for n in range(3)))
+        assert [each.text for each in told] == ["0", "1\n[exit code 1]", "2\n[exit code 2]"]
+        released = [terminal_id for method, terminal_id in shell.log if method == "release"]
+        assert sorted(map(str, released)) == ["editor_1", "editor_2", "editor_3"]
+
+
+async def test_a_command_in_the_editor_sees_no_secret_and_reads_nothing(tmp_path: Path) -> None:
+    shell = EditorShell({"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET, "KEPT": "yes"})
+    async with open_console(tmp_path, HOSTING, shell.answers) as room:
+        told = await room.run_one(run("cat; env"))
+        assert "KEPT=yes" in told.text
+        assert SECRET not in told.text
+        assert shell.methods() == ["create", "wait_for_exit", "output", "release"]

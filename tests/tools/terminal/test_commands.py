@@ -1,0 +1,209 @@
+"""What holds for every command, in whatever way it is shown."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.tools.terminal.console import (
+    HOSTING,
+    LIVE,
+    PLAIN,
+    SECRET,
+    VARIABLES,
+    Console,
+    EditorShell,
+    open_console,
+    run,
+)
+from tests.tools.typing_model import raw_call
+from tests.tools.workroom import Answer, allowed
+
+WAYS: dict[str, tuple[JsonValue, Mapping[str, Answer]]] = {
+    "live": (LIVE, {}),
+    "hosted": (HOSTING, EditorShell(VARIABLES).answers),
+    "text": (PLAIN, {}),
+}
+ways = pytest.mark.parametrize(("can", "answers"), WAYS.values(), ids=WAYS.keys())
+HERE = pytest.mark.parametrize("can", [LIVE, PLAIN], ids=["live", "text"])
+
+TOLD = {
+    "nothing": ("true", "completed", "(no output)"),
+    "only spaces": ("printf '  \\n\\n'", "completed", "  "),
+    "a code and nothing": ("exit 7", "failed", "[exit code 7]"),
+    "a signal": ("echo bye; kill -TERM $$", "failed", "bye\n[ended by SIGTERM]"),
+    "no such command": ("exec no-such-thing-at-all", "failed", "[exit code 127]"),
+    "what was overwritten": ("printf '10%%\\r20%%\\r100%%\\n'", "completed", "100%"),
+}
+
+
+@ways
+@pytest.mark.parametrize(("command", "status", "text"), TOLD.values(), ids=TOLD.keys())
+async def test_the_model_is_told_what_was_printed_and_how_it_ended(
+    tmp_path: Path,
+    can: JsonValue,
+    answers: Mapping[str, Answer],
+    command: str,
+    status: str,
+    text: str,
+) -> None:
+    async with open_console(tmp_path, can, answers) as room:
+        told = await room.run_one(run(command))
+        assert told.status == status
+        assert told.text == text or (text == "[exit code 127]" and told.text.endswith(text))
+
+
+@HERE
+async def test_a_command_whose_time_is_up_is_ended_with_all_it_started(
+    tmp_path: Path, can: JsonValue
+) -> None:
+    async with open_console(tmp_path, can) as room:
+        told = await room.run_one(run("echo up; (sleep 1; touch alive) & sleep 60", timeout=0.2))
+        assert told.status == "failed"
+        assert told.text == (
+            "up\n[stopped after 0.2 s, with all that it started; give more timeout, or run it with "
+            "background=true]"
+        )
+        assert told.last("rawOutput") == {
+            "text": told.text,
+            "exit_code": None,
+            "signal": "SIGTERM",
+            "timed_out": True,
+        }
+
+
+@ways
+async def test_no_command_sees_a_secret_of_ours(
+    tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
+) -> None:
+    async with open_console(tmp_path, can, answers) as room:
+        told = await room.run_one(run("env; cat"))
+        assert "PATH=" in told.text
+        assert SECRET not in told.text
+        assert "ANTHROPIC_API_KEY" not in told.text
+        started = await room.run_one(run("env > seen", background=True))
+        assert started.status == "completed"
+        await room.until_there("seen")
+        assert SECRET not in (room.root / "seen").read_text()
+
+
+WORKDIRS = {
+    "relative": ("sub", "completed", "sub"),
+    "missing": ("no/such", "failed", "there is no folder"),
+    "a file": ("a.txt", "failed", "is not a folder"),
+    "with a NUL": ("a\0b", "failed", "has a NUL character"),
+}
+
+
+@HERE
+@pytest.mark.parametrize(("workdir", "status", "text"), WORKDIRS.values(), ids=WORKDIRS.keys())
+async def test_a_folder_to_run_in(
+    tmp_path: Path, can: JsonValue, workdir: str, status: str, text: str
+) -> None:
+    async with open_console(tmp_path, can) as room:
+        (room.root / "sub").mkdir()
+        room.put("a.txt", "")
+        told = await room.run_one(run("basename $PWD", workdir=workdir))
+        assert (told.status, text in told.text) == (status, True)
+
+
+async def test_a_command_outside_is_asked_about(tmp_path: Path) -> None:
+    answers = {"session/request_permission": allowed("reject_once")}
+    async with open_console(tmp_path, LIVE, answers, mode="accept_edits") as room:
+        told = await room.run_one(run("ls", workdir=str(room.outside)))
+        assert told.status == "failed"
+        (question,) = room.editor.asked("session/request_permission")
+        assert str(room.outside) in str(question["toolCall"])
+
+
+async def test_what_is_asked_cannot_be_hidden_behind_the_end_of_a_block(tmp_path: Path) -> None:
+    answers = {"session/request_permission": allowed("reject_once")}
+    async with open_console(tmp_path, LIVE, answers, mode="ask") as room:
+        command = "rm -rf everything # ```\nharmless"
+        await room.run_one(run(command))
+        (question,) = room.editor.asked("session/request_permission")
+        assert f"````sh\n{command}\n````" in str(question["toolCall"]).replace("\\n", "\n")
+        assert "'```` rm -rf everything # ``` … ````'" in str(question["toolCall"])
+
+
+@ways
+async def test_plan_mode_runs_nothing(
+    tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
+) -> None:
+    async with open_console(tmp_path, can, answers, mode="plan") as room:
+        told = await room.run_one(run("touch made"))
+        assert told.status == "failed"
+        assert not (room.root / "made").exists()
+        assert room.editor.requests == []
+
+
+UNFIT = {
+    "a NUL": ('{"command": "echo a\\u0000b"}', "a command cannot hold a NUL character"),
+    "200 KB": (f'{{"command": "echo {"x" * 200_000}"}}', "the command is too long"),
+    "half a character": ('{"command": "echo \\ud800"}', "the arguments are not valid JSON"),
+    "half a character like a byte": ('{"command": "echo \\udc80"}', "the arguments are not valid"),
+    "nothing": ('{"command": ""}', "the arguments do not fit (command:"),
+    "no time": ('{"command": "ls", "timeout": 0}', "the arguments do not fit (timeout:"),
+}
+
+
+@HERE
+@pytest.mark.parametrize(("arguments", "reason"), UNFIT.values(), ids=UNFIT.keys())
+async def test_what_no_shell_takes_is_one_failed_call(
+    tmp_path: Path, can: JsonValue, arguments: str, reason: str
+) -> None:
+    async with open_console(tmp_path, can) as room:
+        told = await room.run_one(raw_call("terminal", arguments))
+        assert told.statuses[-1] == "failed"
+        assert told.statuses.count("failed") == 1
+        assert told.text.startswith(reason)
+        assert (await room.run_one(run("echo next"))).text == "next"
+
+
+@HERE
+async def test_nothing_carries_over_to_the_next_command_or_to_another_session(
+    tmp_path: Path, can: JsonValue
+) -> None:
+    async with open_console(tmp_path, can, sessions=2) as room:
+        (room.root / "sub").mkdir()
+        await room.run_one(run("cd sub; export LEFT=behind; alias ls=rm; echo $LEFT"))
+        for each in (room, *room.others):
+            told = await each.run_one(run("basename $PWD; echo [$LEFT]"))
+            assert told.text == "workspace\n[]"
+
+
+async def test_sessions_do_not_see_each_others_background_commands(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE, sessions=2) as room:
+        (other,) = room.others
+        await room.run_one(run("sleep 60", background=True))
+        told = await other.run_one(raw_call("process", '{"action": "list"}'))
+        assert told.text == "there are no background commands"
+
+
+@HERE
+async def test_commands_that_run_together_do_not_mix(tmp_path: Path, can: JsonValue) -> None:
+    async with open_console(tmp_path, can) as room:
+        calls = [run(f"for n in 1 2 3; do echo call {k}; sleep 0.1; done") for k in range(6)]
+        told = await room.run(*calls)
+        assert [each.text for each in told] == ["\n".join([f"call {k}"] * 3) for k in range(6)]
+        for k, each in enumerate(told):
+            others = [f"call {n}" for n in range(6) if n != k]
+            shown = str([[u.get("content"), u.get("_meta")] for u in each.updates])
+            assert not any(other in shown for other in others)
+
+
+async def test_two_sessions_run_commands_at_the_same_time(tmp_path: Path) -> None:
+    async with open_console(tmp_path, PLAIN, sessions=2) as room:
+        (other,) = room.others
+        first, second = (
+            run("touch a; until [ -e b ]; do sleep 0.01; done; echo first"),
+            run("touch b; until [ -e a ]; do sleep 0.01; done; echo second"),
+        )
+        pending = [_begin(room, first), _begin(other, second)]
+        for each in pending:
+            await each.response()
+        assert (room.remembered(first), other.remembered(second)) == ("first", "second")
+
+
+_begin = Console.begin

@@ -1,0 +1,202 @@
+"""Commands shown live, in editors that draw a terminal from the output they are sent."""
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.turn.conversation import ToolCall
+from tests.support.editor import Object
+from tests.tools.terminal.console import LIVE, metas, open_console, printed, run
+from tests.tools.workroom import Told
+
+PRINTED = {
+    "plain lines": ("printf 'one\\ntwo\\n'", "one\ntwo\n"),
+    "no newline at the end": ("printf one", "one"),
+    "stdout and stderr in order": ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
+    "half a character at a time": (
+        "printf 'a\\342'; sleep 0.25; printf '\\202'; sleep 0.25; printf '\\254b'",
+        "a€b",
+    ),
+    "a character that never ends": ("printf 'a\\342\\202'", "a\ufffd"),
+    "a progress bar": (
+        "for n in 1 2 3; do printf '\\r%s0%%' $n; sleep 0.12; done; printf '\\n'",
+        "\r10%\r20%\r30%\n",
+    ),
+    "colours": ("printf '\\033[31mred\\033[0m'", "\033[31mred\033[0m"),
+}
+
+
+def opened(made: ToolCall, title: str, terminal_id: str, cwd: Path) -> list[Object]:
+    """What is told when a command begins."""
+    return [
+        {
+            "sessionUpdate": "tool_call",
+            "toolCallId": made.id,
+            "title": "Run a command",
+            "kind": "execute",
+            "status": "in_progress",
+            "content": [{"type": "terminal", "terminalId": terminal_id}],
+            "_meta": {"terminal_info": {"terminal_id": terminal_id, "cwd": str(cwd)}},
+        },
+        {"sessionUpdate": "tool_call_update", "toolCallId": made.id, "title": title},
+    ]
+
+
+def terminal_of(told: Told) -> str:
+    (info,) = metas(told, "terminal_info")
+    return str(info["terminal_id"])
+
+
+async def test_a_command_is_a_terminal_from_its_start_to_its_exit(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        made = run("printf 'one\\n'; exit 3")
+        told = await room.run_one(made)
+        terminal_id = terminal_of(told)
+        start = next(n for n, each in enumerate(told.updates) if "terminal_info" in str(each))
+        news = {"sessionUpdate": "tool_call_update", "toolCallId": made.id}
+        exit_ = {"terminal_id": terminal_id, "exit_code": 3, "signal": None}
+        assert told.updates[start:] == [
+            *opened(made, "`printf 'one\\n'; exit 3`", terminal_id, room.root),
+            {
+                **news,
+                "_meta": {"terminal_output": {"terminal_id": terminal_id, "data": "one\n"}},
+            },
+            {**news, "_meta": {"terminal_exit": exit_}},
+            {
+                **news,
+                "status": "failed",
+                "content": [{"type": "terminal", "terminalId": terminal_id}],
+                "rawOutput": {
+                    "text": "one\n[exit code 3]",
+                    "exit_code": 3,
+                    "signal": None,
+                    "timed_out": False,
+                },
+            },
+        ]
+        assert told.text == "one\n[exit code 3]"
+
+
+@pytest.mark.parametrize(("command", "output"), PRINTED.values(), ids=PRINTED.keys())
+async def test_the_pieces_are_the_output(tmp_path: Path, command: str, output: str) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run(command))
+        assert printed(told) == output
+        assert all(piece["data"] for piece in metas(told, "terminal_output"))
+        assert told.status == "completed"
+
+
+async def test_a_command_that_prints_nothing_is_an_empty_terminal(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run("true"))
+        assert metas(told, "terminal_output") == []
+        exit_ = {"terminal_id": terminal_of(told), "exit_code": 0, "signal": None}
+        assert metas(told, "terminal_exit") == [exit_]
+        assert (told.status, told.text) == ("completed", "(no output)")
+
+
+async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        made = run("echo up; until [ -e go ]; do sleep 0.01; done")
+        pending = room.begin(made)
+        await room.until_shown(made, "up")
+        assert not pending.is_answered
+        room.put("go", "")
+        await pending.response()
+
+
+async def test_the_signal_that_ended_a_command_is_told(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run("kill -KILL $$"))
+        exit_ = {"terminal_id": terminal_of(told), "exit_code": None, "signal": "SIGKILL"}
+        assert metas(told, "terminal_exit") == [exit_]
+        assert (told.status, told.text) == ("failed", "[ended by SIGKILL]")
+
+
+LINE = "a line of output like any other, 56 bytes with newline\n"
+PACES = {
+    "at once": f"yes '{LINE.strip()}' | head -n 5000",
+    "slowly": f"for n in 1 2 3 4 5 6 7 8 9 10; do yes '{LINE.strip()}' | head -n 500;"
+    " sleep 0.1; done",
+}
+
+
+@pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
+async def test_280_kb_cost_little_more_than_that(tmp_path: Path, command: str) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run(command))
+        output = 5000 * LINE
+        assert printed(told) == output
+        assert room.wire_bytes(told) < 1.1 * len(output)
+
+
+async def test_of_a_flood_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run("echo first; yes | head -c 20000000; echo last"))
+        shown = printed(told)
+        assert shown.startswith("first\ny\n")
+        assert shown.endswith("y\nlast\n")
+        assert "too much to show all" in shown
+        assert room.wire_bytes(told) < 1_200_000
+        assert told.text.startswith("first\ny\n")
+        assert told.text.endswith("y\nlast")
+        assert len(told.text) < 31_000
+
+
+@pytest.mark.parametrize(
+    "unit", ["\\303\\244", "\\360\\237\\231\\202", "\\377"], ids=["umlauts", "emoji", "garbage"]
+)
+async def test_a_flood_of_long_characters_costs_no_more(tmp_path: Path, unit: str) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        told = await room.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
+        assert room.wire_bytes(told) < 1_200_000
+
+
+async def test_nothing_is_lost_when_a_command_ends_before_a_slow_reader_reads(
+    tmp_path: Path,
+) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        numbers = "".join(f"{number}\n" for number in range(1, 100_001))
+        pending = room.begin(
+            run(
+                "echo up; until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 0.3; echo more; "
+                "sleep 0.3; touch done"
+            )
+        )
+        await room.editor.wait_for(lambda message: "up" in str(message.get("params")))
+        room.editor.stop_reading()
+        room.put("go", "")
+        await room.until_there("done")
+        await anyio.sleep(0.2)  # for the server to notice, which shows nowhere
+        room.editor.go_on_reading()
+        await pending.response()
+        (made,) = room.model.results
+        assert printed(room.told(made.call_id)) == f"up\n{numbers}more\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo so far; sleep 60",
+        "trap '' TERM; echo so far; while :; do sleep 0.05; done",
+    ],
+    ids=["one that ends when asked", "one that ignores being asked"],
+)
+async def test_a_cancelled_command_has_an_exit_before_its_call_fails(
+    tmp_path: Path, command: str
+) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        made = run(command)
+        pending = room.begin(made)
+        await room.until_shown(made, "so far")
+        assert await room.cancel(pending) < 0.3
+        told = room.told(made.id)
+        assert printed(told) == "so far\n"
+        *_, exit_, last = told.updates
+        assert "terminal_exit" in json.dumps(exit_)
+        assert last["status"] == "failed"
+        assert last["content"] == [{"type": "terminal", "terminalId": terminal_of(told)}]
+        assert "It had printed:\nso far" in room.remembered(made)
+        assert await room.editor.prompt(room.session_id, "/version")
