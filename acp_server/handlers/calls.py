@@ -46,10 +46,13 @@ def call_start(event: CallAppeared) -> ToolCallStart:
     )
 
 
+_COMMAND = "Run a command"
+"""Stands for a call's own title until that is told again."""
+
 TerminalNews = TerminalOpened | TerminalPrinted | TerminalEnded
 
 
-def call_progress(event: CallChanged | TerminalNews) -> ToolCallProgress:
+def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCallProgress:
     """Return what has changed about a call."""
     if not isinstance(event, CallChanged):
         return _terminal_progress(event)
@@ -74,17 +77,15 @@ def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
     return tuple(ToolCallLocation(path=place.path, line=place.line) for place in places)
 
 
-def _terminal_progress(event: TerminalNews) -> ToolCallProgress:
+def _terminal_progress(event: TerminalNews) -> ToolCallStart | ToolCallProgress:
     """Return news of a command of ours, under the `_meta` keys that editors know."""
     match event:
         case TerminalOpened():
-            meta: dict[str, JsonValue] = {
-                "terminal_info": {"terminal_id": event.terminal_id, "cwd": event.cwd}
-            }
-            shown = (Terminal(terminal_id=event.terminal_id),)
-            return ToolCallProgress(tool_call_id=event.call_id, content=shown, meta=meta)
+            return _terminal_start(event)
         case TerminalPrinted():
-            meta = {"terminal_output": {"terminal_id": event.terminal_id, "data": event.data}}
+            meta: dict[str, JsonValue] = {
+                "terminal_output": {"terminal_id": event.terminal_id, "data": event.data}
+            }
         case TerminalEnded():
             meta = {
                 "terminal_exit": {
@@ -94,6 +95,22 @@ def _terminal_progress(event: TerminalNews) -> ToolCallProgress:
                 }
             }
     return ToolCallProgress(tool_call_id=event.call_id, meta=meta)
+
+
+def _terminal_start(event: TerminalOpened) -> ToolCallStart:
+    """Return the call once more, now with a terminal.
+
+    Editors look for `terminal_info` in a `tool_call` only, and take one whose id they know as news
+    of that call. A terminal that they were not told of so, they refuse as content.
+    """
+    return ToolCallStart(
+        tool_call_id=event.call_id,
+        title=_COMMAND,
+        kind="execute",
+        status="in_progress",
+        content=(Terminal(terminal_id=event.terminal_id),),
+        meta={"terminal_info": {"terminal_id": event.terminal_id, "cwd": event.cwd}},
+    )
 
 
 def plan(event: PlanChanged) -> Plan:

@@ -1,8 +1,16 @@
-"""The editor's files and terminals, as the tools of one session use them."""
+"""The editor's files and terminals, as the tools of one session use them.
 
-from collections.abc import Generator
+What opens or ends a terminal is an errand: the editor does it whether or not somebody still waits
+for the answer, so it is never taken back, and a terminal that comes too late is given back.
+"""
+
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic, TypeVar
+
+import anyio
+from anyio import lowlevel
 
 from acp_server.handlers.link import Link
 from acp_server.protocol.client import ClientError
@@ -10,13 +18,20 @@ from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.sessions import EnvVariable
 from acp_server.protocol.terminals import (
     CreateTerminalRequest,
+    CreateTerminalResponse,
     KillTerminalRequest,
+    KillTerminalResponse,
     ReleaseTerminalRequest,
     TerminalExitStatus,
     TerminalOutputRequest,
     WaitForTerminalExitRequest,
 )
 from acp_server.session.editor import EditorError, EditorTerminal, Exit, Launch, Screenful
+
+OPEN_SECONDS = 10.0
+"""How long an editor may take to open a terminal."""
+
+R = TypeVar("R")
 
 
 class EditorWorkspace:
@@ -59,7 +74,12 @@ class EditorWorkspace:
             await self._link.client.write_text_file(request)
 
     async def open_terminal(self, launch: Launch) -> EditorTerminal:
-        """Start a command in a terminal of the editor's."""
+        """Start a command in a terminal of the editor's.
+
+        Raises:
+            EditorError: the editor refused.
+            TimeoutError: it did not answer; what it opens after all is given back.
+        """
         command, *args = launch.argv
         request = CreateTerminalRequest(
             session_id=self._session_id,
@@ -69,15 +89,66 @@ class EditorWorkspace:
             cwd=str(launch.cwd),
             output_byte_limit=launch.keep_bytes,
         )
-        with _translated():
-            response = await self._link.client.create_terminal(request)
+        errand = _Errand(self._link, lambda: self._link.client.create_terminal(request))
+        is_open = False
+        try:
+            with anyio.fail_after(OPEN_SECONDS):
+                terminal = self._terminal(await errand.result())
+            is_open = True
+        finally:
+            if not is_open:
+                self._link.background.start_soon(self._give_back_late, errand)
+        return terminal
+
+    def _terminal(self, response: CreateTerminalResponse) -> "_Terminal":
         return _Terminal(self._link, self._session_id, response.terminal_id)
+
+    async def _give_back_late(self, errand: "_Errand[CreateTerminalResponse]") -> None:
+        """Give a terminal back that nobody waits for, should there ever be one."""
+        try:
+            terminal = self._terminal(await errand.result())
+        except EditorError:
+            return
+        terminal.begin_kill()
+        await terminal.release()
+
+
+class _Errand(Generic[R]):
+    """A question to the editor that is not taken back when whoever asked is cancelled."""
+
+    def __init__(self, link: Link, ask: Callable[[], Awaitable[R]]) -> None:
+        self._ask = ask
+        self._is_over = anyio.Event()
+        self._response: R | None = None
+        self._error: EditorError | None = None
+        link.background.start_soon(self._run)
+
+    async def result(self) -> R:
+        """Wait for the answer.
+
+        Raises:
+            EditorError: it was an error, or none can come any more.
+        """
+        await self._is_over.wait()
+        if self._response is None:
+            raise self._error or EditorError("the editor is gone")
+        return self._response
+
+    async def _run(self) -> None:
+        try:
+            with _translated():
+                self._response = await self._ask()
+        except EditorError as error:
+            self._error = error
+        finally:
+            self._is_over.set()
 
 
 class _Terminal:
     """A terminal of the editor's."""
 
     def __init__(self, link: Link, session_id: str, terminal_id: str) -> None:
+        self._link = link
         self._client = link.client
         self._session_id = session_id
         self._id = terminal_id
@@ -103,15 +174,18 @@ class _Terminal:
 
     async def kill(self) -> None:
         """End the command."""
+        await self.begin_kill().result()
+
+    def begin_kill(self) -> _Errand[KillTerminalResponse]:
+        """Have the command ended."""
         request = KillTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        with _translated():
-            await self._client.kill_terminal(request)
+        return _Errand(self._link, lambda: self._client.kill_terminal(request))
 
     async def release(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back. The answer is not waited for: nothing follows from it."""
         request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        with _translated():
-            await self._client.release_terminal(request)
+        _Errand(self._link, lambda: self._client.release_terminal(request))
+        await lowlevel.cancel_shielded_checkpoint()  # by then it is sent, before what comes next
 
 
 def _exit(status: TerminalExitStatus) -> Exit:

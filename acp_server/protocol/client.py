@@ -131,7 +131,8 @@ class Client:
 
 
 def _one_line(error: RemoteError) -> str:
-    """Return what an error says, with its detail where it has one."""
-    detail = error.data.get("message") if isinstance(error.data, dict) else error.data
-    texts = [error.message, *([detail] if isinstance(detail, str) and detail else [])]
+    """Return what an error says, with its detail where it has one, whatever that is called."""
+    data = error.data
+    details = [data.get("message"), data.get("details")] if isinstance(data, dict) else [data]
+    texts = [error.message, *(each for each in details if isinstance(each, str) and each)]
     return " ".join(": ".join(texts).split())[:500]

@@ -67,6 +67,7 @@ class ProcessUse(Use[ProcessArguments]):
         }
         try:
             if arguments.action != "write":  # what is written may be a command: it asks first
+                self._workshop.gate.leave(self.report.call_id)
                 await self.report.begin()
             return await actions[arguments.action](arguments)
         except ShellError as error:
@@ -95,10 +96,10 @@ class ProcessUse(Use[ProcessArguments]):
             raise ShellError(f"{state.id} has ended; it reads nothing any more")
         if not arguments.data:
             raise ShellError("there is no data to write")
-        place = await self._workshop.desk.place(str(state.cwd))
+        place = await self._workshop.place(str(state.cwd))
         question = Question(
             call_id=self.report.call_id,
-            effect=RunCommand(arguments.data, target_of(place)),
+            effect=RunCommand(arguments.data, target_of(place), is_input=True),
             title=f"Write to {state.id}: {code(headline(state.command))}",
             kind="execute",
             content=(Text(block(arguments.data)),),

@@ -4,7 +4,7 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommand
 from acp_server.permissions.questions import Question
+from acp_server.permissions.shell.assessment import assess
 from acp_server.session.editor import (
     Editor,
     EditorError,
@@ -41,7 +42,7 @@ from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.command import Ended, LocalCommand
-from acp_server.tools.shell.environment import MARK_VARIABLE, command_environment
+from acp_server.tools.shell.environment import MARK_VARIABLE, STEERING, command_environment
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog, for_model
 from acp_server.tools.shell.session import ShellSession
@@ -64,6 +65,10 @@ ANSWER_SECONDS = 5.0
 """How long an editor may take to end a command, or to say what it has printed."""
 LAST_WORDS_SECONDS = 0.1
 """How long it may take when the turn is on its way out: half of what that may take in all."""
+SILENT = (
+    "it did not answer, and may have begun the command all the same; if you run it again, it runs "
+    "without the editor"
+)
 NUL = "a command cannot hold a NUL character"
 
 
@@ -76,7 +81,7 @@ class TerminalArguments(Arguments):
     background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Shell:
     """What the commands of a session work with."""
 
@@ -84,6 +89,8 @@ class Shell:
     background: BackgroundCommands
     editor: Editor
     secret_names: Collection[str]
+    is_editor_silent: bool = False
+    """Whether a terminal of the editor's was asked for in vain; none is asked for again."""
 
 
 class TerminalUse(Use[TerminalArguments]):
@@ -115,7 +122,7 @@ class TerminalUse(Use[TerminalArguments]):
         if "\0" in arguments.command:
             return Outcome(NUL, is_error=True)
         try:
-            place = await self._workshop.desk.place(arguments.workdir or ".")
+            place = await self._workshop.place(arguments.workdir or ".")
             refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
@@ -123,7 +130,8 @@ class TerminalUse(Use[TerminalArguments]):
             self._workshop.desk.note_command()
             if arguments.background:
                 return await self._start(arguments, place.real)
-            return await self._run(arguments, place.real)
+            outcome = await self._run(arguments, place.real)
+            return replace(outcome, touched=self._touched(arguments, place.real))
         except (FileError, ShellError) as error:
             return Outcome(error.reason, is_error=True)
         except EditorError as error:
@@ -151,6 +159,11 @@ class TerminalUse(Use[TerminalArguments]):
             locations=(Location(str(place.path)),),
         )
 
+    def _touched(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
+        """Return the folder and every path that the command names."""
+        named = assess(arguments.command, str(cwd), str(self._workshop.home))
+        return (str(cwd), *named.reads, *named.writes)
+
     async def _start(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         started = await self._shell.background.start(arguments.command, cwd)
         return Outcome(
@@ -160,10 +173,9 @@ class TerminalUse(Use[TerminalArguments]):
 
     async def _run(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         editor = self._shell.editor
-        if editor.has_terminals and not editor.shows_output:
+        if editor.has_terminals and not editor.shows_output and not self._shell.is_editor_silent:
             terminal = await self._open(arguments, cwd)
-            if terminal is not None:
-                return await self._run_in_editor(terminal, arguments)
+            return await self._run_in_editor(terminal, arguments)
         if editor.shows_output:
             return await self._run_shown(arguments, cwd)
         show = TextShow(self.report, self._log)
@@ -202,11 +214,12 @@ class TerminalUse(Use[TerminalArguments]):
         await show_while(show, interval_seconds, work)
         return ended
 
-    async def _open(self, arguments: TerminalArguments, cwd: Path) -> EditorTerminal | None:
-        """Start it in a terminal of the editor's; None when that does not answer.
+    async def _open(self, arguments: TerminalArguments, cwd: Path) -> EditorTerminal:
+        """Start it in a terminal of the editor's.
 
         Raises:
-            EditorError: it said no. Perhaps the user did, so nothing is run in another way.
+            EditorError: it said no, perhaps because the user did, so nothing is run in another
+                way; or nothing at all, and may have begun it: it must not be begun twice.
         """
         argv = _argv(arguments.command, self._shell.secret_names)
         try:
@@ -214,7 +227,8 @@ class TerminalUse(Use[TerminalArguments]):
                 Launch(argv, cwd, _UNATTENDED, 2 * LOG_BYTES)
             )
         except TimeoutError:
-            return None
+            self._shell.is_editor_silent = True
+            raise EditorError(SILENT) from None
 
     async def _run_in_editor(
         self, terminal: EditorTerminal, arguments: TerminalArguments
@@ -284,7 +298,8 @@ _UNATTENDED = {
 
 def _argv(command: str, secret_names: Collection[str]) -> tuple[str, ...]:
     """Return what runs a command in the editor: without our secrets, and nothing on stdin."""
-    hidden = [part for name in sorted(secret_names) for part in ("-u", name)]
+    names = sorted({*secret_names, *STEERING})
+    hidden = [part for name in names for part in ("-u", name)]
     shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
     return ("env", *hidden, *shell, "-c", f"exec </dev/null; {command}")
 

@@ -16,6 +16,25 @@ prompt: *
 think: Let me see.
 say: Hello there.
 """
+WORK = """\
+prompt: *
+call: todo
+  todos:
+    - {id: "1", content: Greet the world, status: in_progress}
+call: read_file
+  path: greeting.txt
+step:
+call: patch
+  path: greeting.txt
+  old_string: there
+  new_string: world
+step:
+call: terminal
+  command: sort greeting.txt | tee sorted.txt; exit 3
+step:
+say: Done.
+"""
+"""A turn that plans, reads, edits `greeting.txt` and runs a command."""
 DEADLINE_SECONDS = 60
 
 

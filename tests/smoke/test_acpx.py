@@ -1,6 +1,7 @@
 """acpx, the public command-line client, drives the real server."""
 
 import json
+import re
 import shlex
 import subprocess
 from collections.abc import Generator, Iterable
@@ -23,14 +24,19 @@ class Acpx:
     """acpx with its own home, talking to our server in one workspace."""
 
     folder: Path
+    script: str = server.SCRIPT
+    options: tuple[str, ...] = ()
+    """Of our server."""
+    workspace: Path | None = None
+    """Where it works, if not in its home."""
 
     def arguments(self, *words: str) -> list[str]:
         """The command line for these words; acpx's background process would soon leave alone."""
         program = node_clients() / "node_modules/acpx/dist/cli.js"
         return [
             *(server.node_program(), str(program)),
-            *("--agent", shlex.join(command_line(self.folder, server.SCRIPT))),
-            *("--cwd", str(self.folder), "--ttl", "10", "--timeout", "20"),
+            *("--agent", shlex.join(command_line(self.folder, self.script, self.options))),
+            *("--cwd", str(self.workspace or self.folder), "--ttl", "10", "--timeout", "20"),
             *words,
         ]
 
@@ -195,3 +201,92 @@ def lines_until(stream: IO[str], word: str) -> Generator[str]:
         yield line
         if word in line:
             return
+
+
+WORKED = """\
+[client] initialize (running)
+
+[client] session/new (running)
+
+[tool] Plan (pending)
+
+[tool] Read a file (pending)
+
+[plan]
+  - [in_progress] Greet the world
+
+[tool] Update the plan (completed)
+  kind: think
+  input: {{"todos":[{{"id":"1","content":"Greet the world","status":"in_progress"}}]}}
+  output:
+    1 items; 1 open
+
+[tool] Read greeting.txt (completed)
+  kind: read
+  input: greeting.txt
+  files: {folder}/greeting.txt
+  output:
+    Hello there.
+    
+    ```
+    Hello there.
+    ```
+
+[tool] Edit a file (pending)
+
+{question}[client] fs/write_text_file (running)
+
+[tool] Edit greeting.txt (completed)
+  kind: edit
+  input: greeting.txt
+  files: {folder}/greeting.txt:1
+  output:
+    edited greeting.txt at line 1
+    
+    diff {folder}/greeting.txt (line count unchanged)
+
+[tool] Run a command (pending)
+
+{question}[client] terminal/create (running)
+
+[client] terminal/wait_for_exit (running)
+
+[client] terminal/output (running)
+
+[client] terminal/release (running)
+
+[tool] `sort greeting.txt | tee sorted.txt; exit 3` (failed)
+  kind: execute
+  input: sort greeting.txt | tee sorted.txt; exit 3
+  files: {folder}
+  output:
+    Hello world.
+    [exit code 3]
+    
+    [terminal] {terminal}
+Done.
+
+[done] end_turn
+"""  # noqa: W293  as acpx prints it
+QUESTION = "[client] session/request_permission (running)\n\n"
+READ = "[client] fs/read_text_file (running)\n\n"
+TERMINAL = re.compile(r"(?<=\[terminal\] )[-0-9a-f]{36}")
+
+
+@pytest.mark.parametrize(
+    ("mode", "question"), [("bypass", ""), ("ask", QUESTION)], ids=["bypass", "ask"]
+)
+def test_acpx_shows_the_plan_the_edit_and_the_terminal_of_a_turn(
+    tmp_path: Path, mode: str, question: str
+) -> None:
+    home, workspace = (tmp_path / name for name in ("home", "workspace"))
+    home.mkdir()
+    workspace.mkdir()
+    workspace.joinpath("greeting.txt").write_text("Hello there.\n")
+    acpx = Acpx(home, server.WORK, ("--mode", mode), workspace)
+    printed = TERMINAL.sub("TERMINAL", acpx.run("--approve-all", "exec", "go"))
+    assert READ in printed
+    printed = printed.replace(READ, "")  # how often a buffer is looked at is not the point
+    assert printed == WORKED.format(folder=workspace, question=question, terminal="TERMINAL")
+    assert workspace.joinpath("greeting.txt").read_text() == "Hello world.\n"
+    assert workspace.joinpath("sorted.txt").read_text() == "Hello world.\n"

@@ -34,7 +34,7 @@ _UNATTENDED = {
 """Not among them: CI changes what builds and tests do, NO_COLOR overrules a `--color=always` whose
 colours can be shown, and npm_config_yes would agree to installations."""
 
-_STEERING = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH"])
+STEERING = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH"])
 """They would make a command do other than its text says, by which it was judged."""
 
 
@@ -51,7 +51,7 @@ def command_environment(
     kept = {
         name: value
         for name, value in own.items()
-        if name not in secret_names | _STEERING and value not in values
+        if name not in secret_names | STEERING and value not in values
     }
     return kept | _UNATTENDED | _plain_git(kept) | {MARK_VARIABLE: mark}
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from acp_server import settings
 from acp_server.handlers import workspace
 from acp_server.tools import terminal
+from acp_server.tools.shell.environment import STEERING
 from tests.support.editor import Object
 from tests.tools.terminal.console import (
     HOSTING,
@@ -57,12 +58,18 @@ async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> 
         (room.root / "sub").mkdir()
         told = await room.run_one(run("echo hello", workdir="sub"))
         (create,) = room.editor.asked("terminal/create")
-        hidden = [part for name in sorted(settings.secret_variables()) for part in ("-u", name)]
+        hidden = sorted({*settings.secret_variables(), *STEERING})
         names = [str(each["name"]) for each in cast("list[Object]", create.pop("env"))]
         assert create == {
             "sessionId": room.session_id,
             "command": "env",
-            "args": [*hidden, "bash", "-p", "-c", "exec </dev/null; echo hello"],
+            "args": [
+                *(part for name in hidden for part in ("-u", name)),
+                "bash",
+                "-p",
+                "-c",
+                "exec </dev/null; echo hello",
+            ],
             "cwd": str(room.root / "sub"),
             "outputByteLimit": 512 * 1024,
         }
@@ -226,11 +233,14 @@ async def test_the_editors_reason_is_passed_on_wherever_it_stands(
         assert room.remembered(made) == text
 
 
-async def test_an_editor_that_opens_nothing_is_not_waited_for_and_what_comes_late_is_given_back(
+async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "OPEN_SECONDS", 0.1)
     async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+        told = await room.run_one(run("echo here"))
+        assert told.status == "failed"
+        assert told.text.startswith("the editor did not run it: it did not answer")
         told = await room.run_one(run("echo here"))
         assert (told.status, told.text) == ("completed", "here")
         (create,) = room.editor.requests

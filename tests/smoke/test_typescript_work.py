@@ -1,0 +1,93 @@
+"""The official TypeScript SDK as an editor: its files, its terminals, its user's leave."""
+
+import json
+import subprocess
+from itertools import groupby
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from tests.smoke import server
+from tests.support.editor import Object, at
+from tests.support.node_clients import node_clients
+from tests.support.published_schema import faults
+from tests.support.server_process import command_line, environment
+
+PROGRAM = Path(__file__).with_name("typescript_worker.mjs")
+COMMAND = "sort greeting.txt | tee sorted.txt; exit 3"
+
+
+@pytest.mark.parametrize("mode", ["bypass", "ask"])
+def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
+    tmp_path: Path, mode: str
+) -> None:
+    home, workspace = (tmp_path / name for name in ("home", "work space"))
+    home.mkdir()
+    workspace.mkdir()
+    greeting = workspace / "greeting.txt"
+    greeting.write_text("Hello there.\n")
+
+    seen = worked(home, workspace, mode)
+
+    assert seen["stopReason"] == "end_turn"
+    assert seen["left"] == []
+    assert greeting.read_text() == "Hello world.\n"
+    asked = cast("list[tuple[str, Object]]", seen["asked"])
+    questions = [params for method, params in asked if method == "session/request_permission"]
+    titles = [at(each, "toolCall", "title") for each in questions]
+    assert titles == ([] if mode == "bypass" else ["Edit greeting.txt", f"`{COMMAND}`"])
+    methods = [method for method, _ in asked if method != "session/request_permission"]
+    assert [method for method, _ in groupby(methods)] == [
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/output",
+        "terminal/release",
+    ]
+    assert all(Path(str(p["path"])) == greeting for m, p in asked if m.startswith("fs/"))
+    assert_shown(cast("list[JsonValue]", seen["updates"]), greeting)
+
+
+def worked(home: Path, workspace: Path, mode: str) -> Object:
+    """Return what the client was asked and shown in a turn of work."""
+    command = command_line(home, server.WORK, ("--mode", mode))
+    program = [server.node_program(), str(PROGRAM), str(node_clients()), str(workspace)]
+    ran = subprocess.run(
+        [*program, *command],
+        env=environment(home),
+        capture_output=True,
+        timeout=server.DEADLINE_SECONDS,
+        check=True,
+    )
+    assert ran.stderr == b""
+    return json.loads(ran.stdout)
+
+
+def assert_shown(updates: list[JsonValue], greeting: Path) -> None:
+    assert [fault for each in updates for fault in faults("SessionUpdate", each)] == []
+    plans = [at(each, "entries") for each in updates if at(each, "sessionUpdate") == "plan"]
+    entry = {"content": "Greet the world", "priority": "medium", "status": "in_progress"}
+    assert plans == [[entry]]
+    diff = {
+        "type": "diff",
+        "path": str(greeting),
+        "oldText": "Hello there.\n",
+        "newText": "Hello world.\n",
+    }
+    terminal = {"type": "terminal", "terminalId": "terminal 1"}
+    assert last_of(updates, "edit") == ("Edit greeting.txt", "completed", [diff])
+    assert last_of(updates, "execute") == (f"`{COMMAND}`", "failed", [terminal])
+
+
+def last_of(updates: list[JsonValue], kind: str) -> tuple[JsonValue, JsonValue, JsonValue]:
+    """Return the title, the status and the content that a call of a kind had in the end."""
+    calls = cast("list[Object]", updates)
+    (call_id,) = [each["toolCallId"] for each in calls if each.get("kind") == kind]
+    state: Object = {}
+    for each in calls:
+        if each.get("toolCallId") == call_id:
+            state |= each
+    return state["title"], state["status"], state["content"]

@@ -1,0 +1,213 @@
+"""Commands of a real server: nothing that it started outlives it, and no flood hurts it."""
+
+import secrets
+import signal
+import statistics
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import JsonValue
+
+from tests.support.editor import Object, at
+from tests.support.server_process import ServerProcess, command_line, start_server
+
+SOON_SECONDS = 2.0
+CANCEL_SECONDS = 0.3
+QUICK_SECONDS = 0.05
+MOST_GROWTH_BYTES = 30_000_000
+LIVE: JsonValue = {"_meta": {"terminal_output": True}}
+
+SLEEPS = "sleep 300.{n} & setsid sleep 300.{n} & echo up; sleep 300.{n}"
+STUBBORN = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 300.{n}' & echo up; sleep 300.{n}"
+COMMANDS = {"three sleeps": SLEEPS, "one that ignores TERM": STUBBORN}
+commands = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+
+SCRIPT = """\
+prompt: command
+call: terminal
+  command: |
+    {command}
+step:
+say: over
+
+prompt: warm up
+call: terminal
+  command: "true"
+step:
+say: warm
+
+prompt: background
+call: terminal
+  background: true
+  command: |
+    {command}
+step:
+say: started
+
+prompt: *
+say: Hello!
+"""
+
+
+class Token:
+    """Tells the processes of one test from all others: they sleep for so many seconds."""
+
+    def __init__(self) -> None:
+        self._number = str(secrets.randbelow(10**9)).zfill(9)
+
+    def command(self, pattern: str) -> str:
+        return pattern.replace("{n}", self._number)
+
+    def running(self) -> list[int]:
+        """Return the ids of all processes that have it in their command line."""
+        found = psutil.process_iter(["cmdline", "status"])
+        return [
+            process.pid
+            for process in found
+            if any(f"300.{self._number}" in word for word in process.info["cmdline"] or ())
+            and process.info["status"] != psutil.STATUS_ZOMBIE
+        ]
+
+    def gone_within(self, seconds: float) -> bool:
+        """Whether nothing is left, at the latest after so long."""
+        deadline = time.monotonic() + seconds
+        while self.running():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+@contextmanager
+def serving(home: Path, command: str) -> Generator[ServerProcess]:
+    """Start a server that may do everything."""
+    script = SCRIPT.replace("{command}", command)
+    line = command_line(home, script, ["--mode", "bypass"])
+    with start_server(home, command=line) as server:
+        server.call("initialize", {"protocolVersion": 1, "clientCapabilities": LIVE})
+        yield server
+
+
+@pytest.fixture
+def token() -> Generator[Token]:
+    made = Token()
+    yield made
+    for process_id in made.running():
+        psutil.Process(process_id).kill()
+
+
+def run_up(server: ServerProcess, session_id: str) -> int:
+    """Have the command run; return the prompt's id once it has printed."""
+    request_id = server.begin_prompt(session_id, "command")
+    while "up\n" not in _printed(server.receive_update()):
+        pass
+    return request_id
+
+
+def _printed(message: Object) -> str:
+    update = at(message, "params", "update")
+    meta = update.get("_meta") if isinstance(update, dict) else None
+    output = meta.get("terminal_output") if isinstance(meta, dict) else None
+    return str(at(output, "data")) if output else ""
+
+
+def kill(server: ServerProcess) -> None:
+    server.process.kill()
+
+
+def hang_up(server: ServerProcess) -> None:
+    server.close_stdin()
+
+
+def terminate(server: ServerProcess) -> None:
+    server.process.terminate()
+
+
+@commands
+@pytest.mark.parametrize(
+    ("leave", "exit_code"),
+    [(kill, -signal.SIGKILL), (hang_up, 0), (terminate, 0)],
+    ids=["kill -9", "stdin closed", "SIGTERM"],
+)
+def test_nothing_outlives_the_server(
+    tmp_path: Path,
+    token: Token,
+    command: str,
+    leave: Callable[[ServerProcess], None],
+    exit_code: int,
+) -> None:
+    with serving(tmp_path, token.command(command)) as server:
+        run_up(server, server.new_session(str(tmp_path)))
+        assert len(token.running()) >= 2
+        begin = time.monotonic()
+        leave(server)
+        assert server.wait() == exit_code
+        assert time.monotonic() - begin < SOON_SECONDS
+        assert token.gone_within(SOON_SECONDS - (time.monotonic() - begin))
+        assert server.stderr() == ""
+
+
+@pytest.mark.parametrize("leave", [kill, hang_up], ids=["kill -9", "stdin closed"])
+def test_no_background_command_outlives_the_server(
+    tmp_path: Path, token: Token, leave: Callable[[ServerProcess], None]
+) -> None:
+    with serving(tmp_path, token.command(SLEEPS)) as server:
+        server.prompt(server.new_session(str(tmp_path)), "background")
+        deadline = time.monotonic() + SOON_SECONDS
+        while len(token.running()) < 3:
+            assert time.monotonic() < deadline
+        leave(server)
+        assert token.gone_within(SOON_SECONDS)
+
+
+@commands
+def test_a_cancel_is_answered_at_once_and_ends_what_runs(
+    tmp_path: Path, token: Token, command: str
+) -> None:
+    with serving(tmp_path, token.command(command)) as server:
+        session_id = server.new_session(str(tmp_path))
+        request_id = run_up(server, session_id)
+        begin = time.monotonic()
+        cancel: JsonValue = {"sessionId": session_id}
+        server.send({"jsonrpc": "2.0", "method": "session/cancel", "params": cancel})
+        answer = server.receive_answer(request_id)
+        assert time.monotonic() - begin < CANCEL_SECONDS
+        assert answer["result"] == {"stopReason": "cancelled"}
+        assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
+        assert token.gone_within(SOON_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "megabytes", [20, pytest.param(100, marks=pytest.mark.full)], ids=["20 MB", "100 MB"]
+)
+def test_a_flood_costs_little_memory_and_keeps_nobody_waiting(
+    tmp_path: Path, megabytes: int
+) -> None:
+    line = "yes 'a line like any other' | head -c 1000000"
+    command = f"echo up; for n in $(seq {megabytes}); do {line}; sleep 0.02; done; echo last"
+    with serving(tmp_path, command) as server:
+        flooded, other = (server.new_session(str(tmp_path)) for _ in range(2))
+        server.prompt(flooded, "warm up")  # all that commands need is imported
+        server.prompt(other)
+        before, received = server.memory_bytes(), len(server.messages)
+        request_id = run_up(server, flooded)
+        times, most = list[float](), before
+        while not _is_answered(server, request_id):
+            begin = time.monotonic()
+            server.prompt(other)
+            times.append(time.monotonic() - begin)
+            most = max(most, server.memory_bytes())
+        news = [each for each in server.messages[received:] if "params" in each]
+        assert "".join(map(_printed, news)).endswith("last\n")
+        assert len(times) > megabytes
+        assert most - before < MOST_GROWTH_BYTES
+        assert statistics.median(times) < QUICK_SECONDS
+        assert max(times) < SOON_SECONDS
+
+
+def _is_answered(server: ServerProcess, request_id: int) -> bool:
+    return any(m.get("id") == request_id and "method" not in m for m in server.messages)
