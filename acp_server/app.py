@@ -28,8 +28,10 @@ from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
-from acp_server.session.context import write_system_prompt
+from acp_server.permissions.trust import ContentTrust
+from acp_server.session.loading import LazyBriefing
 from acp_server.session.ports import ModelCatalog
+from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.settings import Configuration
@@ -115,7 +117,8 @@ def build(
         catalog=catalog,
         toolbox=partial(_toolbox, link, tools),
         close=tools.close,
-        system_prompt=write_system_prompt,
+        briefing=partial(LazyBriefing, prompt_settings(configuration)),
+        compaction_threshold=current.compaction_threshold,
         mode=current.mode,
         max_turn_requests=current.max_turn_requests,
     )
@@ -140,6 +143,31 @@ async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
     return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+def prompt_settings(configuration: Configuration) -> PromptSettings:
+    """Return what the configuration says about system prompts."""
+    current, home = configuration.settings, configuration.home
+    hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
+    return PromptSettings(
+        home=home,
+        variables=settings.child_environment(hidden),
+        provider=current.provider,
+        enforcement=current.tool_use_enforcement,
+        environment_hint=current.environment_hint,
+        probes_python=current.environment_probe,
+        max_characters=current.context_file_max_chars,
+        agents_md_scope=current.agents_md_scope,
+        hint_overrides={
+            name: (hint.replace, hint.append) for name, hint in current.platform_hints.items()
+        },
+        system_message=current.system_message,
+        has_memory=current.memory_enabled,
+        has_user_profile=current.user_profile_enabled,
+        memory_limit=current.memory_char_limit,
+        user_limit=current.user_char_limit,
+        is_trusted=ContentTrust(home / "acp" / "context_trust.json").is_given,
+    )
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

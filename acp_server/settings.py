@@ -24,6 +24,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -55,6 +56,15 @@ class Source:
     key: str = ""
     variable: str = ""
     option: str = ""
+
+
+class PlatformHint(BaseModel):
+    """How the hint of a surface is changed: replaced, or added to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    replace: str = ""
+    append: str = ""
 
 
 class Settings(BaseModel):
@@ -102,6 +112,55 @@ class Settings(BaseModel):
         DefaultMode,
         Source("The mode that a session begins in", "default_mode", "ACP_SERVER_MODE", "--mode"),
     ] = "ask"
+    tool_use_enforcement: Annotated[
+        bool | Literal["auto"] | tuple[str, ...],
+        Source(
+            "Whether the model is told to act: by its family, always, never, or for these ids",
+            "agent.tool_use_enforcement",
+        ),
+    ] = "auto"
+    environment_probe: Annotated[
+        bool, Source("Whether an unusual Python is looked for", "agent.environment_probe")
+    ] = True
+    environment_hint: Annotated[
+        str, Source("What the model is told of this machine", "agent.environment_hint")
+    ] = ""
+    system_message: Annotated[
+        str, Source("What the model is told besides", "agent.system_prompt")
+    ] = ""
+    context_file_max_chars: Annotated[
+        PositiveInt | None,
+        Source("The most characters of one file of instructions", "context_file_max_chars"),
+    ] = None
+    agents_md_scope: Annotated[
+        Literal["chain", "cwd"],
+        Source("Whether AGENTS.md files above the session's folder count", "agents_md_scope"),
+    ] = "chain"
+    platform_hints: Annotated[
+        Mapping[str, PlatformHint],
+        Source("Changes of the hints for a surface, such as `acp`", "platform_hints"),
+    ] = {}
+    memory_enabled: Annotated[
+        bool, Source("Whether MEMORY.md is shown to the model", "memory.memory_enabled")
+    ] = True
+    user_profile_enabled: Annotated[
+        bool, Source("Whether USER.md is shown to the model", "memory.user_profile_enabled")
+    ] = True
+    memory_char_limit: Annotated[
+        PositiveInt, Source("The size of MEMORY.md in characters", "memory.memory_char_limit")
+    ] = 2_200
+    user_char_limit: Annotated[
+        PositiveInt, Source("The size of USER.md in characters", "memory.user_char_limit")
+    ] = 1_375
+    compaction_threshold: Annotated[
+        float,
+        Field(gt=0, le=1),
+        Source(
+            "The share of the window from which on the conversation is summed up",
+            "compaction.threshold",
+            "ACP_SERVER_COMPACTION_THRESHOLD",
+        ),
+    ] = 0.75
     log_level: Annotated[
         LogLevel,
         Source("How much is logged", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),

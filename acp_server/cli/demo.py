@@ -4,6 +4,7 @@ Everything it needs is made in one temporary folder, which is removed however th
 user's configuration is neither read nor written.
 """
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -17,20 +18,22 @@ import click
 
 from acp_server.cli.interrupts import run
 from acp_server.cli.screen import Screen
-from acp_server.cli.tour import STEPS, Show, Step, Tour
+from acp_server.cli.tour import MEND, STEPS, Pauses, Show, Step, Tour, Verify, verify_nothing
 from acp_server.cli.tour_shows import ScreenShow, WireShow
-from acp_server.cli.workspace import WorkspaceError, make_workspace
+from acp_server.cli.verification import expected_changes, verify
+from acp_server.cli.workspace import Workspace, WorkspaceError, make_workspace
 from acp_server.headless.agent import Editor
 from acp_server.headless.driver import spawn
 from acp_server.headless.errors import AgentRefusedError, DriverError
+from acp_server.headless.folder_files import FolderFiles
 from acp_server.headless.process import Launch, serve_command
 from acp_server.headless.wire import Record, WireLine, record_nothing
 from acp_server.models.scripted import SCRIPTS
 from acp_server.settings import child_environment, sources
 
-MODEL = "scripted:demo"
-PAUSE_SECONDS = 0.35
-QUICKER = 4
+SCRIPT = "demo"
+PAUSES = Pauses(before_prompts=0.35, before_answers=1.2)
+QUICKER = 8
 _PACE = re.compile(r"^pace: (\d+)ms$", re.MULTILINE)
 
 
@@ -64,11 +67,12 @@ Examples:
 def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
     """Watch the server at work, in this terminal.
 
-    Starts a real server with a scripted model in a throw-away git project, and takes you through
-    thoughts, answers, slash commands and cancelling. Needs no account and no network. With --json
-    each line is {"from": "client" or "agent", "message": ...}.
+    Starts a real server with a scripted model in a throw-away git project, lets it mend a test that
+    fails, and takes you through slash commands and cancelling. What came of it is checked at the
+    end. Needs no account and no network. With --json each line is {"from": "client" or "agent",
+    "message": ...}.
     """
-    steps = [Step(prompt, "a prompt of yours") for prompt in prompts] or STEPS
+    steps = [Step(prompt, "a prompt of yours", failing_calls=None) for prompt in prompts] or STEPS
     request = Request(steps, is_json, is_quick=is_fast or not sys.stdout.isatty())
     try:
         with TemporaryDirectory(prefix="acp-demo-", ignore_cleanup_errors=True) as folder:
@@ -79,11 +83,19 @@ def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
 
 
 async def _give_demo(folder: Path, request: Request) -> int:
-    workspace = await make_workspace(folder / "calculator")
+    workspace = await make_workspace(folder / "averages")
     show: Show = WireShow() if request.is_json else ScreenShow(Screen(), workspace)
-    tour = Tour(request.steps, show, 0.0 if request.is_quick else PAUSE_SECONDS)
-    launch = await _launch(folder, request)
-    async with spawn(launch, Editor(tour.update), _recorder(request)) as child:
+    script = await anyio.Path(SCRIPTS / f"{SCRIPT}.script").read_text(encoding="utf-8")
+    pauses = Pauses() if request.is_quick else PAUSES
+    tour = Tour(request.steps, show, pauses, _verification(workspace, request, script))
+    editor = Editor(
+        tour.update,
+        tour.decide,
+        files=FolderFiles(workspace.folder, tour.wrote),
+        shows_terminal_output=True,
+    )
+    launch = await _launch(folder, request, script)
+    async with spawn(launch, editor, _recorder(request)) as child:
         try:
             summary = await tour.run(child, workspace.folder)
         except AgentRefusedError:
@@ -93,26 +105,38 @@ async def _give_demo(folder: Path, request: Request) -> int:
     return 1 if summary.problems else 0
 
 
-async def _launch(folder: Path, request: Request) -> Launch:
+def _verification(workspace: Workspace, request: Request, script: str) -> Verify:
+    """Return what looks at the project at the end; prompts of one's own may lead anywhere."""
+    if MEND not in request.steps:
+        return verify_nothing
+    return partial(verify, workspace.folder, expected_changes(script, MEND.prompt))
+
+
+async def _launch(folder: Path, request: Request, script: str) -> Launch:
     home = anyio.Path(folder / "home")
     await home.mkdir()
-    model = await _quick_model(folder) if request.is_quick else MODEL
+    model = await _quick_model(folder, script) if request.is_quick else SCRIPT
     variables = dict.fromkeys(source.variable for source in sources().values() if source.variable)
+    environment = child_environment({**variables, "HERMES_HOME": str(home)})
     return Launch(
-        serve_command("--model", model),
+        serve_command("--model", f"scripted:{model}"),
         folder=folder,
-        environment=child_environment({**variables, "HERMES_HOME": str(home)}),
+        environment={**environment, "PATH": _path_with_python(environment.get("PATH"))},
         stderr="inherit" if request.is_json else "capture",
     )
 
 
-async def _quick_model(folder: Path) -> str:
-    """Write a copy of the demo's script that is in a hurry."""
-    script = await anyio.Path(SCRIPTS / "demo.script").read_text(encoding="utf-8")
-    path = anyio.Path(folder / "quick.script")
+def _path_with_python(path: str | None) -> str:
+    """Return a PATH on which `python3` is this Python: the project's tests run with it."""
+    return os.pathsep.join((str(Path(sys.executable).parent), path or os.defpath))
+
+
+async def _quick_model(folder: Path, script: str) -> str:
+    """Write a copy of the demo's script that is in a hurry, and return its path."""
+    path = anyio.Path(folder / f"{SCRIPT}.script")
     quick = _PACE.sub(lambda found: f"pace: {max(1, int(found[1]) // QUICKER)}ms", script)
     await path.write_text(quick, encoding="utf-8")
-    return f"scripted:{path}"
+    return str(path)
 
 
 def _recorder(request: Request) -> Record:

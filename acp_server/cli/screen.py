@@ -1,21 +1,21 @@
-"""The terminal as the commands use it: colours, signs, indentation, and text that grows.
+"""The terminal as the commands use it: colours, signs, indentation.
 
-Colours and redrawing only where a person looks; in a pipe the same words, as plain lines.
+Colours only where a person looks; in a pipe the same words, as plain lines.
 """
 
 import sys
-import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import Protocol
+from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.live import Live
 from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-REDRAW_SECONDS = 1 / 30
+from acp_server.protocol.tool_calls import ToolKind
+
 MILLISECONDS_PER_SECOND = 1000
 WIDEST_COLUMNS = 100
 RIGHT_MARGIN_COLUMNS = 2
@@ -29,6 +29,8 @@ THEME = Theme(
         "ok": "green",
         "warning": "yellow",
         "problem": "red",
+        "added": "green",
+        "removed": "red",
         "markdown.code": "cyan",
         "markdown.code_block": "none",
         "markdown.item.bullet": "cyan",
@@ -39,12 +41,19 @@ THEME = Theme(
 )
 
 
-class Draw(Protocol):
-    """How a text looks, while it grows and once it is complete."""
-
-    def __call__(self, text: str, *, is_complete: bool) -> RenderableType:
-        """Return what to print."""
-        ...
+def _kinds() -> dict[ToolKind, str]:
+    return {
+        "read": "≡",
+        "edit": "±",
+        "delete": "⊖",
+        "move": "→",
+        "search": "◎",
+        "execute": "$",
+        "think": "◆",
+        "fetch": "↓",
+        "switch_mode": "⇄",
+        "other": "⚙",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +65,16 @@ class Signs:
     warning: str = "!"
     problem: str = "✗"
     stopped: str = "■"
-    tool: str = "⚙"
     open_box: str = "○"
+    chosen: str = "●"
+    question: str = "?"
     arrow: str = "→"
     dot: str = "·"
     bar: str = "│"
     ellipsis: str = "…"
     rule: str = "─"
+    kinds: Mapping[ToolKind, str] = field(default_factory=_kinds)
+    """What tools do."""
 
 
 ASCII_SIGNS = Signs(
@@ -70,27 +82,47 @@ ASCII_SIGNS = Signs(
     ok="+",
     problem="x",
     stopped="#",
-    tool="*",
     open_box="o",
+    chosen="*",
     arrow="->",
     dot="-",
     bar="|",
     ellipsis="...",
     rule="-",
+    kinds={
+        "read": "=",
+        "edit": "~",
+        "delete": "x",
+        "move": ">",
+        "search": "?",
+        "execute": "$",
+        "think": "@",
+        "fetch": "<",
+        "switch_mode": "%",
+        "other": "*",
+    },
 )
-_CONTROL_CHARACTERS = {
-    code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
+_CONTROLS = (*range(32), *range(127, 160))
+_TEXT_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_LINE_ENDS = (0x2028, 0x2029)
+_UNPRINTABLE = {
+    code: "\ufffd"
+    for code in (*_CONTROLS, *_TEXT_DIRECTIONS, *_LINE_ENDS)
+    if chr(code) not in "\n\t"
 }
 
 
 class Screen(Console):
     """Where the commands print; a reader that goes away ends the command."""
 
-    def __init__(self, *, stderr: bool = False) -> None:
-        stream = sys.stderr if stderr else sys.stdout
+    def __init__(self, *, stderr: bool = False, file: TextIO | None = None) -> None:
+        """Print to stdout, to stderr, or to a file of one's own."""
+        stream = file or (sys.stderr if stderr else sys.stdout)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-        super().__init__(stderr=stderr, theme=THEME, highlight=False, emoji=False, markup=False)
+        super().__init__(
+            file=file, stderr=stderr, theme=THEME, highlight=False, emoji=False, markup=False
+        )
         self.width = min(self.width, WIDEST_COLUMNS)
         self.signs = ASCII_SIGNS if self.options.ascii_only else Signs()
 
@@ -141,41 +173,14 @@ class Indented:
             yield Segment.line()
 
 
-class GrowingText:
-    """Text that arrives in pieces: redrawn as it grows on a terminal, printed once in a pipe."""
-
-    def __init__(self, screen: Screen, draw: Draw) -> None:
-        self._screen = screen
-        self._draw = draw
-        self._text = ""
-        self._drawn = 0.0
-        self._live: Live | None = None
-        if screen.is_interactive:
-            self._live = Live(
-                console=screen, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-            )
-            self._live.start()
-
-    def add(self, text: str) -> None:
-        """Let it grow."""
-        self._text += printable(text)
-        if self._live is not None and time.perf_counter() - self._drawn >= REDRAW_SECONDS:
-            self._live.update(self._draw(self._text, is_complete=False), refresh=True)
-            self._drawn = time.perf_counter()
-
-    def finish(self) -> None:
-        """Leave it on the screen for good."""
-        final = self._draw(self._text, is_complete=True)
-        if self._live is None:
-            self._screen.print(final, end="")
-        else:
-            self._live.update(final)
-            self._live.stop()
-
-
 def printable(text: str) -> str:
-    """Return a text that cannot move the cursor or change the terminal."""
-    return text.replace("\r\n", "\n").translate(_CONTROL_CHARACTERS)
+    """Return a text that cannot move the cursor, change the terminal or look like another."""
+    return text.replace("\r\n", "\n").translate(_UNPRINTABLE)
+
+
+def one_line(text: str) -> str:
+    """Return a text as `printable` does, in one line."""
+    return " ".join(printable(text).split())
 
 
 def duration(seconds: float) -> str:

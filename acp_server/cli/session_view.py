@@ -1,14 +1,19 @@
-"""A session as a person reads it in a terminal: answers as Markdown, everything else in a line."""
+"""A session as a person reads it in a terminal: answers as Markdown, calls with what they show."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import PurePath
+from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
-from acp_server.cli.screen import Draw, GrowingText, Indented, Screen, duration, printable
+from acp_server.cli.call_state import CallState
+from acp_server.cli.call_view import LABEL_COLUMNS, CallView, plan_line
+from acp_server.cli.screen import Indented, Screen, duration, one_line, printable
+from acp_server.cli.stage import Stage
 from acp_server.headless.updates import UnknownUpdate
 from acp_server.protocol.content import ContentBlock, TextContent
 from acp_server.protocol.sessions import (
@@ -18,6 +23,7 @@ from acp_server.protocol.sessions import (
     SessionConfigSelectGroup,
     SessionConfigSelectOption,
 )
+from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 from acp_server.protocol.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -29,6 +35,7 @@ from acp_server.protocol.updates import (
     CurrentModeUpdate,
     Notice,
     Plan,
+    PlanEntry,
     SessionInfoUpdate,
     ToolCallProgress,
     ToolCallStart,
@@ -37,28 +44,63 @@ from acp_server.protocol.updates import (
 )
 
 FOLDED_THOUGHT_LINES = 3
-LABEL_COLUMNS = 16
+
+
+class Draw(Protocol):
+    """How a text looks, while it grows and once it is complete."""
+
+    def __call__(self, text: str, *, is_complete: bool) -> RenderableType:
+        """Return what to print."""
+        ...
 
 
 class SessionView:
     """Shows a session's updates as they come; `settle` when something else is to be printed."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Prepare; the clock counts seconds."""
         self._screen = screen
-        self._block: GrowingText | None = None
-        self._key: tuple[str, str | None] = ("", None)
+        self._clock = clock
+        self._stage = Stage(screen)
+        self._text: GrowingText | None = None
+        self._calls: dict[str, CallState] = {}
+        self._entries: Sequence[PlanEntry] = ()
 
     def settle(self) -> None:
-        """Finish the text that is growing."""
-        if self._block is not None:
-            block, self._block = self._block, None
-            block.finish()
+        """Print for good what is still changing."""
+        self._text = None
+        self._calls.clear()
+        self._stage.settle()
 
     def fact(self, label: str, text: str, style: str = "quiet") -> None:
         """Print one quiet line."""
-        self.settle()
         first_prefix = Text.styled(f"    {label.ljust(LABEL_COLUMNS)}", "quiet")
-        self._screen.say((printable(text), style), first_prefix=first_prefix)
+        body = Text(printable(text), style, overflow="fold")
+        line = Indented(body, " " * first_prefix.cell_len, first_prefix=first_prefix)
+        self._end_text()
+        self._stage.add(Still(line))
+        self._stage.redraw()
+
+    def asked(self, request: RequestPermissionRequest) -> None:
+        """Show that the user is asked about a call, and which answers there are."""
+        self._call(request.tool_call.tool_call_id).ask(request, self._clock())
+        self._stage.redraw()
+
+    def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
+        """Show what the user has said; None: the question was taken back."""
+        question = self._call(request.tool_call.tool_call_id).question
+        if question is not None:
+            question.is_answered, question.answer = True, answer
+        self._stage.redraw()
+
+    def wrote(self, path: PurePath) -> None:
+        """Show that the agent has written a file through this client."""
+        for call in self._calls.values():
+            if not call.is_over and call.touches(path):
+                call.written.append(path.name)
+                self._stage.redraw()
+                return
+        self.fact("written", f"{one_line(path.name)}, by the editor")
 
     def user_message(self, update: UserMessageChunk) -> None:
         """Show more of what the user said."""
@@ -73,20 +115,34 @@ class SessionView:
         self._grow("thought", update)
 
     def tool_call(self, update: ToolCallStart) -> None:
-        """Show a call by its title."""
-        self.fact(f"{self._screen.signs.tool} {update.kind}", update.title, "none")
+        """Show a call; an id that was used before may come again."""
+        before = self._calls.get(update.tool_call_id)
+        if before is not None and before.is_over:
+            del self._calls[update.tool_call_id]
+        self._call(update.tool_call_id).begin(update)
+        self._stage.redraw()
 
     def tool_call_update(self, update: ToolCallProgress) -> None:
-        """Show how a call ended."""
-        if update.status in {"completed", "failed"}:
-            self.fact("", self._screen.join(update.status, update.title or ""))
+        """Show what has changed about a call."""
+        self._call(update.tool_call_id).change(update, self._clock())
+        self._stage.redraw()
 
     def plan(self, update: Plan) -> None:
-        """Show the plan's entries, done or not."""
-        signs = {"completed": self._screen.signs.ok, "in_progress": self._screen.signs.prompt}
-        for number, entry in enumerate(update.entries):
-            sign = signs.get(entry.status, self._screen.signs.open_box)
-            self.fact("" if number else "plan", f"{sign} {entry.content}")
+        """Show the plan's entries, done or not; of one that was shown, those that have changed.
+
+        They stand with the call that has changed them, if there is one.
+        """
+        before, self._entries = self._entries, update.entries
+        is_same = [each.content for each in before] == [each.content for each in update.entries]
+        news = [each for each in update.entries if not is_same or each not in before]
+        open_calls = (call for call in self._calls.values() if not call.is_over)
+        call = next((call for call in open_calls if call.kind == "think"), None)
+        if call is not None:
+            call.plan = news
+            self._stage.redraw()
+            return
+        for number, entry in enumerate(news):
+            self.fact("" if number else "plan", plan_line(self._screen, entry))
 
     def commands(self, update: AvailableCommandsUpdate) -> None:
         """Show the names of the commands."""
@@ -132,15 +188,64 @@ class SessionView:
 
     def _append(self, kind: str, message_id: str | None, content: ContentBlock) -> None:
         key = (kind, message_id)
-        if self._block is None or self._key != key:
-            self.settle()
-            self._key, self._block = key, GrowingText(self._screen, self._drawing(kind))
-        self._block.add(content.text if isinstance(content, TextContent) else f"[{content.type}]")
+        text = self._text
+        if text is None or text.key != key:
+            self._end_text()
+            text = self._text = GrowingText(key, self._drawing(kind))
+            self._stage.add(text)
+        text.add(content.text if isinstance(content, TextContent) else f"[{content.type}]")
+        self._stage.redraw(may_wait=True)
+
+    def _end_text(self) -> None:
+        """Let no text grow any more: something else comes below it."""
+        if self._text is not None:
+            self._text.is_over = True
+            self._text = None
+
+    def _call(self, call_id: str) -> CallState:
+        """Return a call; one that was never heard of appears now."""
+        if call_id not in self._calls:
+            self._end_text()
+            self._calls[call_id] = state = CallState(self._clock())
+            self._stage.add(CallView(self._screen, state))
+        return self._calls[call_id]
 
     def _drawing(self, kind: str) -> Draw:
         if kind == "thought":
             return partial(draw_thought, self._screen, time.perf_counter())
         return draw_prompt if kind == "prompt" else draw_message
+
+
+class GrowingText:
+    """Text that arrives in pieces, as a block of the stage."""
+
+    def __init__(self, key: tuple[str, str | None], draw: Draw) -> None:
+        self.key = key
+        self.is_over = False
+        self._draw = draw
+        self._text = ""
+
+    def add(self, text: str) -> None:
+        """Let it grow."""
+        self._text += printable(text)
+
+    def draw(self, *, is_final: bool) -> RenderableType:
+        """Return how it looks."""
+        return self._draw(self._text, is_complete=is_final)
+
+
+class Still:
+    """Something that does not change, as a block of the stage."""
+
+    is_over = True
+
+    def __init__(self, content: RenderableType) -> None:
+        self._content = content
+
+    def draw(self, *, is_final: bool) -> RenderableType:
+        """Return it."""
+        del is_final
+        return self._content
 
 
 def draw_message(text: str, *, is_complete: bool) -> RenderableType:

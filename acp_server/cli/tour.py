@@ -4,13 +4,14 @@ Knows no terminal; somebody who shows it is told of every event.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import anyio
 
+from acp_server.cli.verification import Verdict
 from acp_server.headless.agent import Agent
 from acp_server.headless.driver import SpawnedAgent
 from acp_server.headless.process import Exit
@@ -18,10 +19,19 @@ from acp_server.headless.updates import Update
 from acp_server.protocol.lifecycle import InitializeResponse
 from acp_server.protocol.prompting import StopReason
 from acp_server.protocol.sessions import NewSessionResponse
+from acp_server.protocol.tool_calls import (
+    CancelledPermissionOutcome,
+    PermissionOption,
+    RequestPermissionOutcome,
+    RequestPermissionRequest,
+    SelectedPermissionOutcome,
+)
 from acp_server.protocol.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
     AvailableCommandsUpdate,
+    ToolCallProgress,
+    ToolCallStart,
 )
 
 COMMANDS_SECONDS = 1.0
@@ -34,6 +44,8 @@ class Step:
     prompt: str
     caption: str
     cancel_after_chunks: int | None = None
+    failing_calls: int | None = 0
+    """How many of its calls must fail; None: nobody knows."""
 
     @property
     def expected(self) -> StopReason:
@@ -41,12 +53,25 @@ class Step:
         return "end_turn" if self.cancel_after_chunks is None else "cancelled"
 
 
+MEND = Step(
+    "The test fails. Find out why and mend it.",
+    "a task, from the failing test to the passing one",
+    failing_calls=1,  # the test, before it is mended
+)
 STEPS = (
-    Step("Give me a tour of acp-server.", "thoughts and an answer, as they come"),
+    MEND,
     Step("/help", "a slash command, answered without a model"),
     Step("Count as far as you can.", "a turn that is cancelled half-way", cancel_after_chunks=12),
     Step("Are you still there?", "the next prompt works at once"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """How long the one who plays the user takes, in seconds."""
+
+    before_prompts: float = 0.0
+    before_answers: float = 0.0
 
 
 @dataclass(slots=True)
@@ -60,6 +85,8 @@ class Turn:
     """Pieces of thought and answer."""
     words: int = 0
     """Pieces of the answer."""
+    calls: int = 0
+    failed_calls: int = 0
     first_chunk: float | None = None
     cancelled: float | None = None
     ended: float = 0.0
@@ -72,6 +99,18 @@ class Turn:
             self.chunks += 1
             self.words += isinstance(update, AgentMessageChunk)
             self.first_chunk = self.first_chunk or time.perf_counter()
+        self.calls += isinstance(update, ToolCallStart)
+        self.failed_calls += isinstance(update, ToolCallProgress) and update.status == "failed"
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """Yield what was not as it must be."""
+        prompt, reason = self.step.prompt, self.stop_reason
+        if reason != self.step.expected:
+            yield f"{prompt!r} ended with {reason}, not {self.step.expected}"
+        must_fail = self.step.failing_calls
+        if must_fail is not None and self.failed_calls != must_fail:
+            yield f"{prompt!r}: {self.failed_calls} of its calls failed, not {must_fail}"
 
     @property
     def is_enough(self) -> bool:
@@ -86,8 +125,10 @@ class Summary:
 
     turns: list[Turn] = field(default_factory=list[Turn])
     updates: int = 0
+    questions: int = 0
     seconds: float = 0.0
     exit: Exit | None = None
+    verdict: Verdict = field(default_factory=Verdict)
 
     @property
     def chunks(self) -> int:
@@ -95,13 +136,15 @@ class Summary:
         return sum(turn.chunks for turn in self.turns)
 
     @property
+    def calls(self) -> int:
+        """Calls of tools."""
+        return sum(turn.calls for turn in self.turns)
+
+    @property
     def problems(self) -> list[str]:
         """What was not as it must be."""
-        found = [
-            f"{turn.step.prompt!r} ended with {turn.stop_reason}, not {turn.step.expected}"
-            for turn in self.turns
-            if turn.stop_reason != turn.step.expected
-        ]
+        found = [problem for turn in self.turns for problem in turn.problems]
+        found += self.verdict.problems
         if self.exit is not None and self.exit.code != 0:
             found.append(f"the server ended with exit code {self.exit.code}")
         return found
@@ -126,6 +169,18 @@ class Show(Protocol):
         """The server has sent an update."""
         ...
 
+    def asked(self, request: RequestPermissionRequest) -> None:
+        """The server asks the user for leave."""
+        ...
+
+    def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
+        """The user has answered; None: the question was taken back, or nothing fits."""
+        ...
+
+    def wrote(self, path: Path) -> None:
+        """The server has written a file through this client."""
+        ...
+
     def answered(self, turn: Turn) -> None:
         """A prompt has been answered."""
         ...
@@ -139,13 +194,29 @@ class Show(Protocol):
         ...
 
 
+Verify = Callable[[], Awaitable[Verdict]]
+
+
+async def verify_nothing() -> Verdict:
+    """Find nothing wrong: nobody knows what must come of it."""
+    return Verdict()
+
+
 class Tour:
     """Takes somebody through the steps."""
 
-    def __init__(self, steps: Sequence[Step], show: Show, pause_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        show: Show,
+        pauses: Pauses | None = None,
+        verify: Verify = verify_nothing,
+    ) -> None:
+        """Prepare; `verify` is asked after the last step, while the server still runs."""
         self._steps = steps
         self._show = show
-        self._pause_seconds = pause_seconds
+        self._pauses = pauses or Pauses()
+        self._verify = verify
         self._summary = Summary()
         self._turn: Turn | None = None
         self._agent: Agent | None = None
@@ -165,11 +236,32 @@ class Tour:
             await self._agent.cancel(session_id)
             turn.cancelled = time.perf_counter()
 
+    async def decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
+        """Answer a question after some thought: what `Editor.decide` wants."""
+        self._summary.questions += 1
+        self._show.asked(request)
+        answer: PermissionOption | None = None
+        try:
+            await anyio.sleep(self._pauses.before_answers)
+            answer = choice(request)
+        finally:
+            if not self._is_over:
+                self._show.decided(request, answer)
+        if answer is None:
+            return CancelledPermissionOutcome()
+        return SelectedPermissionOutcome(option_id=answer.option_id)
+
+    def wrote(self, path: Path) -> None:
+        """Take note of a file that was written through this client."""
+        if not self._is_over:
+            self._show.wrote(path)
+
     async def run(self, child: SpawnedAgent, folder: Path) -> Summary:
         """Go through all steps and close the server.
 
         Raises:
             DriverError: the server did not do its part.
+            WorkspaceError: the project cannot be looked at.
         """
         try:
             return await self._go(child, folder)
@@ -190,9 +282,10 @@ class Tour:
         with anyio.move_on_after(COMMANDS_SECONDS):
             await self._has_commands.wait()
         for number, step in enumerate(self._steps, start=1):
-            await anyio.sleep(self._pause_seconds)
+            await anyio.sleep(self._pauses.before_prompts)
             self._show.asks(step, number, len(self._steps))
             await self._answer(step, child.agent, session.session_id)
+        self._summary.verdict = await self._verify()
         self._summary.exit = await child.close()
         self._summary.seconds = time.perf_counter() - child.started
         self._show.left(self._summary)
@@ -217,3 +310,11 @@ class Tour:
         self._turn = None
         self._summary.turns.append(turn)
         self._show.answered(turn)
+
+
+def choice(request: RequestPermissionRequest) -> PermissionOption | None:
+    """Return the answer that the demo's user gives: edits for this session, commands once."""
+    wanted = "allow_always" if request.tool_call.kind == "edit" else "allow_once"
+    allowing = [option for option in request.options if option.kind.startswith("allow")]
+    fitting = (option for option in allowing if option.kind == wanted)
+    return next(fitting, allowing[0] if allowing else None)

@@ -1,20 +1,23 @@
 """The tour as it looks: on the screen, or, beside the wire itself, as one line on stderr."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import click
 from rich.rule import Rule
 from rich.text import Text
 
+from acp_server.cli.call_view import LABEL_COLUMNS
 from acp_server.cli.screen import Screen, count, duration, printable
-from acp_server.cli.session_view import LABEL_COLUMNS, SessionView, options_line
+from acp_server.cli.session_view import SessionView, options_line
 from acp_server.cli.tour import Step, Summary, Turn
 from acp_server.cli.workspace import Workspace
 from acp_server.headless.updates import Update
 from acp_server.headless.view import show_update
 from acp_server.protocol.lifecycle import Implementation, InitializeResponse
 from acp_server.protocol.sessions import NewSessionResponse
+from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 
 SignKind: TypeAlias = Literal["ok", "stopped", "problem"]
 UNNAMED = Implementation(name="an agent without a name", version="")
@@ -76,6 +79,18 @@ class ScreenShow:
         """Show an update."""
         show_update(self._view, update)
 
+    def asked(self, request: RequestPermissionRequest) -> None:
+        """Show a question."""
+        self._view.asked(request)
+
+    def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
+        """Show the answer to it."""
+        self._view.decided(request, answer)
+
+    def wrote(self, path: Path) -> None:
+        """Say that a file was written here."""
+        self._view.wrote(path)
+
     def answered(self, turn: Turn) -> None:
         """Say how the turn ended, and in which time."""
         self._view.settle()
@@ -84,7 +99,8 @@ class ScreenShow:
             first = "" if turn.first_chunk is None else duration(turn.first_chunk - turn.started)
             times = f"{duration(turn.ended - turn.started)}"
             times += f", the first after {first}" if turn.chunks > 1 else ""
-            self._done(turn.stop_reason, f"{count(turn.chunks, 'chunk')} in {times}")
+            made = f"{count(turn.calls, 'call')} and " if turn.calls else ""
+            self._done(turn.stop_reason, f"{made}{count(turn.chunks, 'chunk')} in {times}")
             return
         self._sign("stopped", "session/cancel", f"sent after {turn.step.cancel_after_chunks} words")
         later = duration(turn.ended - turn.cancelled)
@@ -96,11 +112,13 @@ class ScreenShow:
         screen.print()
         screen.print(Rule(style="quiet", characters=screen.signs.rule))
         screen.print()
+        for finding in summary.verdict.findings:
+            self._sign("problem" if finding.problems else "ok", finding.what, finding.result)
         if summary.exit is not None:
             result = f"the server left after {duration(summary.exit.seconds)}"
             self._done("stdin closed", f"{result} with exit code {summary.exit.code}")
         for problem in summary.problems:
-            self._sign("problem", "not as it must be", problem)
+            self._sign("problem", "problem", problem)
         screen.print()
         screen.say((screen.join(*numbers(summary)), "title"))
         screen.print()
@@ -143,6 +161,15 @@ class WireShow:
     def update(self, update: Update) -> None:
         """Say nothing."""
 
+    def asked(self, request: RequestPermissionRequest) -> None:
+        """Say nothing."""
+
+    def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
+        """Say nothing."""
+
+    def wrote(self, path: Path) -> None:
+        """Say nothing."""
+
     def answered(self, turn: Turn) -> None:
         """Say nothing."""
 
@@ -162,5 +189,7 @@ def numbers(summary: Summary) -> Sequence[str]:
         count(len(summary.turns), "prompt"),
         count(summary.updates, "update"),
         count(summary.chunks, "chunk"),
+        count(summary.calls, "call"),
+        count(summary.questions, "question"),
         duration(summary.seconds),
     )

@@ -16,40 +16,47 @@ from acp_server.settings import child_environment
 
 BRANCH = "main"
 FILES: Mapping[str, str] = {
+    ".gitignore": "__pycache__/\n",
     "AGENTS.md": """\
-# Calculator
+# Averages
 
 - Plain Python, no dependencies; every function has a test.
-- Run the tests with `python -m unittest`.
+- Run the tests with `python3 -m unittest`.
 """,
     "README.md": """\
-# Calculator
+# Averages
 
-The four operations, for a tour of an agent.
+The usual averages of a list of numbers, for a tour of an agent.
 """,
-    "calc.py": '''\
-"""The four operations."""
+    "averages.py": '''\
+"""The usual averages of a list of numbers."""
 
 
-def add(left: float, right: float) -> float:
-    return left + right
+def mean(numbers: list[float]) -> float:
+    """Return the sum, shared out evenly."""
+    return sum(numbers) / len(numbers)
 
 
-def divide(left: float, right: float) -> float:
-    return left / right
+def median(numbers: list[float]) -> float:
+    """Return the number in the middle."""
+    ordered = sorted(numbers)
+    return ordered[len(ordered) // 2]
 ''',
-    "test_calc.py": """\
+    "test_averages.py": """\
 import unittest
 
-from calc import add, divide
+from averages import mean, median
 
 
-class CalculatorTest(unittest.TestCase):
-    def test_adding(self) -> None:
-        self.assertEqual(add(2, 3), 5)
+class AveragesTest(unittest.TestCase):
+    def test_mean(self) -> None:
+        self.assertEqual(mean([1, 2, 6]), 3)
 
-    def test_dividing(self) -> None:
-        self.assertEqual(divide(6, 3), 2)
+    def test_odd_count(self) -> None:
+        self.assertEqual(median([3, 1, 2]), 2)
+
+    def test_even_count(self) -> None:
+        self.assertEqual(median([4, 1, 3, 2]), 2.5)
 """,
 }
 _CONFIGURATION = ("user.name=acp-server demo", "user.email=demo@localhost", "commit.gpgsign=false")
@@ -89,22 +96,27 @@ async def make_workspace(folder: Path) -> Workspace:
     Raises:
         WorkspaceError: git is not there, or failed.
     """
-    git = shutil.which("git")
-    if git is None:
-        reason = "git was not found, and the demo's project needs it; install git and try again"
-        raise WorkspaceError(reason)
     for name, text in FILES.items():
         path = anyio.Path(folder / name)
         await path.parent.mkdir(parents=True, exist_ok=True)
         await path.write_text(text, encoding="utf-8")
-    await _run(git, folder, "init", "--quiet")
-    await _run(git, folder, "add", "--all")
-    await _run(git, folder, "commit", "--quiet", "--message", "Add the calculator")
-    commit = await _run(git, folder, "rev-parse", "--short", "HEAD")
+    await run_git(folder, "init", "--quiet")
+    await run_git(folder, "add", "--all")
+    await run_git(folder, "commit", "--quiet", "--message", "Add the averages")
+    commit = await run_git(folder, "rev-parse", "--short", "HEAD")
     return Workspace(folder, len(FILES), commit)
 
 
-async def _run(git: str, folder: Path, *arguments: str) -> str:
+async def run_git(folder: Path, *arguments: str) -> str:
+    """Run git in the project and return what it prints, without blanks at its end.
+
+    Raises:
+        WorkspaceError: git is not there, or failed.
+    """
+    git = shutil.which("git")
+    if git is None:
+        reason = "git was not found, and the demo's project needs it; install git and try again"
+        raise WorkspaceError(reason)
     settings = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
     options = [word for setting in settings for word in ("-c", setting)]
     try:
@@ -116,4 +128,4 @@ async def _run(git: str, folder: Path, *arguments: str) -> str:
         raise WorkspaceError(f"git {arguments[0]} failed: {words}") from error
     except OSError as error:
         raise WorkspaceError(f"git cannot be run: {error}") from error
-    return done.stdout.decode("utf-8", "replace").strip()
+    return done.stdout.decode("utf-8", "replace").rstrip()

@@ -64,6 +64,7 @@ def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCall
         locations=None if event.locations is None else locations(event.locations),
         raw_input=None if event.raw_input is None else dict(event.raw_input),
         raw_output=None if event.raw_output is None else dict(event.raw_output),
+        meta={"hermes": {"instructions": list(event.instructions)}} if event.instructions else None,
     )
 
 

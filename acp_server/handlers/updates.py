@@ -85,10 +85,12 @@ def update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
 
 
 def _notice(event: NoticeRaised, *, shows_notices: bool) -> SessionUpdate:
-    """Return a notice, or a thought for a client that shows none."""
+    """Return a notice; for a client that shows none a thought, or a message."""
     if shows_notices:
         return Notice(severity=event.severity, title=event.title)
     content = TextContent(text=f"{event.title}\n")
+    if event.is_said:
+        return AgentMessageChunk(content=content, message_id=event.message_id)
     return AgentThoughtChunk(content=content, message_id=event.message_id)
 
 

@@ -1,8 +1,8 @@
 """An ACP client's half of the conversation: typed calls to the agent, and answers to its questions.
 
 When a call returns, every update that the agent sent before its answer has been shown. Knows
-nothing of processes, terminals or policies: what to show and what to permit comes in with
-`Editor`.
+nothing of processes, terminals or policies: what to show, what to permit and which files to offer
+comes in with `Editor`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ from acp_server.headless.errors import (
     UnreadableAnswerError,
     UnsupportedVersionError,
 )
+from acp_server.headless.folder_files import FolderFiles
 from acp_server.headless.updates import ShowUpdate, Update, UpdateQueue
 from acp_server.headless.wire import TappedTransport
 from acp_server.jsonrpc.dispatching import Job, Reply
@@ -26,8 +27,10 @@ from acp_server.jsonrpc.errors import ConnectionClosedError, InvalidParamsError,
 from acp_server.jsonrpc.messages import Payload
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
 from acp_server.protocol.content import ContentBlock, TextContent
+from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.lifecycle import (
     ClientCapabilities,
+    FileSystemCapabilities,
     Implementation,
     InitializeRequest,
     InitializeResponse,
@@ -77,9 +80,23 @@ class Editor:
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
     requests: Mapping[str, RequestHandler] = field(default_factory=dict[str, RequestHandler])
     """What else the agent may ask, by method: what `capabilities` advertises."""
+    files: FolderFiles | None = None
+    """The files that the agent may read and write through this client, which says so itself."""
+    shows_terminal_output: bool = False
+    """Whether `show` takes commands' output that comes piece by piece under `_meta`."""
     info: Implementation = field(
         default_factory=lambda: Implementation(name="acp-server-headless", version=__version__)
     )
+
+    @property
+    def offered(self) -> ClientCapabilities:
+        """All that the agent is told this client can do."""
+        changes: dict[str, object] = {}
+        if self.files is not None:
+            changes["fs"] = FileSystemCapabilities(read_text_file=True, write_text_file=True)
+        if self.shows_terminal_output:
+            changes["meta"] = {**(self.capabilities.meta or {}), "terminal_output": True}
+        return self.capabilities.model_copy(update=changes)
 
 
 class Agent:
@@ -105,7 +122,7 @@ class Agent:
         """
         request = InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
-            client_capabilities=self._editor.capabilities,
+            client_capabilities=self._editor.offered,
             client_info=self._editor.info,
         )
         answer = await self.ask("initialize", request, InitializeResponse)
@@ -172,8 +189,7 @@ class Agent:
 
     async def run(self) -> None:
         """Read the wire and show updates until the agent ends its stream."""
-        requests = {"session/request_permission": self._permission, **self._editor.requests}
-        handlers = Handlers(requests, {"session/update": self._updates.accept})
+        handlers = Handlers(self._requests(), {"session/update": self._updates.accept})
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._updates.run)
@@ -188,24 +204,41 @@ class Agent:
         self._transport.stop_sending()
         await self._transport.flush()
 
-    def _permission(self, params: JsonValue, call: Call) -> Job:
-        del call
-        try:
-            request = RequestPermissionRequest.from_wire(params)
-        except ValidationError as error:
-            raise InvalidParamsError(str(error)) from None
+    def _requests(self) -> Mapping[str, RequestHandler]:
+        """Return what the agent may ask."""
+        permission = self._answering(RequestPermissionRequest, self._permit)
+        requests = {"session/request_permission": permission}
+        files = self._editor.files
+        if files is not None:
+            requests["fs/read_text_file"] = self._answering(ReadTextFileRequest, files.read)
+            requests["fs/write_text_file"] = self._answering(WriteTextFileRequest, files.write)
+        return {**requests, **self._editor.requests}
 
-        async def run() -> Reply:
-            return Reply(RequestPermissionResponse(outcome=await self._decide(request)))
+    def _answering(
+        self, kind: type[A], answer: Callable[[A], Awaitable[WireModel]]
+    ) -> RequestHandler:
+        """Return a handler that answers once the updates before the request have been shown."""
 
-        return run
+        def handle(params: JsonValue, call: Call) -> Job:
+            del call
+            try:
+                request = kind.from_wire(params)
+            except ValidationError as error:
+                raise InvalidParamsError(str(error)) from None
 
-    async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
-        await self._updates.settle()
+            async def run() -> Reply:
+                await self._updates.settle()
+                return Reply(await answer(request))
+
+            return run
+
+        return handle
+
+    async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         with anyio.CancelScope() as scope:
             self._questions[scope] = request.session_id
             try:
-                return await self._editor.decide(request)
+                return RequestPermissionResponse(outcome=await self._editor.decide(request))
             finally:
                 del self._questions[scope]
-        return CancelledPermissionOutcome()
+        return RequestPermissionResponse(outcome=CancelledPermissionOutcome())

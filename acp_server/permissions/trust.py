@@ -92,5 +92,50 @@ class TrustKeeper:
             return known == "trusted"
 
 
-def _key(root: Path) -> str:
-    return str(root.resolve())
+class ContentTrust:
+    """Blocked files of instructions that the user has read and allows, each in exactly one state.
+
+    By resolved path and SHA-256: any change of the file ends it. All calls block.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = DocumentFile(file)
+
+    def is_given(self, path: Path, sha256: str) -> bool:
+        """Whether this content of this file is trusted."""
+        return self._file.read().get(_key(path)) == sha256
+
+    def all(self) -> Mapping[str, str]:
+        """Return the digests of all trusted files, by their resolved paths."""
+        return {path: said for path, said in self._file.read().items() if isinstance(said, str)}
+
+    def give(self, path: Path, sha256: str) -> None:
+        """Trust a content.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
+
+        def change(document: Document) -> None:
+            document[_key(path)] = sha256
+
+        self._file.change(change)
+
+    def revoke(self, path: Path) -> bool:
+        """Trust a file no longer; return whether it was.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        had = _key(path) in self._file.read()
+
+        def change(document: Document) -> None:
+            document.pop(_key(path), None)
+
+        if had:
+            self._file.change(change)
+        return had
+
+
+def _key(path: Path) -> str:
+    return str(path.resolve())

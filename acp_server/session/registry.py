@@ -36,6 +36,7 @@ class SessionRegistry:
         Makes its tools, and learns which models can be had: takes long, and may fail quietly.
         """
         await session.prepare()
+        await session.gather()
         await self._equipment.catalog.refresh()
 
     def find(self, session_id: str) -> Session:

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import anyio
 
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
+from acp_server.session.briefing import Briefing, Subject
 from acp_server.session.commands import Command, CommandRegistry, Invocation, parse_invocation
 from acp_server.session.compaction import Compactor, TooShortError
 from acp_server.session.errors import UnknownModeError
@@ -22,14 +24,24 @@ from acp_server.session.options import (
 )
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
-from acp_server.session.upkeep import SessionUpkeep
-from acp_server.turn.conversation import Conversation, Link, UserMessage, UserPart, text_of
+from acp_server.session.upkeep import SessionUpkeep, tell
+from acp_server.turn.compaction import unsealed
+from acp_server.turn.conversation import (
+    Attachment,
+    Conversation,
+    Link,
+    Text,
+    UserMessage,
+    UserPart,
+    text_of,
+)
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Kit, Spent, Turn
 from acp_server.turn.ports import Model, Sink, StopReason, Toolbox
 
 SUM_UP = "Sum the conversation up to make room"
+SHOW_CONTEXT = "Show what the model is told, and how full its window is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +59,13 @@ class Equipment:
     catalog: ModelCatalog
     toolbox: Callable[["Session"], Awaitable[Toolbox]]
     """Makes the tools of a session, once it is open."""
-    system_prompt: Callable[[Workspace], Awaitable[str]]
-    """Reads the facts and writes the prompt; asked once for each session, at its first turn."""
+    briefing: Callable[[Workspace], Briefing]
+    """Makes what a session tells its model beside the conversation."""
     close: Callable[[], Awaitable[None]] | None = None
     """Ends what the sessions shared, once all are closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
+    compaction_threshold: float = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +91,15 @@ class Session:
         self._chosen_level: str | None = None
         self._mode: Mode = equipment.mode
         self._models: dict[str, Model] = {}
+        self.active_file: Path | None = None
+        """The file in the user's view, where the editor says so."""
         self._system: str | None = None
-        self._compactor = Compactor(self.spent, self._write_system)
-        self._upkeep = SessionUpkeep(self._compactor)
-        self.commands.add(Command("compact", SUM_UP, self._compact, "[what must not be lost]"))
+        self._briefed_model = ""
+        self._briefing = equipment.briefing(workspace)
+        self._compactor = Compactor(self.spent, self._write_system, equipment.compaction_threshold)
+        self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
+        for command in self._own_commands():
+            self.commands.add(command)
         self._turns = TurnQueue()
         self._toolbox: Toolbox | None = None
         self._preparing = anyio.Lock()
@@ -159,7 +177,8 @@ class Session:
             if invocation is not None:
                 return await self._answer_command(invocation, gate)
             kit = await self._kit()
-            prompt = await _with_files(message, kit.toolbox, gate)
+            await tell(self._briefing.notices(), gate, new_id)
+            prompt = await self._completed(message, kit.toolbox, gate)
             turns.append(Turn(self.conversation, kit, gate, self.spent))
             try:
                 return await turns[0].run(prompt)
@@ -200,16 +219,23 @@ class Session:
                 self._toolbox = await self._equipment.toolbox(self)
         return self._toolbox
 
+    async def gather(self) -> None:
+        """Read the facts of the system prompt while nobody waits for them."""
+        await self._briefing.gather()
+
     async def _kit(self) -> Kit:
-        """Return what a turn works with; the system prompt is written once and frozen."""
+        """Return what a turn works with; the system prompt is written once, for one model."""
+        toolbox, model_id = await self.prepare(), self.model_id
+        if self._system is not None and self._briefed_model != model_id:
+            self.conversation.rebuild(unsealed(tuple(self.conversation)))
+            self._system = None
         system = await self._write_system() if self._system is None else self._system
-        model_id = self.model_id
         if model_id not in self._models:
             self._models[model_id] = self._catalog.model(model_id)
         return Kit(
             model=self._models[model_id],
             meter=self._catalog.meter(model_id),
-            toolbox=await self.prepare(),
+            toolbox=toolbox,
             new_id=new_id,
             system=system,
             thought_level=self.thought_level,
@@ -219,8 +245,51 @@ class Session:
 
     async def _write_system(self) -> str:
         """Write the system prompt, anew if there is one, from what the facts are now."""
-        self._system = await self._equipment.system_prompt(self.workspace)
+        model_id = self.model_id
+        window = self._catalog.meter(model_id).window_tokens
+        tools = frozenset(spec.name for spec in (await self.prepare()).specs)
+        self._system = await self._briefing.write(Subject(model_id, window, tools))
+        self._briefed_model = model_id
         return self._system
+
+    async def _completed(self, message: UserMessage, toolbox: Toolbox, sink: Sink) -> UserMessage:
+        """Return a prompt with the files that it points at, and the instructions of their folders.
+
+        The file in the user's view counts too.
+        """
+        parts: list[UserPart] = []
+        for part in message.parts:
+            parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        uris = [part.uri for part in message.parts if isinstance(part, Link | Attachment)]
+        touched = [str(path) for path in map(path_of_uri, uris) if path is not None]
+        touched += [str(self.active_file)] if self.active_file is not None else []
+        if touched:
+            found = await self._upkeep.instruct(self.conversation, {"": touched}, sink)
+            parts += [Text(instructions.text) for instructions in found.values()]
+        return UserMessage(tuple(parts))
+
+    def _own_commands(self) -> tuple[Command, ...]:
+        return (
+            Command("compact", SUM_UP, self._compact, "[what must not be lost]"),
+            Command("context", SHOW_CONTEXT, self._context),
+            Command("reload", "Read the instructions of the project anew", self._reload),
+        )
+
+    async def _context(self, arguments: str, sink: Sink) -> str:
+        del arguments, sink
+        await self._kit()
+        window, used = self._catalog.meter(self.model_id).window_tokens, self.spent.context_tokens
+        share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
+        told = f"The window holds {share}." if used else "How full it is shows with an answer."
+        return f"{self._briefing.description()}\n\n{told}"
+
+    async def _reload(self, arguments: str, sink: Sink) -> str:
+        """Write the system prompt anew; what a provider sealed before does not hold behind it."""
+        del arguments
+        self.conversation.rebuild(unsealed(tuple(self.conversation)))
+        await self._write_system()
+        await tell(self._briefing.notices(), sink, new_id)
+        return f"The instructions were read anew.\n\n{self._briefing.description()}"
 
     async def _compact(self, focus: str, sink: Sink) -> str:
         try:
@@ -235,12 +304,15 @@ class Session:
         return "end_turn"
 
 
-async def _with_files(message: UserMessage, toolbox: Toolbox, sink: Sink) -> UserMessage:
-    """Return a prompt with what its links lead to, as far as that may be read."""
-    parts: list[UserPart] = []
-    for part in message.parts:
-        parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-    return UserMessage(tuple(parts))
+def path_of_uri(uri: str) -> Path | None:
+    """Return the path that a `file:` URI of this machine names; None for anything else."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    is_local = parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in path
+    return Path(path) if is_local and path.startswith("/") else None
 
 
 def new_id() -> str:

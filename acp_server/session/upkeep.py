@@ -2,22 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from acp_server.session.briefing import Briefing
 from acp_server.session.compaction import Compactor
 from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import Kit
+from acp_server.turn.events import NoticeRaised
+from acp_server.turn.loop import Instructions, Kit
 from acp_server.turn.ports import Sink
-
-
-class Instructor(Protocol):
-    """Knows the instructions that lie in the folders of a workspace."""
-
-    async def instructions(
-        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
-    ) -> Mapping[str, str]:
-        """Return what is new for the paths that calls touched, by the calls' ids."""
-        ...
+from acp_server.turn.step import NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +17,24 @@ class SessionUpkeep:
     """The upkeep of one session's conversation."""
 
     compactor: Compactor
-    instructor: Instructor | None = None
+    briefing: Briefing
+    new_id: NewId
 
     async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
         """Return what the next call of the model works with."""
         return await self.compactor.prepared(conversation, kit, sink)
 
-    async def instructions(
+    async def instruct(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
-    ) -> Mapping[str, str]:
-        """Return what is added to the results of calls."""
-        if self.instructor is None:
-            return {}
-        return await self.instructor.instructions(conversation, touched, sink)
+    ) -> Mapping[str, Instructions]:
+        """Return what is added to the results of calls; tell the user what cannot be."""
+        found = await self.briefing.instructions(conversation, touched)
+        for delivery in found.values():
+            await tell(delivery.notices, sink, self.new_id)
+        return {key: Instructions(d.text, d.labels) for key, d in found.items() if d.text}
+
+
+async def tell(notices: Sequence[str], sink: Sink, new_id: NewId) -> None:
+    """Tell the user what of the project's files the model does not see."""
+    for notice in notices:
+        await sink.emit(NoticeRaised("warning", notice, new_id(), is_said=True))

@@ -77,6 +77,11 @@ def compacted(parts: Split, summary: str) -> tuple[Message, ...]:
     return (*head, *tail)
 
 
+def unsealed(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return messages without thinking: its seals hold only behind what was before it."""
+    return tuple(_unsealed(message) for message in messages)
+
+
 def _head_end(messages: Sequence[Message]) -> int:
     """Return how many messages at the beginning stay: they end with a reply that has no calls."""
     end = min(FIRST_MESSAGES, len(messages))

@@ -149,6 +149,8 @@ class Conversation:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
+        self.generation = 0
+        """Counts the rebuilds."""
 
     def append(self, message: Message) -> None:
         """Add a message behind all others."""
@@ -157,6 +159,7 @@ class Conversation:
     def rebuild(self, messages: Sequence[Message]) -> None:
         """Put other messages in the place of all: after it, no provider's cache or seal holds."""
         self._messages = list(messages)
+        self.generation += 1
 
     def __iter__(self) -> Iterator[Message]:
         return iter(tuple(self._messages))

@@ -111,6 +111,8 @@ class CallChanged:
     locations: tuple[Location, ...] | None = None
     raw_input: Mapping[str, JsonValue] | None = None
     raw_output: Mapping[str, JsonValue] | None = None
+    instructions: tuple[str, ...] = ()
+    """Files of instructions that came to the model with its result."""
     is_passing: bool = False
     """Whether it may be left out for a later one: a diff that grows, output that runs."""
 
@@ -167,6 +169,8 @@ class NoticeRaised:
     title: str
     message_id: str
     """For clients without notices, which get it as a thought."""
+    is_said: bool = False
+    """Whether those get it as a message instead: it must not be missed."""
 
 
 @dataclass(frozen=True, slots=True)

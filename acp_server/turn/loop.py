@@ -66,6 +66,14 @@ class Meter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions for the model, and the files they come from, for the user."""
+
+    text: str
+    labels: tuple[str, ...]
+
+
 class Upkeep(Protocol):
     """Keeps a conversation fit for its next request."""
 
@@ -76,9 +84,9 @@ class Upkeep(Protocol):
         """
         ...
 
-    async def instructions(
+    async def instruct(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
-    ) -> Mapping[str, str]:
+    ) -> Mapping[str, Instructions]:
         """Return what is added to the results of calls, by their ids, for the paths they touched.
 
         These are the instructions that lie in the folders which the work has come to.
@@ -271,9 +279,9 @@ class Turn:
     async def _add_instructions(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
         touched = batch.touched(calls)
         if self._kit.upkeep is not None and touched:
-            found = await self._kit.upkeep.instructions(self._conversation, touched, self._sink)
-            for call_id, text in found.items():
-                batch.add(call_id, text)
+            found = await self._kit.upkeep.instruct(self._conversation, touched, self._sink)
+            for call_id, added in found.items():
+                batch.add(call_id, added.text, added.labels)
 
     def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
         self._append(UserMessage(tuple(batch.result(call, CANCELLED) for call in calls)))

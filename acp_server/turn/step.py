@@ -21,6 +21,7 @@ from acp_server.turn.conversation import (
 from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import (
     CallChanged,
+    CallContent,
     MessageChunk,
     NoticeRaised,
     ThoughtChunk,
@@ -218,6 +219,7 @@ class Batch:
         self._sink = sink
         self._results: dict[str, ToolResult] = {}
         self._touched: dict[str, tuple[str, ...]] = {}
+        self._shown: dict[str, tuple[CallContent, ...]] = {}
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls. Raises only cancellation; after that, nothing is begun any more."""
@@ -230,10 +232,13 @@ class Batch:
         """Return the paths that calls touched, by their ids, in the order of the calls."""
         return {call.id: self._touched[call.id] for call in calls if self._touched.get(call.id)}
 
-    def add(self, call_id: str, text: str) -> None:
-        """Add something to a result, behind what the tool said."""
+    def add(self, call_id: str, text: str, labels: tuple[str, ...]) -> None:
+        """Add instructions to a result, behind what the tool said, and show which they are."""
         result = self._results[call_id]
         self._results[call_id] = replace(result, text=f"{result.text}\n\n{text}".lstrip())
+        line = Text(f"Loaded instructions: {', '.join(labels)}")
+        content = (*self._shown[call_id], line)
+        self._sink.emit_now(CallChanged(call_id, content=content, instructions=labels))
 
     def result(self, call: ToolCall, why_none: str) -> ToolResult:
         """Return what a call led to; one that has not ended is closed as failed."""
@@ -262,6 +267,7 @@ class Batch:
         self._touched[call.id] = outcome.touched
         status = "failed" if outcome.is_error else "completed"
         shown = (Text(text), *outcome.media) if outcome.shown is None else outcome.shown
+        self._shown[call.id] = shown
         self._sink.emit_now(
             CallChanged(call.id, status, content=shown, raw_output=outcome.raw_output)
         )

@@ -25,6 +25,7 @@ from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.anthropic.stream import MessageStream
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
+from acp_server.session.briefing import PlainBriefing
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.turn.conversation import (
@@ -222,7 +223,7 @@ async def open_desk(  # noqa: PLR0915  it is one thing
         Equipment(
             catalog=provider,
             toolbox=given,
-            system_prompt=_system_prompt,
+            briefing=lambda _workspace: PlainBriefing(SYSTEM),
             max_turn_requests=rules.max_turn_requests,
         )
     )
@@ -260,10 +261,6 @@ async def open_desk(  # noqa: PLR0915  it is one thing
 def _only_one(error: BaseException) -> BaseException:
     exceptions = getattr(error, "exceptions", ())
     return _only_one(exceptions[0]) if len(exceptions) == 1 else error
-
-
-async def _system_prompt(_workspace: object) -> str:
-    return SYSTEM
 
 
 def _translate_and_count(seen: list[str]):  # noqa: ANN202  a method, as it was

@@ -1,15 +1,15 @@
 import json
-import os
-import pty
-import signal
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
+from pydantic import JsonValue
 
 from tests.cli.command_line import Outcome, command_line, environment, run
+from tests.support.published_schema import faults
 
 Message = dict[str, object]
 
@@ -49,28 +49,74 @@ def test_in_a_pipe_there_is_no_control_character_and_no_trailing_blank(
 def test_in_a_pipe_answers_are_whole_and_fit_the_width(plain: tuple[Outcome, Path]) -> None:
     text = plain[0].stdout
     assert "  one two three four five six seven eight nine ten eleven twelve" in text
-    assert text.count("Hello! You are talking to a real acp-server process") == 1
+    assert text.count("  Done, and all tests pass.") == 1
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
-def test_it_shows_the_handshake_the_turns_and_the_end(plain: tuple[Outcome, Path]) -> None:
+def test_it_shows_each_part_in_its_order(plain: tuple[Outcome, Path]) -> None:
     text = plain[0].stdout
+    position = 0
     for words in (
         "Hermes Agent   hermes-acp-server 0.1.0 · ACP version 1",
         "✓ initialize ",
         "✓ session/new ",
-        "commands        /help  /version",
         "options         Mode: Ask",
-        "│ They want to see what this is.",
+        "commands        /",
+        "\u276f The test fails. Find out why and mend it.",
+        "│ First the code that the test is about",
+        "◆ think           Update the plan  ✓ completed",
+        "│ \u276f See the test fail",
+        "◎ search          Search `median\\(`: 3 found  ✓ completed",
+        "≡ read            Read averages.py  ✓ completed",
+        "$ execute         `python3 -m unittest`  ✗ failed",
+        "\u276f you             Allow once",
+        "│ AssertionError: 3 != 2.5",
+        "│ FAILED (failures=1)",
+        "± edit            Edit averages.py  ✓ completed",
+        "│ averages.py · +13 -2",
+        "│ -     return ordered[len(ordered) // 2]",
+        "│ +     return mean(ordered[middle - 1 : middle + 1])",
+        "? allow it?       ○ Allow once",
+        "● Allow edits in this workspace for this session",
+        "\u276f you             Allow edits in this workspace for this session",
+        "│ averages.py was written by the editor",
+        "± edit            Create test_median.py  ✓ completed",
+        "│ test_median.py · +27 · new file",
+        "│ … 7 more lines",
+        "│ test_median.py was written by the editor",
+        "$ execute         `python3 -m unittest -v`  ✓ completed",
+        "│ Ran 8 tests in ",
+        "│ OK",
+        "  Done, and all tests pass.",
+        "✓ end_turn ",
         "\u276f /help",
         "■ session/cancel  sent after 12 words",
         "✓ cancelled ",
         "4 of 4 · the next prompt works at once",
+        "✓ tests           Ran 8 tests in ",
+        "✓ git diff        averages.py +13 -2, test_median.py +27\n",
         "with exit code 0",
         "4 prompts · ",
     ):
-        assert words in text
+        assert words in text[position:], words
+        position = text.index(words, position) + len(words)
     assert text.count("✓ end_turn ") == 3
+
+
+VARYING = re.compile(r"[\d.]+ m?s\b|\d\.\d{3}s|acp-demo-\w+|\d+ updates|│ [.F]{3} ")
+
+
+def without_what_varies(text: str) -> str:
+    """Return a text in which times, and where lines are folded for them, are all alike."""
+    return VARYING.sub("#", " ".join(text.split()))
+
+
+def test_it_is_the_same_each_time_but_for_times_and_the_folder(
+    plain: tuple[Outcome, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("plain")  # a path of the same length is folded alike
+    again = run(home, "demo", "--fast").stdout.replace(str(home), str(plain[1]))
+    assert without_what_varies(again) == without_what_varies(plain[0].stdout)
 
 
 def test_the_users_home_and_the_temporary_folder_are_left_as_they_were(
@@ -99,12 +145,59 @@ def test_every_prompt_is_answered_once_and_after_its_updates(wire: Outcome) -> N
     for sender, message in messages(wire):
         if message.get("method") == "session/prompt":
             open_prompt = message["id"]
-        elif sender == "agent" and message.get("id") == open_prompt and open_prompt is not None:
+        elif sender == "agent" and "method" not in message and message["id"] == open_prompt:
             reasons.append(cast("Message", message["result"])["stopReason"])
             open_prompt = None
         elif message.get("method") == "session/update" and not _is_about_commands(message):
             assert open_prompt is not None, message
     assert reasons == ["end_turn", "end_turn", "cancelled", "end_turn"]
+
+
+ASKED_OF_CLIENTS = {
+    "session/request_permission": "RequestPermission",
+    "fs/read_text_file": "ReadTextFile",
+    "fs/write_text_file": "WriteTextFile",
+}
+ASKED_OF_AGENTS = {
+    "initialize": "Initialize",
+    "session/new": "NewSession",
+    "session/prompt": "Prompt",
+}
+NOTIFICATIONS = {"session/update": "SessionNotification", "session/cancel": "CancelNotification"}
+
+
+def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: Outcome) -> None:
+    names = {**ASKED_OF_CLIENTS, **ASKED_OF_AGENTS}
+    asked: dict[tuple[str, object], str] = {}
+    seen: set[str] = set()
+    errors: list[str] = []
+    for sender, message in messages(wire):
+        method = message.get("method")
+        if isinstance(method, str):
+            seen.add(method)
+            definition = NOTIFICATIONS.get(method) or f"{names[method]}Request"
+            asked[sender, message.get("id")] = method
+            value = message["params"]
+        else:
+            asker = "agent" if sender == "client" else "client"
+            method = asked.pop((asker, message["id"]))
+            definition = "Error" if "error" in message else f"{names[method]}Response"
+            value = message.get("error", message.get("result"))
+            errors += [method] if "error" in message else []
+        assert faults(definition, cast("JsonValue", value)) == [], message
+    assert seen == {*names, *NOTIFICATIONS}
+    assert set(errors) == {"fs/read_text_file"}  # is there a file of that name yet? there is not
+
+
+def test_a_diff_is_on_the_wire_several_times_while_it_grows(wire: Outcome) -> None:
+    sizes: list[int] = []
+    for _, message in messages(wire):
+        update = cast("Message", cast("Message", message.get("params", {})).get("update", {}))
+        blocks = cast("list[Message]", update.get("content")) if "toolCallId" in update else []
+        diffs = [block for block in blocks or [] if str(block.get("path")).endswith("_median.py")]
+        sizes += [len(str(block["newText"])) for block in diffs]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) >= 3
 
 
 def _is_about_commands(message: Message) -> bool:
@@ -171,70 +264,3 @@ def test_a_narrow_place_without_unicode_is_respected(tmp_path: Path) -> None:
     assert outcome.stdout.isascii()
     assert max(len(line) for line in outcome.stdout.splitlines()) <= 50
     assert "  # session/cancel  sent after 12 words" in outcome.stdout
-
-
-def on_a_terminal(
-    home: Path, *arguments: str, **variables: str
-) -> tuple[int, subprocess.Popen[bytes]]:
-    """Start a command on a terminal; return our end of it, and the process."""
-    ours, its = pty.openpty()
-    process = subprocess.Popen(
-        command_line(*arguments),
-        env=environment(home, **variables),
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        start_new_session=True,
-    )
-    os.close(its)
-    return ours, process
-
-
-def read_until(terminal: int, words: bytes) -> bytes:
-    """Read what a terminal shows until these words, or to its end."""
-    seen = b""
-    while words not in seen:
-        try:
-            more = os.read(terminal, 65536)
-        except OSError:  # Linux's way to say that the other end is closed
-            break
-        if not more:
-            break
-        seen += more
-    return seen
-
-
-SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
-
-
-def test_on_a_terminal_it_redraws_and_gives_the_cursor_back(tmp_path: Path) -> None:
-    terminal, process = on_a_terminal(tmp_path, "demo", "--fast")
-    seen = read_until(terminal, b"(never)")
-    os.close(terminal)
-    assert process.wait() == 0
-    assert b"\x1b[36m" in seen
-    assert b"\x1b[2K" in seen
-    assert seen.rindex(SHOW_CURSOR) > seen.rindex(HIDE_CURSOR)
-
-
-def test_on_a_terminal_no_color_is_honoured(tmp_path: Path) -> None:
-    terminal, process = on_a_terminal(tmp_path, "demo", "--fast", NO_COLOR="1")
-    seen = read_until(terminal, b"(never)")
-    os.close(terminal)
-    assert process.wait() == 0
-    assert b"\x1b[3" not in seen.replace(b"\x1b[3m", b"")
-
-
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted_it_leaves_nothing_behind(
-    number: signal.Signals, exit_code: int, tmp_path: Path
-) -> None:
-    terminal, process = on_a_terminal(tmp_path, "demo")
-    seen = read_until(terminal, b"They want")
-    process.send_signal(number)
-    seen += read_until(terminal, b"(never)")
-    os.close(terminal)
-    assert process.wait() == exit_code
-    assert b"Traceback" not in seen
-    assert seen.rindex(SHOW_CURSOR) > seen.rindex(HIDE_CURSOR)
-    assert list(tmp_path.iterdir()) == []

@@ -90,12 +90,6 @@ def test_a_long_thought_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
         ("notice", {"severity": "error", "title": "Oh", "description": "no"}, "Oh · no"),
         ("compaction_update", {"compactionId": "c", "status": "failed"}, "compaction      failed"),
         (
-            "tool_call",
-            {"toolCallId": "t", "title": "Read a", "kind": "read"},
-            "⚙ read          Read a",
-        ),
-        ("tool_call_update", {"toolCallId": "t", "status": "completed"}, "completed"),
-        (
             "plan",
             {"entries": [{"content": "Look", "priority": "low", "status": "completed"}]},
             "plan            ✓ Look",

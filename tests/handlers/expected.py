@@ -54,10 +54,15 @@ COMMANDS: JsonValue = {
             "input": {"hint": "[what must not be lost]"},
         },
         {
+            "name": "context",
+            "description": "Show what the model is told, and how full its window is",
+        },
+        {
             "name": "help",
             "description": "List the commands, or explain one",
             "input": {"hint": "[command]"},
         },
+        {"name": "reload", "description": "Read the instructions of the project anew"},
         {"name": "version", "description": "Say which version of acp-server this is"},
     ],
 }

@@ -257,6 +257,8 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
 
 
 COMPACT = "`/compact [what must not be lost]`: Sum the conversation up to make room"
+CONTEXT = "`/context`: Show what the model is told, and how full its window is"
+RELOAD = "`/reload`: Read the instructions of the project anew"
 HELP = "`/help [command]`: List the commands, or explain one"
 VERSION = "`/version`: Say which version of acp-server this is"
 
@@ -264,8 +266,8 @@ VERSION = "`/version`: Say which version of acp-server this is"
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("/help", f"Commands:\n\n- {COMPACT}\n- {HELP}\n- {VERSION}"),
-        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {HELP}\n- {VERSION}"),
+        ("/help", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {RELOAD}\n- {VERSION}"),
+        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {RELOAD}\n- {VERSION}"),
         ("/help version", VERSION),
         ("/help /version", VERSION),
         ("/help help", HELP),

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from acp_server import settings
-from acp_server.settings import Configuration, Settings
+from acp_server.settings import Configuration, PlatformHint, Settings
 
 DEFAULTS = Settings(
     model=None,
@@ -19,6 +19,18 @@ DEFAULTS = Settings(
     retries=5,
     max_turn_requests=100,
     mode="ask",
+    tool_use_enforcement="auto",
+    environment_probe=True,
+    environment_hint="",
+    system_message="",
+    context_file_max_chars=None,
+    agents_md_scope="chain",
+    platform_hints={},
+    memory_enabled=True,
+    user_profile_enabled=True,
+    memory_char_limit=2_200,
+    user_char_limit=1_375,
+    compaction_threshold=0.75,
     log_level="warning",
     log_file=None,
 )
@@ -32,6 +44,18 @@ NAMES = (
     "retries",
     "max_turn_requests",
     "mode",
+    "tool_use_enforcement",
+    "environment_probe",
+    "environment_hint",
+    "system_message",
+    "context_file_max_chars",
+    "agents_md_scope",
+    "platform_hints",
+    "memory_enabled",
+    "user_profile_enabled",
+    "memory_char_limit",
+    "user_char_limit",
+    "compaction_threshold",
     "log_level",
     "log_file",
 )
@@ -69,6 +93,22 @@ def test_every_setting_can_be_given_by_key_variable_or_option() -> None:
         "retries": ("anthropic.retries", "ACP_SERVER_RETRIES", ""),
         "max_turn_requests": ("max_turn_requests", "ACP_SERVER_MAX_TURN_REQUESTS", ""),
         "mode": ("default_mode", "ACP_SERVER_MODE", "--mode"),
+        "tool_use_enforcement": ("agent.tool_use_enforcement", "", ""),
+        "environment_probe": ("agent.environment_probe", "", ""),
+        "environment_hint": ("agent.environment_hint", "", ""),
+        "system_message": ("agent.system_prompt", "", ""),
+        "context_file_max_chars": ("context_file_max_chars", "", ""),
+        "agents_md_scope": ("agents_md_scope", "", ""),
+        "platform_hints": ("platform_hints", "", ""),
+        "memory_enabled": ("memory.memory_enabled", "", ""),
+        "user_profile_enabled": ("memory.user_profile_enabled", "", ""),
+        "memory_char_limit": ("memory.memory_char_limit", "", ""),
+        "user_char_limit": ("memory.user_char_limit", "", ""),
+        "compaction_threshold": (
+            "compaction.threshold",
+            "ACP_SERVER_COMPACTION_THRESHOLD",
+            "",
+        ),
         "log_level": ("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
         "log_file": ("log.file", "ACP_SERVER_LOG_FILE", "--log-file"),
     }
@@ -371,4 +411,32 @@ def test_a_home_that_cannot_be_looked_at_is_named_once_for_each_file(tmp_path: P
     assert load(home).problems == tuple(
         f"{home / name}: cannot be read: File name too long; passed over"
         for name in ("config.yaml", "acp/config.yaml", ".env")
+    )
+
+
+def test_what_hermes_says_of_prompts_and_memory_is_read_as_it_wrote_it(tmp_path: Path) -> None:
+    text = """\
+agent:
+  tool_use_enforcement: [gpt, glm]
+  environment_probe: false
+  environment_hint: A farm of two machines.
+platform_hints:
+  acp: {append: Be brief.}
+memory:
+  memory_enabled: false
+  memory_char_limit: 3000
+context_file_max_chars: 5000
+"""
+    write(tmp_path, {"config.yaml": text})
+    current = load(tmp_path).settings
+    assert current == DEFAULTS.model_copy(
+        update={
+            "tool_use_enforcement": ("gpt", "glm"),
+            "environment_probe": False,
+            "environment_hint": "A farm of two machines.",
+            "platform_hints": {"acp": PlatformHint(append="Be brief.")},
+            "memory_enabled": False,
+            "memory_char_limit": 3000,
+            "context_file_max_chars": 5000,
+        }
     )

@@ -9,9 +9,10 @@ from acp_server.handlers.auth import AuthHandlers
 from acp_server.models.catalog import FixedCatalog
 from acp_server.models.metering import Unmetered
 from acp_server.permissions.modes import Mode
+from acp_server.session.briefing import PlainBriefing
 from acp_server.session.ports import ModelCatalog, ModelChoice
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Equipment, Session, Workspace
+from acp_server.session.session import Equipment, Session
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.loop import Meter
 from acp_server.turn.ports import Model, Toolbox
@@ -38,7 +39,7 @@ def equipment(
     return Equipment(
         catalog=catalog,
         toolbox=given,
-        system_prompt=_no_prompt,
+        briefing=lambda _workspace: PlainBriefing(),
         mode=mode,
     )
 
@@ -98,8 +99,3 @@ class Shelf:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called after a refresh that changed something."""
         self.listeners.append(listener)
-
-
-async def _no_prompt(workspace: Workspace) -> str:
-    del workspace
-    return ""

@@ -1,0 +1,106 @@
+"""A tool call as the wire has told of it until now: its fields, its output, its question.
+
+Knows nothing of how it looks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from pydantic import JsonValue
+
+from acp_server.protocol.content import TextContent
+from acp_server.protocol.tool_calls import (
+    Content,
+    PermissionOption,
+    RequestPermissionRequest,
+    Terminal,
+    ToolCall,
+    ToolCallContent,
+    ToolCallLocation,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolKind,
+)
+from acp_server.protocol.updates import PlanEntry
+
+MOST_OUTPUT_CHARACTERS = 64 * 1024
+
+
+@dataclass(slots=True)
+class Question:
+    """What the user is asked about a call, and what they have said."""
+
+    options: Sequence[PermissionOption]
+    remarks: Sequence[str] = ()
+    """Texts that are there for the question alone."""
+    is_answered: bool = False
+    answer: PermissionOption | None = None
+    """None, once it is answered: the question was taken back."""
+
+
+@dataclass(slots=True)
+class CallState:
+    """One call; times are on the clock of whoever keeps it."""
+
+    started: float
+    title: str = "a call"
+    kind: ToolKind = "other"
+    status: ToolCallStatus = "pending"
+    content: Sequence[ToolCallContent] = ()
+    locations: Sequence[ToolCallLocation] = ()
+    ended: float | None = None
+    question: Question | None = None
+    written: list[str] = field(default_factory=list[str])
+    """Names of the files that were written through this client."""
+    plan: Sequence[PlanEntry] = ()
+    """What it has changed of the plan."""
+    _output: dict[str, str] = field(default_factory=dict[str, str], init=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.status in {"completed", "failed"}
+
+    def begin(self, call: ToolCall) -> None:
+        """Take the first word of it."""
+        self.title, self.kind, self.status = call.title, call.kind, call.status
+        self.content, self.locations = call.content, call.locations
+
+    def change(self, update: ToolCallUpdate, now: float) -> None:
+        """Take what has changed."""
+        self.title = self.title if update.title is None else update.title
+        self.kind = self.kind if update.kind is None else update.kind
+        self.status = self.status if update.status is None else update.status
+        self.content = self.content if update.content is None else update.content
+        self.locations = self.locations if update.locations is None else update.locations
+        self._print(update.meta or {})
+        if self.is_over and self.ended is None:
+            self.ended = now
+
+    def ask(self, request: RequestPermissionRequest, now: float) -> None:
+        """Take a question about it; what it changes stays, what it says goes with the answer."""
+        content = request.tool_call.content or ()
+        texts = [block.content for block in content if isinstance(block, Content)]
+        remarks = [text.text for text in texts if isinstance(text, TextContent)]
+        kept = tuple(block for block in content if not isinstance(block, Content)) or None
+        self.change(request.tool_call.model_copy(update={"content": kept}), now)
+        self.question = Question(request.options, remarks)
+
+    def output(self, terminal: Terminal) -> str:
+        """Return the end of what a terminal of the agent's has printed."""
+        return self._output.get(terminal.terminal_id, "")
+
+    def touches(self, path: PurePath) -> bool:
+        """Whether a file is one of its places."""
+        return any(PurePath(location.path) == path for location in self.locations)
+
+    def _print(self, meta: dict[str, JsonValue]) -> None:
+        """Take output that comes under `_meta`, as editors that run no terminals are sent it."""
+        printed = meta.get("terminal_output")
+        if not isinstance(printed, dict):
+            return
+        terminal_id, data = printed.get("terminal_id"), printed.get("data")
+        if isinstance(terminal_id, str) and isinstance(data, str):
+            text = self._output.get(terminal_id, "") + data
+            self._output[terminal_id] = text[-MOST_OUTPUT_CHARACTERS:]

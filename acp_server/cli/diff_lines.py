@@ -1,0 +1,73 @@
+"""A change of a text as lines that went, came and stayed around them; knows no colours."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from acp_server.cli.text_lines import cut
+
+CONTEXT_LINES = 2
+MOST_COMPARED_LINES = 2_000
+"""Beyond so many lines between the first and the last change, all of them went and came."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line and what became of it; a gap stands for lines that are left out."""
+
+    sign: Literal["+", "-", " ", "gap"]
+    text: str = ""
+
+
+def diff_lines(old_text: str | None, new_text: str) -> list[DiffLine]:
+    """Return the change from one text to another; no old text means a new file."""
+    old, new = _lines(old_text or ""), _lines(new_text)
+    lines: list[DiffLine] = []
+    last_end = 0
+    for group in _groups(old, new):
+        if group[0][1] > last_end:
+            lines.append(DiffLine("gap"))
+        for tag, a, b, c, d in group:
+            lines += _changed(tag, old[a:b], new[c:d])
+            last_end = b
+    if lines and last_end < len(old):
+        lines.append(DiffLine("gap"))
+    return lines
+
+
+_Opcode = tuple[str, int, int, int, int]
+
+
+def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode]]:
+    """Yield the changes with their context, each as opcodes over the lines of both texts."""
+    head = _common(old, new)
+    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
+    begin = max(0, head - CONTEXT_LINES)
+    kept = max(0, tail - CONTEXT_LINES)
+    a, b = old[begin : len(old) - kept], new[begin : len(new) - kept]
+    if len(a) + len(b) > MOST_COMPARED_LINES:
+        yield [("replace", begin, begin + len(a), begin, begin + len(b))]
+        return
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        yield [(tag, w + begin, x + begin, y + begin, z + begin) for tag, w, x, y, z in group]
+
+
+def _changed(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    if tag == "equal":
+        yield from (DiffLine(" ", cut(line)) for line in old)
+        return
+    yield from (DiffLine("-", cut(line)) for line in old)
+    yield from (DiffLine("+", cut(line)) for line in new)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines two texts have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else lines

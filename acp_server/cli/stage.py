@@ -1,0 +1,100 @@
+"""What is still changing on the screen, in order: redrawn in place, and printed once it is over.
+
+In a pipe nothing is redrawn: each block is printed when it and all before it are over.
+"""
+
+import time
+from itertools import takewhile
+from typing import Protocol
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.segment import Segment
+
+from acp_server.cli.screen import Screen
+
+REDRAW_SECONDS = 1 / 30
+
+
+class Block(Protocol):
+    """Something that changes until it is over."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it will not change any more."""
+        ...
+
+    def draw(self, *, is_final: bool) -> RenderableType:
+        """Return how it looks now, or for good; ends with a newline."""
+        ...
+
+
+class Stage:
+    """The blocks that are not printed for good."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._blocks: list[Block] = []
+        self._live: Live | None = None
+        self._drawn_at = float("-inf")
+
+    def add(self, block: Block) -> None:
+        """Put a block under the others; `redraw` shows it."""
+        self._blocks.append(block)
+
+    def redraw(self, *, may_wait: bool = False) -> None:
+        """Show how it looks now; `may_wait` leaves that to a later call if it is too early."""
+        over = list(takewhile(lambda block: block.is_over, self._blocks))
+        now = time.perf_counter()
+        if may_wait and not over and now - self._drawn_at < REDRAW_SECONDS:
+            return
+        self._drawn_at = now
+        del self._blocks[: len(over)]
+        self._show(over)
+
+    def settle(self) -> None:
+        """Print everything for good, over or not."""
+        blocks = self._blocks.copy()
+        self._blocks.clear()
+        self._show(blocks)
+
+    def _show(self, over: list[Block]) -> None:
+        """Print blocks for good, above those that are left."""
+        final = Group(*(block.draw(is_final=True) for block in over))
+        if not self._screen.is_interactive:
+            self._screen.print(final, end="")
+        elif self._blocks:
+            self._show_live(final if over else None)
+        elif self._live is not None:
+            live, self._live = self._live, None
+            live.update(final)
+            live.stop()
+        else:
+            self._screen.print(final, end="")
+
+    def _show_live(self, above: RenderableType | None) -> None:
+        moving = _Bottom(Group(*(block.draw(is_final=False) for block in self._blocks)))
+        if self._live is None:
+            self._live = Live(
+                console=self._screen,
+                auto_refresh=False,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(moving, refresh=above is None)
+        if above is not None:
+            self._screen.print(above, end="")  # and, in the same write, what moves below it
+
+
+class _Bottom:
+    """As much of a renderable as fits the terminal, from its end: what moves is there."""
+
+    def __init__(self, content: RenderableType) -> None:
+        self._content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._content, options, pad=False)
+        for line in lines[-max(1, options.size.height - 1) :]:
+            yield from line
+            yield Segment.line()

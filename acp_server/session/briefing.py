@@ -1,0 +1,86 @@
+"""What a session tells its model beside the conversation: the port, and a plain way to provide it.
+
+The system prompt is written from facts that are read once and frozen; instructions that lie in
+folders come along with the results of the calls which touched them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from acp_server.turn.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a system prompt is written for."""
+
+    model_id: str
+    window_tokens: int
+    tools: frozenset[str]
+    """The names of the tools that are sent along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Instructions for the model, and which they are, for the user."""
+
+    text: str
+    labels: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+
+class Briefing(Protocol):
+    """What one session tells its model."""
+
+    async def gather(self) -> None:
+        """Read the facts while nobody waits for them."""
+        ...
+
+    async def write(self, subject: Subject) -> str:
+        """Return the system prompt; written again, it is made of what the facts are then."""
+        ...
+
+    def notices(self) -> Sequence[str]:
+        """Return what the user is to know of the prompt that was written last, once."""
+        ...
+
+    def description(self) -> str:
+        """Return what the prompt holds, as Markdown."""
+        ...
+
+    async def instructions(
+        self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
+    ) -> Mapping[str, Delivery]:
+        """Return what is new for touched paths (absolute), under the same keys, in that order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainBriefing:
+    """A system prompt that is given, and nothing else."""
+
+    system: str = ""
+
+    async def gather(self) -> None:
+        """There is nothing to read."""
+
+    async def write(self, subject: Subject) -> str:
+        """Return what was given."""
+        del subject
+        return self.system
+
+    def notices(self) -> Sequence[str]:
+        """There are none."""
+        return ()
+
+    def description(self) -> str:
+        """Say how long it is."""
+        return f"The system prompt has {len(self.system):,} characters."
+
+    async def instructions(
+        self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
+    ) -> Mapping[str, Delivery]:
+        """There are none."""
+        del conversation, touched
+        return {}

@@ -1,0 +1,11 @@
+"""What an external memory adds, in its own words, behind the built-in stores."""
+
+from collections.abc import Iterator
+
+from prompt_engine.facts import Facts
+from prompt_engine.section import Section, section_of
+
+
+def write(facts: Facts) -> Iterator[Section]:
+    """Yield the provider's block."""
+    yield section_of("external_memory", "volatile", facts.external_memory)

@@ -1,0 +1,62 @@
+"""The session's folder as it was at the beginning: repository, manifests, commands that verify."""
+
+from collections.abc import Iterator
+
+from prompt_engine.facts import Facts, Repository, Workspace
+from prompt_engine.section import Section
+
+
+def write(facts: Facts) -> Iterator[Section]:
+    """Yield the snapshot, and a section without text for each thing that was left out."""
+    workspace = facts.workspace
+    if workspace is None:
+        return
+    lines = (
+        f"Folder: {workspace.folder}",
+        _list("Further folders", workspace.additional),
+        _repository(workspace),
+        _list(f"Manifests{_place(workspace)}", workspace.manifests),
+        _list("Package manager", workspace.package_managers),
+        _list("Checks", tuple(f"`{command}`" for command in workspace.checks)),
+    )
+    bullets = "\n".join(f"- {_printable(line)}" for line in lines if line)
+    text = f"# Workspace\n\nAs it was when the session began:\n\n{bullets}"
+    yield Section("workspace", "context", text)
+    for reason in workspace.dropped:
+        yield Section("workspace", "context", "", fate="dropped", reason=reason)
+
+
+def _printable(line: str) -> str:
+    """Return a line that stays one, whatever a folder is called."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+
+
+def _list(label: str, values: tuple[str, ...]) -> str:
+    return f"{label}: {', '.join(values)}" if values else ""
+
+
+def _place(workspace: Workspace) -> str:
+    """Say whose manifests they are when they are not the folder's own."""
+    return "" if workspace.project in {"", workspace.folder} else f" in {workspace.project}"
+
+
+def _repository(workspace: Workspace) -> str:
+    repository = workspace.repository
+    if repository is None:
+        return ""
+    root = "" if repository.root == workspace.folder else f" at {repository.root}"
+    branch = f"branch {repository.branch}" if repository.branch else "detached HEAD"
+    return f"Git repository{root}: {branch}{_state(repository)}"
+
+
+def _state(repository: Repository) -> str:
+    if repository.staged is None:
+        return ""
+    counts = (
+        (repository.staged, "staged"),
+        (repository.changed, "changed"),
+        (repository.untracked, "untracked"),
+        (repository.conflicted, "in conflict"),
+    )
+    said = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f", {said or 'clean'}"

@@ -1,0 +1,198 @@
+"""The machine, as far as files and variables tell: nothing is run, nobody is waited for.
+
+Every fact comes from an argument: the variables, and a host whose root may be any folder.
+"""
+
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prompt_engine.facts import Environment, Passage
+from prompt_engine.sources.own_files import OwnText, read_own
+
+HINT_VARIABLE = "HERMES_ENVIRONMENT_HINT"
+HINT_SETTING = "agent.environment_hint"
+DEFAULT_PROFILE = "default"
+MAX_NAME_CHARACTERS = 80
+
+SERVICES = (
+    ("GITHUB_ACTIONS", "GitHub Actions"),
+    ("GITLAB_CI", "GitLab CI"),
+    ("BUILDKITE", "Buildkite"),
+    ("CIRCLECI", "CircleCI"),
+    ("JENKINS_URL", "Jenkins"),
+    ("TEAMCITY_VERSION", "TeamCity"),
+    ("TF_BUILD", "Azure Pipelines"),
+    ("CI", "unnamed service"),
+)
+"""Variables that say which service runs an automated job, the general one last."""
+
+_NO = frozenset({"", "0", "false", "no"})
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a process knows of its machine without asking anybody.
+
+    Attributes:
+        platform: as in `sys.platform`.
+        release: of the kernel; of the system on macOS and Windows.
+        machine: the architecture.
+        root: the folder that `/etc` and the like are looked for in.
+    """
+
+    platform: str
+    release: str
+    machine: str
+    root: Path = Path("/")
+
+    @classmethod
+    def here(cls) -> "Host":
+        """Return this process's host."""
+        is_mac = sys.platform == "darwin"
+        release = platform.mac_ver()[0] if is_mac else platform.release()
+        return cls(sys.platform, release, platform.machine())
+
+
+def read_environment(
+    variables: Mapping[str, str],
+    host: Host,
+    *,
+    tool_shell: str = "",
+    hint: str = "",
+    is_python_probed: bool = True,
+) -> Environment:
+    """Return what the prompt tells of the machine.
+
+    `tool_shell` is the shell that tools run commands in, else the user's own is told; `hint` is
+    the setting's.
+    """
+    container = _container(variables, host.root)
+    hints = (Passage(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE), Passage(hint, HINT_SETTING))
+    return Environment(
+        system=_system(host),
+        architecture=host.machine,
+        shell=tool_shell or Path(variables.get("SHELL", "")).name,
+        container=container,
+        automation=_automation(variables),
+        is_wsl=not container and _is_wsl(variables, host),
+        is_termux=_is_termux(variables),
+        python=describe_python(variables.get("PATH", "")) if is_python_probed else "",
+        hints=tuple(passage for passage in hints if passage.text.strip()),
+    )
+
+
+def profile_of(home: Path) -> str:
+    """Return the name of the profile that a home folder belongs to.
+
+    >>> profile_of(Path("/home/ada/.hermes/profiles/work")), profile_of(Path("/home/ada/.hermes"))
+    ('work', 'default')
+    """
+    return home.name if home.parent.name == "profiles" else DEFAULT_PROFILE
+
+
+def describe_python(search_path: str) -> str:
+    """Return a sentence about a Python that needs care, empty for an ordinary one or none.
+
+    Looks at files only. Where the library does not lie as usual, it says nothing.
+    """
+    has_uv = shutil.which("uv", path=search_path) is not None
+    found = shutil.which("python3", path=search_path) or shutil.which("python", path=search_path)
+    if found is None:
+        return "Python runs only through uv: `uv run`, `uv pip`." if has_uv else ""
+    python = _interpreter(Path(found))
+    library = _library(python)
+    if library is None:
+        return ""
+    sentences = (
+        _managed(has_uv=has_uv) if (library / "EXTERNALLY-MANAGED").exists() else "",
+        "" if _has_pip(python, library) else _without_pip(has_uv=has_uv),
+    )
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _managed(*, has_uv: bool) -> str:
+    way = "a virtual environment, as `uv venv` makes one" if has_uv else "a virtual environment"
+    return f"The system's Python is externally managed (PEP 668): install packages into {way}."
+
+
+def _without_pip(*, has_uv: bool) -> str:
+    return f"Python has no pip here{': use `uv pip`' if has_uv else ''}."
+
+
+def _interpreter(python: Path) -> Path:
+    """Return the real interpreter; within a virtual environment, the environment's own."""
+    return python if (python.parent.parent / "pyvenv.cfg").is_file() else python.resolve()
+
+
+def _library(python: Path) -> Path | None:
+    """Return the folder of an interpreter's library, None when it is not clear which."""
+    folder = python.parent.parent / "lib"
+    if python.name.startswith("python3."):
+        found = [folder / python.name]
+    else:
+        found = list(folder.glob("python3.*"))
+    return found[0] if len(found) == 1 and found[0].is_dir() else None
+
+
+def _has_pip(python: Path, library: Path) -> bool:
+    if any((python.parent / name).exists() for name in ("pip", "pip3")):
+        return True
+    places = (
+        library,
+        library.parent / "python3",
+        python.parent.parent / "local/lib" / library.name,
+    )
+    kinds = ("site-packages", "dist-packages")
+    return any((place / kind / "pip").is_dir() for place in places for kind in kinds)
+
+
+def _system(host: Host) -> str:
+    match host.platform:
+        case "darwin":
+            return f"macOS {host.release}".strip()
+        case "win32":
+            return f"Windows {host.release}".strip()
+        case "linux" | "android":
+            name = _distribution(host.root)
+            return f"Linux ({name})" if name else "Linux"
+        case _:
+            return f"{host.platform} {host.release}".strip()
+
+
+def _distribution(root: Path) -> str:
+    """Return the distribution's own name for itself, on one line."""
+    found = read_own(root / "etc/os-release")
+    for line in found.text.splitlines() if isinstance(found, OwnText) else ():
+        key, _, value = line.partition("=")
+        if key.strip() == "PRETTY_NAME":
+            name = value.strip().strip("\"'")
+            return "".join(filter(str.isprintable, name))[:MAX_NAME_CHARACTERS]
+    return ""
+
+
+def _automation(variables: Mapping[str, str]) -> str:
+    found = (name for key, name in SERVICES if variables.get(key, "").lower() not in _NO)
+    return next(found, "")
+
+
+def _container(variables: Mapping[str, str], root: Path) -> str:
+    if "KUBERNETES_SERVICE_HOST" in variables:
+        return "kubernetes"
+    if (root / "run/.containerenv").exists():
+        return "podman"
+    if (root / ".dockerenv").exists():
+        return "docker"
+    return variables.get("container", "")
+
+
+def _is_wsl(variables: Mapping[str, str], host: Host) -> bool:
+    is_marked = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
+    return host.platform == "linux" and is_marked
+
+
+def _is_termux(variables: Mapping[str, str]) -> bool:
+    return "TERMUX_VERSION" in variables or "com.termux" in variables.get("PREFIX", "")

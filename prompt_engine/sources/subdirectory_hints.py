@@ -1,0 +1,248 @@
+"""Which instructions apply where the work is now, and have not reached the model yet.
+
+Looks at a touched path's folder and a few above it, never at a whole tree. Keeps what it read, made
+anew when a file changes, but not what was delivered: that stands in the conversation, and the
+caller says so.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prompt_engine.findings import Finding, Scan
+from prompt_engine.hints import Hint, LoadedHints
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.cursor_rules import CursorRule
+from prompt_engine.sources.ignoring import SKIPPED_NAMES
+from prompt_engine.sources.instructions import Shown, Source, show
+from prompt_engine.sources.kinds import (
+    AGENTS_NAMES,
+    CLAUDE_NAMES,
+    CURSOR_NAME,
+    HERMES_NAMES,
+)
+from prompt_engine.sources.places import children
+from prompt_engine.sources.reading import Identity, resolve
+from prompt_engine.sources.workspace_roots import Root, Touched
+from prompt_engine.truncation import Truncated, truncate
+from prompt_engine.trust import Trusted, Verdict, told, trust_nothing
+
+NAMES = (HERMES_NAMES[0], *AGENTS_NAMES, *CLAUDE_NAMES, CURSOR_NAME)
+MOST_ANCESTORS = 5
+MOST_FILES = 5
+FILE_CHARACTERS = 8_000
+DELIVERY_CHARACTERS = 24_000
+
+_MOST_REMEMBERED = 2_048
+_RULE_DEPTH = 10_000  # rules come after folders
+
+
+@dataclass(frozen=True, slots=True)
+class HintDelivery:
+    """What is to be appended to a result or message, and what the user is told of it."""
+
+    hints: tuple[Hint, ...] = ()
+    """In order: for each path in turn the outermost first, then rules."""
+    named_only: tuple[str, ...] = ()
+    """Labels of what did not fit; it is delivered when touched again."""
+    notes: tuple[FileNote, ...] = ()
+    """What became of each file; one that cannot be read is noted once."""
+
+    @property
+    def loaded(self) -> LoadedHints:
+        """The state of the conversation that the delivery adds."""
+        return LoadedHints({hint.label: hint.digest for hint in self.hints})
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file that applies to a touched path."""
+
+    shown: Shown
+    folder: Path
+    touched: Path
+    order: tuple[int, int]
+    """The path's place among the touched ones; how deep the file applies."""
+
+    @property
+    def label(self) -> str:
+        return self.shown.source.label
+
+
+@dataclass(slots=True)
+class HintFinder:
+    """Finds the hints of one session. All calls block on the disk, never on a pipe."""
+
+    roots: Sequence[Path]
+    """The workspace's folders, absolute; the session's own first."""
+    scan: Scan
+    trusted: Trusted = trust_nothing
+    skipped_names: frozenset[str] = SKIPPED_NAMES
+    _roots: tuple[Root, ...] = field(init=False)
+    _home: Path = field(init=False)
+    _findings: dict[str, tuple[Finding, ...]] = field(init=False)
+    _noted: set[FileNote] = field(init=False)
+
+    def __post_init__(self) -> None:
+        real = dict.fromkeys(map(resolve, self.roots))
+        self._home = next(iter(real))
+        deepest_first = sorted(real, key=lambda root: len(root.parts), reverse=True)
+        self._roots = tuple(Root(root, self._home, self.skipped_names) for root in deepest_first)
+        self._findings = {}
+        self._noted = set()
+
+    def find(self, paths: Sequence[Path], loaded: LoadedHints) -> HintDelivery:
+        """Return what touching some paths brings, given what the model has before it.
+
+        The paths are in the order in which they were touched; relative ones begin at the first
+        root. `loaded` is what still stands in the conversation, the system prompt included.
+        """
+        notes: list[FileNote] = []
+        candidates: dict[str, _Candidate] = {}
+        for place, path in enumerate(paths):
+            for candidate in self._candidates(path, place, loaded, notes):
+                candidates.setdefault(candidate.label, candidate)
+        delivery = _Delivery(loaded, notes)
+        for candidate in candidates.values():
+            delivery.offer(candidate)
+        return delivery.close()
+
+    def _candidates(
+        self, path: Path, place: int, loaded: LoadedHints, notes: list[FileNote]
+    ) -> Iterator[_Candidate]:
+        """Yield what applies to a path, what matters most first: near before far, then rules."""
+        touched = self._touched(path)
+        if touched is None:
+            return
+        root = touched.root
+        for folder in touched.folders(MOST_ANCESTORS):
+            depth = len(folder.parts)
+            for shown in self._first_of(folder, touched, notes):
+                yield _Candidate(shown, folder, path, (place, depth))
+        for source in root.own_sources(loaded.files):
+            yield _Candidate(self._show(source), root.path, path, (place, 0))
+        for index, rule in enumerate(self._rules(touched, notes)):
+            shown = self._show(rule.source)
+            yield _Candidate(shown, root.path, path, (place, _RULE_DEPTH + index))
+
+    def _touched(self, path: Path) -> Touched | None:
+        """Return where a path lies; None if that is outside the workspace."""
+        try:
+            real = resolve(self._home / path)
+        except ValueError:
+            return None
+        root = next((each for each in self._roots if real.is_relative_to(each.path)), None)
+        return None if root is None else root.touched(real)
+
+    def _first_of(self, folder: Path, touched: Touched, notes: list[FileNote]) -> Iterator[Shown]:
+        """Yield the first file of a folder that says something, and what is blocked before it."""
+        seen: set[Identity] = set()
+        for path in children(folder, NAMES):
+            source = touched.root.source(path)
+            if source is None or touched.way.hides(path):
+                continue
+            if isinstance(source, FileNote):
+                self._note(source, notes)
+            elif source.identity not in seen and source.body:
+                seen.add(source.identity)
+                shown = self._show(source)
+                yield shown
+                if not shown.verdict.is_blocked:
+                    break
+
+    def _rules(self, touched: Touched, notes: list[FileNote]) -> Iterator[CursorRule]:
+        if touched.is_foreign:
+            return
+        for rule in touched.root.rules():
+            if isinstance(rule, FileNote):
+                self._note(rule, notes)
+            elif rule.source.body and rule.applies_to(touched.relative):
+                yield rule
+
+    def _show(self, source: Source) -> Shown:
+        """Judge a file; the same content is scanned once, trust is asked for each time."""
+        findings = self._findings.get(source.sha256)
+        if findings is None:
+            if len(self._findings) >= _MOST_REMEMBERED:
+                self._findings.clear()
+            findings = source.judge(self.scan, trust_nothing).findings
+            self._findings[source.sha256] = findings
+        is_trusted = bool(findings) and self.trusted(source.real_path, source.sha256)
+        return show(source, Verdict(findings, is_trusted))
+
+    def _note(self, note: FileNote, notes: list[FileNote]) -> None:
+        if note not in self._noted:
+            self._noted.add(note)
+            notes.append(note)
+
+
+class _Delivery:
+    """Takes what is new, as long as there is room for it."""
+
+    def __init__(self, loaded: LoadedHints, notes: list[FileNote]) -> None:
+        self._files = loaded.files
+        self._digests = set(loaded.digests)
+        self._folders = {_folder_of(label) for label in loaded.files}
+        self._notes = notes
+        self._left = DELIVERY_CHARACTERS
+        self._taken: list[tuple[_Candidate, Truncated]] = []
+        self._named: list[_Candidate] = []
+
+    def offer(self, candidate: _Candidate) -> None:
+        """Take a candidate, name it, or leave it if the model has it."""
+        digest = candidate.shown.digest
+        if not self._is_new(candidate.label, digest):
+            return
+        cut = truncate(candidate.shown.text, FILE_CHARACTERS, candidate.label)
+        if len(self._taken) == MOST_FILES or len(cut.text) > self._left:
+            self._named.append(candidate)
+            return
+        self._digests.add(digest)
+        self._left -= len(cut.text)
+        self._taken.append((candidate, cut))
+
+    def close(self) -> HintDelivery:
+        """Return what was taken, in order."""
+        taken = sorted(self._taken, key=lambda pair: pair[0].order)
+        named = sorted(self._named, key=lambda candidate: candidate.order)
+        self._notes += [_note(candidate, cut) for candidate, cut in taken]
+        self._notes += [_full(candidate) for candidate in named]
+        return HintDelivery(
+            hints=tuple(self._hint(candidate, cut) for candidate, cut in taken),
+            named_only=tuple(candidate.label for candidate in named),
+            notes=tuple(self._notes),
+        )
+
+    def _is_new(self, label: str, digest: str) -> bool:
+        known = self._files.get(label)
+        return digest not in self._digests if known is None else digest != known
+
+    def _hint(self, candidate: _Candidate, cut: Truncated) -> Hint:
+        is_folder_known = (
+            candidate.order[1] < _RULE_DEPTH and _folder_of(candidate.label) in self._folders
+        )
+        return Hint(
+            folder=candidate.folder,
+            path=candidate.shown.source.real_path,
+            label=candidate.label,
+            text=cut.text,
+            digest=candidate.shown.digest,
+            is_changed=is_folder_known or candidate.label in self._files,
+            touched=candidate.touched,
+        )
+
+
+def _folder_of(label: str) -> str:
+    return label.rpartition("/")[0]
+
+
+def _note(candidate: _Candidate, cut: Truncated) -> FileNote:
+    source, verdict = candidate.shown.source, candidate.shown.verdict
+    if verdict.is_blocked:
+        return source.note("blocked", verdict, 0, told(verdict.findings))
+    return source.note("cut" if cut.is_cut else "loaded", verdict, cut.kept_characters)
+
+
+def _full(candidate: _Candidate) -> FileNote:
+    verdict = candidate.shown.verdict
+    return candidate.shown.source.note("named", verdict, 0, "the delivery is full")

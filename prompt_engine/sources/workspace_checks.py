@@ -1,0 +1,131 @@
+"""Which commands verify a project: what its manifests and its CI files say, nothing is run.
+
+A repository's text reaches the prompt here, so only known names are taken, and of CI files only
+short commands of known programs.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from prompt_engine.sources.workspace_manifests import Project, script_manager, scripts_of
+
+MOST_CHECKS = 8
+MOST_WORKFLOWS = 10
+MOST_COMMAND_WORDS = 5
+
+SCRIPTS = ("test", "lint", "typecheck", "type-check", "check", "format:check", "build")
+TARGETS = ("test", "check", "lint", "typecheck", "ci", "verify")
+EXECUTABLES = (".ci/run", "script/test", "scripts/test", "scripts/test.sh", "scripts/check.sh")
+
+PYTHON_RUNNERS = ("uv", "poetry", "pdm", "pipenv", "pixi")
+PYTHON_TOOLS = (
+    ("pytest", "pytest.ini", "pytest"),
+    ("ruff", "ruff.toml", "ruff check"),
+    ("mypy", "mypy.ini", "mypy ."),
+    ("pyright", "pyrightconfig.json", "pyright"),
+    ("tox", "tox.ini", "tox"),
+    ("nox", "noxfile.py", "nox"),
+)
+"""A tool's table in pyproject.toml, a file that also speaks of it, the command."""
+
+FIXED = (
+    ("Cargo.toml", ("cargo test", "cargo clippy")),
+    ("go.mod", ("go test ./...", "go vet ./...")),
+    ("deno.json", ("deno test", "deno lint")),
+    ("gradlew", ("./gradlew check",)),
+    ("pom.xml", ("mvn test",)),
+    ("mix.exs", ("mix test",)),
+    ("Package.swift", ("swift test",)),
+)
+"""Manifests whose tools need no configuration."""
+
+_PROGRAMS = (
+    r"(?:npm|pnpm|yarn|bun|npx|make|just|tox|nox|pytest|uv run|poetry run|python3? -m|cargo|go|mvn"
+    r"|gradle|\./gradlew|bundle exec|mix|dotnet|bazel|ctest|deno)"
+)
+_CI_LINE = re.compile(
+    rf"^[ \t]*(?:-[ \t]+)?(?:run:[ \t]*)?({_PROGRAMS} [\w ./:=@-]{{1,60}}|pytest|tox|nox)[ \t]?$",
+    re.MULTILINE,
+)
+_VERIFIES = re.compile(
+    r"\b(?:tests?|lint|check|clippy|vet|typecheck|tsc|mypy|ruff|pyright|eslint|pytest|tox|nox)\b"
+)
+
+
+def find_checks(folder: Path, managers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return up to 8 commands that verify the project in a folder, the most telling first."""
+    project = Project(folder)
+    found = (command for find in _FINDERS for command in find(project, managers))
+    return tuple(islice(dict.fromkeys(found), MOST_CHECKS))
+
+
+def _executables(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
+    for name in EXECUTABLES:
+        if project.read(name):
+            yield name
+
+
+def _scripts(project: Project, managers: tuple[str, ...]) -> Iterator[str]:
+    scripts = scripts_of(project)
+    runner = script_manager(managers)
+    for name in SCRIPTS:
+        if name in scripts and "no test specified" not in scripts[name]:
+            yield f"{runner} run {name}"
+
+
+def _targets(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
+    for file, program in (("Makefile", "make"), ("justfile", "just")):
+        text = project.read(file)
+        for name in TARGETS:
+            if re.search(rf"^{name}(?:[ \t][^:=\n]*)?:(?!=)", text, re.MULTILINE):
+                yield f"{program} {name}"
+
+
+def _python_tools(project: Project, managers: tuple[str, ...]) -> Iterator[str]:
+    text = project.read("pyproject.toml")
+    tables = _tool_tables(text)
+    runner = next((f"{name} run " for name in managers if name in PYTHON_RUNNERS), "")
+    for tool, file, command in PYTHON_TOOLS:
+        is_dependency = tool == "pytest" and "pytest" in text
+        if tool in tables or file in project.names or is_dependency:
+            yield f"{runner}{command}"
+
+
+def _tool_tables(text: str) -> frozenset[str]:
+    try:
+        tools: JsonValue = tomllib.loads(text).get("tool")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return frozenset()
+    return frozenset(tools) if isinstance(tools, dict) else frozenset()
+
+
+def _fixed(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
+    for name, commands in FIXED:
+        if name in project.names:
+            yield from commands
+
+
+def _ci_commands(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
+    workflows = Project(project.folder / ".github/workflows")
+    names = sorted(name for name in workflows.names if name.endswith((".yml", ".yaml")))
+    files = [f".github/workflows/{name}" for name in names[:MOST_WORKFLOWS]]
+    for file in (*files, ".gitlab-ci.yml", ".circleci/config.yml"):
+        for found in _CI_LINE.finditer(project.read(file)):
+            command = " ".join(found[1].split())
+            if _VERIFIES.search(command) and len(command.split()) <= MOST_COMMAND_WORDS:
+                yield command
+
+
+_FINDERS: tuple[Callable[[Project, tuple[str, ...]], Iterator[str]], ...] = (
+    _executables,
+    _scripts,
+    _targets,
+    _python_tools,
+    _fixed,
+    _ci_commands,
+)

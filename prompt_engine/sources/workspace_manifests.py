@@ -1,0 +1,132 @@
+"""Which manifests lie in a folder, and which package managers they and their locks speak of.
+
+Goes by fixed names, so nothing a repository says reaches the prompt from here.
+"""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from prompt_engine.decoding import UndecodableError, decode
+from prompt_engine.sources.reading import ReadFile, read_within, resolve
+
+MOST_BYTES = 256 * 1024
+
+MANIFESTS = (
+    "package.json",
+    "deno.json",
+    "pyproject.toml",
+    "setup.py",
+    "requirements.txt",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Gemfile",
+    "composer.json",
+    "mix.exs",
+    "Package.swift",
+    "pubspec.yaml",
+    "CMakeLists.txt",
+    "meson.build",
+    "Makefile",
+    "justfile",
+    "flake.nix",
+    "Dockerfile",
+)
+
+LOCKS = (
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("bun.lockb", "bun"),
+    ("package-lock.json", "npm"),
+    ("uv.lock", "uv"),
+    ("poetry.lock", "poetry"),
+    ("pdm.lock", "pdm"),
+    ("Pipfile.lock", "pipenv"),
+    ("pixi.lock", "pixi"),
+    ("Cargo.toml", "cargo"),
+    ("go.mod", "go"),
+    ("pom.xml", "maven"),
+    ("build.gradle", "gradle"),
+    ("build.gradle.kts", "gradle"),
+    ("Gemfile.lock", "bundler"),
+    ("composer.lock", "composer"),
+    ("mix.lock", "mix"),
+)
+
+SCRIPT_MANAGERS = ("pnpm", "yarn", "bun", "npm")
+"""Those that run the scripts of a package.json."""
+
+_NAMED_MANAGER = re.compile(r'"packageManager"\s*:\s*"(pnpm|yarn|bun|npm)\b')
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder of a repository, its entries' names, and the texts of its files."""
+
+    folder: Path
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in the folder, none if it cannot be listed."""
+        try:
+            return frozenset(os.listdir(self.folder))  # noqa: PTH208 - names are all we need
+        except OSError:
+            return frozenset()
+
+    def read(self, name: str) -> str:
+        """Return the text of a file in the folder, empty if it cannot be had."""
+        found = read_within(self.folder / name, resolve(self.folder), MOST_BYTES)
+        try:
+            return decode(found.raw) if isinstance(found, ReadFile) else ""
+        except UndecodableError:
+            return ""
+
+
+def find_manifests(folder: Path) -> tuple[str, ...]:
+    """Return the manifests in a folder, by name, in a fixed order."""
+    names = Project(folder).names
+    return tuple(name for name in MANIFESTS if name in names)
+
+
+def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
+    """Return the package managers of a folder; its locks may also lie in the repository's root."""
+    places = (Project(folder), Project(root))
+    named = [name for place in places for name in _named(place)]
+    locked = [manager for place in places for name, manager in LOCKS if name in place.names]
+    found = list(dict.fromkeys((*named, *locked)))
+    if "package.json" in places[0].names and not set(found) & set(SCRIPT_MANAGERS):
+        found.append("npm")
+    return tuple(found)
+
+
+def script_manager(managers: tuple[str, ...]) -> str:
+    """Return the manager that runs scripts of a package.json."""
+    return next((name for name in managers if name in SCRIPT_MANAGERS), "npm")
+
+
+def scripts_of(project: Project) -> dict[str, str]:
+    """Return the scripts of a package.json by name, none if there is no such file or table."""
+    try:
+        manifest: JsonValue = json.loads(project.read("package.json") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
+    if not isinstance(scripts, dict):
+        return {}
+    return {name: str(command) for name, command in scripts.items()}
+
+
+def _named(project: Project) -> tuple[str, ...]:
+    if "package.json" not in project.names:
+        return ()
+    found = _NAMED_MANAGER.search(project.read("package.json"))
+    return (found[1],) if found else ()

@@ -1,0 +1,50 @@
+"""A workspace as it lies there when a session begins: repository, manifests, checks.
+
+Joins what git tells and what files tell. Bounded in time and size; what is late is dropped and
+named. Same folder, same answer, in whatever order its entries are listed.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prompt_engine.facts import Repository, Workspace
+from prompt_engine.sources.reading import resolve
+from prompt_engine.sources.workspace_checks import find_checks
+from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
+from prompt_engine.sources.workspace_repository import GIT_SECONDS, read_repository
+
+
+def read_workspace(
+    folder: Path,
+    variables: Mapping[str, str],
+    additional: Sequence[Path] = (),
+    git_seconds: float = GIT_SECONDS,
+) -> Workspace:
+    """Return what is worth knowing of a session's folder, an absolute path.
+
+    `variables` are the environment that git runs in. Manifests are the folder's own; where it has
+    none, those of the repository's root.
+    """
+    repository, dropped = read_repository(folder, variables, git_seconds)
+    root = _root(folder, repository)
+    project = next((place for place in (folder, root) if find_manifests(place)), None)
+    managers = find_package_managers(project, root) if project else ()
+    return Workspace(
+        folder=str(folder),
+        additional=tuple(str(path) for path in additional),
+        repository=repository,
+        project=str(project) if project else "",
+        manifests=find_manifests(project) if project else (),
+        package_managers=managers,
+        checks=find_checks(project, managers) if project else (),
+        dropped=dropped,
+    )
+
+
+def _root(folder: Path, repository: Repository | None) -> Path:
+    """Return the repository's root as the folder's path spells it, else the folder."""
+    if repository is None:
+        return folder
+    above = (folder, *folder.parents)
+    real_root = resolve(Path(repository.root))
+    return next((path for path in above if resolve(path) == real_root), folder)

@@ -1,0 +1,135 @@
+"""The patterns, read from the tables in `families/` and compiled when they are first needed.
+
+A table belongs to a family and a scope and holds patterns by their ids. In a pattern a space
+stands for the gap between two words (blanks, line ends, the marks of Markdown and comments), `~`
+for a gap that may be missing, `{name}` for an entry of `vocabulary.toml`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import TypedDict
+
+from prompt_engine.findings import Scope
+from prompt_engine.threats.engine import Expression, compiled
+from prompt_engine.threats.folding import fold
+
+SCOPES: tuple[Scope, ...] = ("all", "context", "strict")
+"""Each contains the ones before it."""
+
+TABLES = ("english", "errands", "languages", "scripts", "kept")
+"""The tables, in the order they are read. `scripts` is for writing without ASCII letters."""
+
+SPOKEN_TABLES = ("english", "languages")
+"""Their patterns begin where a word begins."""
+
+_MARKS = r",\"'`*_~>#|/\\()\[\]<-"
+_GAP = rf"(?:[{_MARKS}]*\s[\s{_MARKS}]*)"
+_MAYBE_GAP = rf"[\s{_MARKS}]*"
+_ENTRY = re.compile(r"\{([a-z-]+)\}")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_DIGITS = {
+    "a": "a4@", "e": "e3", "g": "g9", "i": "i1!|l", "l": "l1|i", "o": "o0", "s": "s5$", "t": "t7",
+}  # fmt: skip
+
+
+class _Table(TypedDict):
+    family: str
+    scope: Scope
+    patterns: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way to put a threat, in all its wordings."""
+
+    id: str
+    family: str
+    scope: Scope
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Patterns that are looked for together: group n of the expression is pattern n."""
+
+    scope: Scope
+    patterns: tuple[Pattern, ...]
+    expression: Expression
+
+
+@cache
+def groups(scope: Scope, *, with_scripts: bool) -> tuple[Group, ...]:
+    """Return what is looked for in a scope; `with_scripts` when there is more than ASCII."""
+    wanted = SCOPES[: SCOPES.index(scope) + 1]
+    tables = [table for table in TABLES if with_scripts or table != "scripts"]
+    return tuple(group for table in tables for group in _groups(table) if group.scope in wanted)
+
+
+def patterns() -> Iterator[Pattern]:
+    """Return every pattern there is."""
+    for table in TABLES:
+        yield from _patterns(table)
+
+
+@cache
+def _groups(table: str) -> tuple[Group, ...]:
+    """Compile each family of a table by itself.
+
+    Larger groups have fewer passes but many more states: a hostile mix of words is then slow.
+    """
+    families = groupby(_patterns(table), key=lambda each: (each.family, each.scope))
+    return tuple(_group(table, scope, tuple(chosen)) for (_, scope), chosen in families)
+
+
+def _group(table: str, scope: Scope, chosen: tuple[Pattern, ...]) -> Group:
+    alternatives = "|".join(f"({pattern.expression})" for pattern in chosen)
+    boundary = r"(?:\b|_)" if table in SPOKEN_TABLES else ""
+    return Group(scope, chosen, compiled(f"{boundary}(?:{alternatives})"))
+
+
+@cache
+def _patterns(table: str) -> tuple[Pattern, ...]:
+    read: dict[str, list[_Table]] = tomllib.loads(_source(table))
+    return tuple(
+        Pattern(id_, each["family"], each["scope"], _expression(wordings))
+        for each in read["table"]
+        for id_, wordings in each["patterns"].items()
+    )
+
+
+def _expression(wordings: list[str]) -> str:
+    spelled = (f"(?:{_with_entries(wording)})" for wording in wordings)
+    joined = "|".join(spelled).replace("~", _MAYBE_GAP).replace(" ", _GAP)
+    return _BEYOND_ASCII.sub(lambda found: fold(found[0]), joined)
+
+
+def _with_entries(wording: str) -> str:
+    """Put in the entries of the vocabulary, which may themselves hold entries."""
+    while _ENTRY.search(wording):
+        wording = _ENTRY.sub(lambda found: _vocabulary()[found[1]], wording)
+    return wording
+
+
+@cache
+def _vocabulary() -> dict[str, str]:
+    read: dict[str, dict[str, list[str]]] = tomllib.loads(_source("vocabulary"))
+    plain = {name: f"(?:{'|'.join(words)})" for name, words in read["words"].items()}
+    disguised = {
+        name: f"(?:{'|'.join(map(_with_digits, words))})"
+        for name, words in read["disguised"].items()
+    }
+    return plain | disguised
+
+
+def _with_digits(word: str) -> str:
+    """Let each letter also be the digit or sign that often stands in for it."""
+    return "".join(f"[{_DIGITS[letter]}]" if letter in _DIGITS else letter for letter in word)
+
+
+def _source(table: str) -> str:
+    return files("prompt_engine.threats").joinpath("families", f"{table}.toml").read_text("utf-8")

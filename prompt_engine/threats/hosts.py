@@ -1,0 +1,59 @@
+"""Where a provider's key may go: to that provider, to the own machine, to a host not yet named.
+
+Documentation is full of commands that send a key home. Only the commands of the patterns below are
+judged here, by their line.
+"""
+
+import re
+
+from prompt_engine.threats.spans import Span
+
+LINE_CHARACTERS = 500
+PATTERNS = {"secret-to-foreign-host", "secret-to-drop-box"}
+
+_HOMES = {
+    "openai": "openai.com|openai.azure.com",
+    "anthropic": "anthropic.com",
+    "claude": "anthropic.com|claude.com|claude.ai",
+    "gemini": "googleapis.com",
+    "google": "googleapis.com|google.com",
+    "aws": "amazonaws.com|aws.amazon.com|aws.dev",
+    "azure": "azure.com|microsoft.com|windows.net|microsoftonline.com",
+    "github": "github.com|githubusercontent.com|ghcr.io",
+    "gh": "github.com|githubusercontent.com|ghcr.io",
+    "npm": "npmjs.org|npmjs.com",
+    "pypi": "pypi.org",
+    "hf": "huggingface.co",
+    "huggingface": "huggingface.co",
+    "stripe": "stripe.com",
+}
+_OWN_MACHINE = (
+    r"localhost|127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\]"
+    r"|host\.docker\.internal|\$|[{<]"
+)
+_VARIABLE = re.compile(r"\$[{(]?(?:env:)?([a-z]+)_")
+_ADDRESS = re.compile(
+    r"(?:https?://)([^\s/\"'`?]+)"
+    r"|(?<=[\s\"'])([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?=[/?:])"
+    r"|(?<=[\s\"'])((?:[a-z0-9-]+\.)+(?:com|net|org|io|app|site|dev))(?=[\s\"'])"
+)
+
+
+def goes_home(command: Span) -> bool:
+    """Say whether every address in a command belongs to the owners of its keys."""
+    rest, _, _ = command.after(LINE_CHARACTERS).partition("\n")
+    line = (command.text[command.start : command.end] + rest).casefold()
+    homes = [home for owner in _VARIABLE.findall(line) for home in _homes(owner)]
+    hosts = [address[address.lastindex or 0] for address in _ADDRESS.finditer(line)]
+    return all(_is_at_home(host, homes) for host in hosts)
+
+
+def _homes(owner: str) -> list[str]:
+    return _HOMES.get(owner, f"{owner}.com|{owner}.ai").split("|")
+
+
+def _is_at_home(host: str, homes: list[str]) -> bool:
+    name = host.rpartition("@")[2].partition(":")[0]
+    if re.match(_OWN_MACHINE, host):
+        return True
+    return any(name == home or name.endswith(f".{home}") for home in homes)

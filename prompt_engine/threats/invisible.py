@@ -1,0 +1,42 @@
+"""Characters that a reader of a file does not see and a model does.
+
+Some have honest work: joiners hold emoji together and shape the letters of many scripts, and the
+zero width space divides words in scripts that have no blank (Thai, Lao, Burmese, Khmer). Those, a
+byte order mark at the very beginning and the tags of a flag are no finding.
+"""
+
+import re
+from collections.abc import Iterator
+
+PATTERN = "invisible-character"
+
+_HIDDEN = r"\u200b-\u200d\u2060\u2062-\u2064\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
+_JOINED_SCRIPTS = (
+    r"\u0600-\u086f\u08a0-\u08ff"  # Arabic, Syriac, N'Ko, Mandaic
+    r"\u0900-\u0dff"  # the scripts of India and Sri Lanka
+    r"\u0f00-\u109f\u1780-\u18af\u1a20-\u1b7f\ua840-\ua87f\ua8e0-\ua8ff\ua980-\ua9df"
+    r"\ufb50-\ufdff\ufe70-\ufefc"  # Arabic, ready-made forms
+)
+_UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
+_KILLERS = r"\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+_PICTURES = (
+    r"\u00a9\u00ae\u203c-\u2049\u2122-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
+    r"\U0001f000-\U0001faff"
+)
+_HIDDEN_CHARACTER = re.compile(
+    rf"[{_HIDDEN}]"
+    rf"(?<![{_JOINED_SCRIPTS}][\u200c\u200d](?=[{_JOINED_SCRIPTS}]))"
+    rf"(?<![{_UNSPACED_SCRIPTS}]\u200b(?=[{_UNSPACED_SCRIPTS}]))"
+    rf"(?<![{_KILLERS}][\u200c\u200d])"
+    rf"(?<![{_PICTURES}\ufe0f]\u200d(?=[{_PICTURES}]))"
+)
+_FLAG = re.compile(r"\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+
+
+def hidden_places(text: str) -> Iterator[int]:
+    """Return where hidden characters stand, one by one."""
+    if text.isascii():
+        return iter(())
+    shown = _FLAG.sub(lambda flag: "-" * len(flag[0]), text)
+    start = 1 if shown.startswith("\ufeff") else 0
+    return (found.start() for found in _HIDDEN_CHARACTER.finditer(shown, start))

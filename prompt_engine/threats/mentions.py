@@ -1,0 +1,55 @@
+"""Tells an instruction from talk about one.
+
+Security notes, tests and papers quote attacks. A match is a mention, not an instruction, when it
+is negated or told of somebody else ("never ignore ...", "it may forget ..."), or when it is quoted
+or reported and the passage around it speaks of attacks. Both are needed: quotation marks alone are
+no excuse.
+"""
+
+import re
+
+from prompt_engine.threats.spans import Span
+
+WINDOW_BEFORE = 500
+WINDOW_AFTER = 250
+
+_NEGATION = re.compile(
+    r"(?:\bnever|\bnot|n['\u2019]t|\bcannot|\bwithout|\bno longer|\brefuses? to|\bdeclines? to)"
+    r"(?: ever| just| simply)?[\s\"'`*_>#]+$"
+    r"|(?<!you )\b(?:may|might|could|would)\s+$|\b(?:it|they|model|bot)\s+(?:will|can)\s+$",
+    re.I,
+)
+_CUE = re.compile(
+    r"inject(?:ion|s\b)|jailbreak|attack|malicious|payload|adversar|untrusted|red.team|exploit"
+    r"|hostile|pentest|write-up|\bctf\b|phish|malware|scanner\b|\bdetect|refuse|declines?\b"
+    r"|suspicious|poison|threat|\bas data\b|indicators|exfiltration such|is_malicious",
+    re.I,
+)
+_REPORT = re.compile(
+    r"\b(?:says?|said|saying|tells?|telling|told|asks?|asking|asked|reads?:?|instructs?|instructing"
+    r"|tr(?:y|ies|ying) to|attempts?|persuades?|tricks?|convinces?|wants?|such as|e\.g\.|like"
+    r"|for example|for instance|contains?|phrases?|strings?|often|malware|attackers?|we|they)\b"
+    r"[^.!?;]{0,80}$",
+    re.I,
+)
+_OPENING = re.compile(
+    r"(?:^|[\s(\[=:>])(?:\"|'|`{1,2}|-)[^\"'`\n]{0,120}$|[\u201c\u00ab\u201e\u2018][^\u201d\u00bb]*$"
+)
+_QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> )[^\n]*$")
+
+
+def is_mention(span: Span) -> bool:
+    """Say whether a stretch of text only talks about an instruction."""
+    before = span.before(WINDOW_BEFORE)
+    if _NEGATION.search(before[-40:]):
+        return True
+    if not (_is_quoted(before) or _REPORT.search(before[-120:])):
+        return False
+    around = before + span.text[span.start : min(span.end, span.start + 200)]
+    return _CUE.search(around + span.after(WINDOW_AFTER)) is not None
+
+
+def _is_quoted(before: str) -> bool:
+    tail = before[-160:]
+    is_fenced = before.count("```") % 2 == 1
+    return is_fenced or bool(_OPENING.search(tail) or _QUOTED_LINE.search(tail))

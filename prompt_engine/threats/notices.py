@@ -1,0 +1,25 @@
+"""How a blocked text is reported, to the model in its place and to the user."""
+
+from collections.abc import Sequence
+
+from prompt_engine.findings import Finding
+
+MAX_LINES_NAMED = 5
+
+
+def blocked_notice(name: str, findings: Sequence[Finding]) -> str:
+    """Return one line that names the file, the patterns and the lines; none of the file's words.
+
+    A name is made printable, so that it cannot break out of the line.
+    """
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    patterns = dict.fromkeys(finding.pattern for finding in findings)
+    reasons = (f"{pattern} ({_lines(pattern, findings)})" for pattern in patterns)
+    return f"[{shown} was blocked: {', '.join(reasons)}]"
+
+
+def _lines(pattern: str, findings: Sequence[Finding]) -> str:
+    lines = sorted({finding.line for finding in findings if finding.pattern == pattern})
+    named = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
+    more = f" and {len(lines) - MAX_LINES_NAMED} more" if len(lines) > MAX_LINES_NAMED else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {named}{more}"

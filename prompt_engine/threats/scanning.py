@@ -1,0 +1,88 @@
+"""Looks through a text for what must not reach a model. Time is linear in the text's length.
+
+The text is undisguised and folded once; then every group of patterns runs over it once. What is
+found in base64 is reported where the base64 begins. Knows patterns by their ids only.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from prompt_engine.findings import Finding, Scope
+from prompt_engine.threats import hosts, invisible
+from prompt_engine.threats.catalogue import Group, Pattern, groups
+from prompt_engine.threats.disguises import undisguised
+from prompt_engine.threats.encodings import decoded
+from prompt_engine.threats.folding import FoldedText
+from prompt_engine.threats.mentions import is_mention
+from prompt_engine.threats.spans import Span
+
+MAX_PLACES = 50
+"""Places reported per group of patterns; a text with so many is blocked whatever else it holds."""
+MAX_EXCUSES = 500
+"""Matches per group whose surroundings are looked at; after so many, a match is a match."""
+
+Place = tuple[int, str, Scope]
+_LEADING = " \t\n\r.!?:;,\"'`*_|&"
+_LEADING_CHARACTERS = 80
+
+
+def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
+    """Return what was found, in the order of the text; empty when the text may pass.
+
+    Never raises, whatever the text. Lines end with a line feed; columns count characters.
+    """
+    hidden = islice(invisible.hidden_places(text), MAX_PLACES)
+    found: set[Place] = {(at, invisible.PATTERN, "all") for at in hidden}
+    found.update(_places(text, scope))
+    found.update(_encoded_places(text, scope))
+    return tuple(_finding(text, place) for place in sorted(found))
+
+
+def _places(text: str, scope: Scope) -> Iterator[Place]:
+    folded = FoldedText(undisguised(text))
+    for group in groups(scope, with_scripts=not folded.data.isascii()):
+        yield from islice(_matches(group, folded, text, scope), MAX_PLACES)
+
+
+def _encoded_places(text: str, scope: Scope) -> Iterator[Place]:
+    """Give what is found in base64 the place where that begins."""
+    said = decoded(text)
+    if said is not None:
+        for at, pattern, least in _places(said.text, scope):
+            yield said.origin(at), pattern, least
+
+
+def _matches(group: Group, folded: FoldedText, text: str, scope: Scope) -> Iterator[Place]:
+    excuses_left = MAX_EXCUSES
+    for match in group.expression.finditer(folded.data):
+        number = match.lastindex or 1
+        pattern = group.patterns[number - 1]
+        start = _first_word(text, folded.origin(match.start(number)))
+        span = Span(text, start, max(start, folded.origin(match.end())))
+        if excuses_left:
+            excuses_left -= 1
+            if _is_excused(pattern, span, scope):
+                continue
+        yield span.start, pattern.id, pattern.scope
+
+
+def _first_word(text: str, at: int) -> int:
+    """Skip what a pattern takes in front of its first word to know that a sentence begins."""
+    ahead = text[at : at + _LEADING_CHARACTERS]
+    return at + len(ahead) - len(ahead.lstrip(_LEADING))
+
+
+def _is_excused(pattern: Pattern, span: Span, scope: Scope) -> bool:
+    """Say whether a match is none: talk about an attack, or a key on its way home.
+
+    What an agent keeps for itself has no business quoting attacks: there, only commands count.
+    """
+    if pattern.id in hosts.PATTERNS and hosts.goes_home(span):
+        return True
+    return scope != "strict" and is_mention(span)
+
+
+def _finding(text: str, place: Place) -> Finding:
+    at, pattern, scope = place
+    line_start = text.rfind("\n", 0, at) + 1
+    return Finding(pattern, scope, text.count("\n", 0, at) + 1, at - line_start + 1)

@@ -1,0 +1,66 @@
+"""How much a model holds, and under which role it takes the system text. Goes by the model's id.
+
+A small table for any provider. Each row gives the least that a family's models hold, for a guess
+that is too high breaks requests; whoever knows better hands it in. Sources: the vendors' lists of
+models, as quoted by third parties in 2026.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ASSUMED_TOKENS = 200_000
+"""For a model that the table does not know."""
+
+Role = Literal["system", "developer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A context window: prompt and answer together."""
+
+    tokens: int
+    is_assumed: bool = False
+    """Whether this is a guess, which raises no limit."""
+
+
+_TOKENS: tuple[tuple[str, int], ...] = (  # the first that the id contains; longer names first
+    ("claude", 200_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-5", 400_000),
+    ("codex", 200_000),
+    ("gemini", 1_048_576),
+    ("gemma-3", 131_072),
+    ("grok-4-fast", 2_000_000),
+    ("grok-4", 256_000),
+    ("grok-code", 256_000),
+    ("grok-3", 131_072),
+    ("glm-4.6", 200_000),
+    ("glm-4.5", 131_072),
+    ("qwen3-coder", 262_144),
+    ("deepseek", 128_000),
+)
+
+_DEVELOPER = ("gpt-5", "codex")
+
+
+def window_of(model: str, known_tokens: int | None = None) -> Window:
+    """Return a model's window: what the caller knows, else the table's, else an assumed one.
+
+    >>> window_of("openai/gpt-5-mini")
+    Window(tokens=400000, is_assumed=False)
+    >>> window_of("house-model")
+    Window(tokens=200000, is_assumed=True)
+    """
+    if known_tokens is not None:
+        return Window(known_tokens)
+    name = model.lower()
+    found = next((tokens for part, tokens in _TOKENS if part in name), None)
+    return Window(ASSUMED_TOKENS, is_assumed=True) if found is None else Window(found)
+
+
+def system_role(model: str) -> Role:
+    """Return the role that carries the system text where an API asks for one."""
+    name = model.lower()
+    return "developer" if any(part in name for part in _DEVELOPER) else "system"

@@ -1,0 +1,84 @@
+"""A terminal in memory: what would be on its screen, and all that has scrolled off it."""
+
+import io
+import re
+
+from typing_extensions import override
+
+_PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\x00-\x1f])|([^\x00-\x1f]+)")
+
+
+class FakeTerminal(io.StringIO):
+    """Takes what is written to a terminal of so many rows; fails on what it does not know."""
+
+    encoding = "utf-8"
+
+    def __init__(self, rows: int = 24) -> None:
+        super().__init__()
+        self._rows = rows
+        self._lines: list[str] = [""]
+        self._row = 0
+        self._column = 0
+        self.has_cursor = True
+        self.writes: list[str] = []
+        self.states: list[str] = []
+        """What could be seen after each write."""
+
+    @override
+    def isatty(self) -> bool:
+        return True
+
+    @override
+    def write(self, text: str, /) -> int:
+        end = 0
+        for found in _PIECE.finditer(text):
+            assert found.start() == end, repr(text[end : found.start()])
+            end = found.end()
+            self._take(found)
+        assert end == len(text)
+        self.writes.append(text)
+        self.states.append(self.text)
+        return len(text)
+
+    @property
+    def text(self) -> str:
+        """All lines, the scrolled ones too, without blanks at their ends."""
+        return "\n".join(line.rstrip() for line in self._lines).rstrip("\n")
+
+    def _take(self, found: re.Match[str]) -> None:
+        parameters, command, control, words = found.groups()
+        if words is not None:
+            line = self._lines[self._row].ljust(self._column)
+            self._lines[self._row] = (
+                line[: self._column] + words + line[self._column + len(words) :]
+            )
+            self._column += len(words)
+        elif control is not None:
+            self._control(control)
+        else:
+            self._command(parameters, command)
+
+    def _control(self, control: str) -> None:
+        assert control in "\r\n", repr(control)
+        self._column = 0
+        if control == "\n":
+            self._row += 1
+            if self._row == len(self._lines):
+                self._lines.append("")
+
+    def _command(self, parameters: str, command: str) -> None:
+        match parameters, command:
+            case _, "m":
+                pass
+            case (("?25h" | "?25l"), _):
+                self.has_cursor = command == "h"
+            case "?25", "h" | "l":
+                self.has_cursor = command == "h"
+            case "2", "K":
+                self._lines[self._row] = ""
+            case count, "A":
+                self._row -= int(count or 1)
+                top = max(0, len(self._lines) - self._rows)
+                assert self._row >= top, "the cursor would leave the screen"
+            case _:
+                raise AssertionError(f"unknown: {parameters!r} {command!r}")

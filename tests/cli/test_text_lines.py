@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.cli.diff_lines import DiffLine, diff_lines
+from acp_server.cli.text_lines import End, Folded, cut, folded, output_lines, text_lines
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("", [""]),
+        ("one\ntwo\n\n", ["one", "two"]),
+        ("one\r\ntwo", ["one", "two"]),
+        ("10%\r50%\r100%\n", ["100%"]),
+        ("50%\r", ["50%"]),
+        ("\x1b[1;31mred\x1b[0m", ["red"]),
+        ("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", ["link"]),
+        ("\x1b[2J\x1b[Hclear", ["clear"]),
+        ("half \x1b[", ["half \ufffd["]),
+        ("bell\x07", ["bell\ufffd"]),
+    ],
+    ids=repr,
+)
+def test_output_is_what_a_terminal_would_show(output: str, expected: list[str]) -> None:
+    assert output_lines(output) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\nb\n", ["a", "b"]),
+        ("```sh\nls\n```", ["ls"]),
+        ("````\n```\n````\n", ["```"]),
+        ("```\nopen", ["```", "open"]),
+        ("a\tb\x00", ["a\tb\ufffd"]),
+    ],
+    ids=repr,
+)
+def test_a_text_is_its_lines_without_a_fence(text: str, expected: list[str]) -> None:
+    assert text_lines(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("most", "end", "expected"),
+    [
+        (4, "first", Folded("abcd", 0, "first")),
+        (3, "first", Folded("abcd", 0, "first")),
+        (2, "first", Folded("ab", 2, "first")),
+        (2, "last", Folded("cd", 2, "last")),
+    ],
+)
+def test_folding_keeps_one_end_and_hides_no_single_line(
+    most: int, end: End, expected: Folded[str]
+) -> None:
+    assert folded("abcd", most, end) == expected
+
+
+def test_a_very_long_line_is_cut() -> None:
+    assert cut("x" * 1_000) == "x" * 400 + "…"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, "a\nb\n", [DiffLine("+", "a"), DiffLine("+", "b")]),
+        ("a\n", "", [DiffLine("-", "a")]),
+        ("a\n", "a\n", []),
+        ("", "", []),
+        ("a\r\nb\r\n", "a\r\nc\r\n", [DiffLine(" ", "a"), DiffLine("-", "b"), DiffLine("+", "c")]),
+    ],
+    ids=repr,
+)
+def test_a_diff_is_what_went_and_what_came(
+    old: str | None, new: str, expected: list[DiffLine]
+) -> None:
+    assert diff_lines(old, new) == expected
+
+
+TEXTS = st.lists(st.sampled_from("abc"), max_size=20).map(
+    lambda lines: "".join(f"{x}\n" for x in lines)
+)
+
+
+@given(TEXTS, TEXTS)
+def test_a_diff_leaves_out_nothing_that_changed(old: str, new: str) -> None:
+    lines = diff_lines(old, new)
+    signs = [line.sign for line in lines]
+    difference = len(new.splitlines()) - len(old.splitlines())
+    assert signs.count("+") - signs.count("-") == difference
+    assert (old == new) == (lines == [])
+    if "gap" not in signs and lines:
+        kept = [line for line in lines if line.sign != "+"]
+        assert "".join(f"{line.text}\n" for line in kept) == old

@@ -1,0 +1,89 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from acp_server.cli.demo import SCRIPT
+from acp_server.cli.tour import MEND, Summary, Turn
+from acp_server.cli.verification import Finding, Verdict, expected_changes, verify
+from acp_server.cli.workspace import FILES, make_workspace
+from acp_server.models.scripted import SCRIPTS
+
+TESTS = "tests"
+
+
+@pytest.fixture(scope="module")
+def expected() -> Mapping[str, str]:
+    script = (SCRIPTS / f"{SCRIPT}.script").read_text(encoding="utf-8")
+    return expected_changes(script, MEND.prompt)
+
+
+async def findings(folder: Path, expected: Mapping[str, str], files: Mapping[str, str]) -> Finding:
+    """Write files into a new project; return what is found about its changes."""
+    await make_workspace(folder)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    tests, changes = (await verify(folder, expected)).findings
+    assert tests.what == TESTS
+    return changes
+
+
+def test_the_script_changes_one_file_and_adds_another(expected: Mapping[str, str]) -> None:
+    assert list(expected) == ["averages.py", "test_median.py"]
+    assert expected["averages.py"].startswith(FILES["averages.py"].partition("def median")[0])
+    assert "mean(ordered[" in expected["averages.py"]
+
+
+async def test_a_project_that_was_mended_passes(
+    expected: Mapping[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "project"
+    await make_workspace(folder)
+    for name, text in expected.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    verdict = await verify(folder, expected)
+    assert verdict.problems == []
+    tests, changes = verdict.findings
+    assert tests.result.startswith("Ran 8 tests in ")
+    assert tests.result.endswith("s: OK (run once more by the demo)")
+    assert changes == Finding("git diff", "averages.py +13 -2, test_median.py +27")
+
+
+async def test_a_project_as_it_was_does_not_pass(
+    expected: Mapping[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "project"
+    await make_workspace(folder)
+    assert (await verify(folder, expected)).problems == [
+        "the project's tests do not pass",
+        "averages.py is not what it must be",
+        "test_median.py is not what it must be",
+    ]
+
+
+async def test_more_than_was_to_be_done_is_found_too(
+    expected: Mapping[str, str], tmp_path: Path
+) -> None:
+    found = await findings(tmp_path / "project", expected, {**expected, "README.md": "Mine.\n"})
+    assert found.problems == ("README.md has changed",)
+
+
+async def test_a_change_that_is_almost_right_is_wrong(
+    expected: Mapping[str, str], tmp_path: Path
+) -> None:
+    almost = {name: f"{text}\n" for name, text in expected.items()}
+    found = await findings(tmp_path / "project", expected, almost)
+    assert found.problems == (
+        "averages.py is not what it must be",
+        "test_median.py is not what it must be",
+    )
+
+
+def test_what_is_not_as_it_must_be_is_a_problem_of_the_whole() -> None:
+    found = Finding("git diff", "nothing", ("README.md has changed",))
+    turn = Turn(MEND, 0.0, failed_calls=2, stop_reason="refusal")
+    assert Summary([turn], verdict=Verdict((found,))).problems == [
+        f"{MEND.prompt!r} ended with refusal, not end_turn",
+        f"{MEND.prompt!r}: 2 of its calls failed, not 1",
+        "README.md has changed",
+    ]

@@ -1,0 +1,83 @@
+"""Session updates as JSON, and what a view makes of them, in a pipe and on a terminal."""
+
+import io
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from pydantic import JsonValue
+
+from acp_server.cli.screen import Screen
+from acp_server.cli.session_view import SessionView
+from acp_server.headless.view import show_update
+from acp_server.protocol.tool_calls import RequestPermissionRequest
+from acp_server.protocol.updates import SessionNotification
+
+Update = dict[str, JsonValue]
+OPTIONS: JsonValue = [
+    {"optionId": "yes", "name": "Allow once", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+
+
+def call(call_id: str = "c", **fields: JsonValue) -> Update:
+    """Return the first word of a call."""
+    given: Update = {"title": "Do it", "kind": "other", "status": "pending", **fields}
+    return {"sessionUpdate": "tool_call", "toolCallId": call_id, **given}
+
+
+def change(call_id: str = "c", **fields: JsonValue) -> Update:
+    """Return news of a call."""
+    return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}
+
+
+def diff(old_text: str | None, new_text: str, path: str = "/w/a.py") -> JsonValue:
+    """Return a diff as content."""
+    return {"type": "diff", "path": path, "oldText": old_text, "newText": new_text}
+
+
+def words(text: str) -> JsonValue:
+    """Return a text as content."""
+    return {"type": "content", "content": {"type": "text", "text": text}}
+
+
+def printed(data: str, call_id: str = "c") -> Update:
+    """Return output of a command."""
+    return change(call_id, _meta={"terminal_output": {"terminal_id": "t", "data": data}})
+
+
+def message(text: str, message_id: str = "m") -> Update:
+    """Return a piece of an answer."""
+    content: JsonValue = {"type": "text", "text": text}
+    return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": message_id}
+
+
+def question(call_id: str = "c", **fields: JsonValue) -> RequestPermissionRequest:
+    """Return a question about a call."""
+    tool_call: JsonValue = {"toolCallId": call_id, **fields}
+    return RequestPermissionRequest.from_wire(
+        {"sessionId": "one", "toolCall": tool_call, "options": OPTIONS}
+    )
+
+
+def every_second() -> Callable[[], float]:
+    """Return a clock that goes on by a second whenever somebody looks at it."""
+    seconds = count(step=1.0)
+    return lambda: next(seconds)
+
+
+def feed(view: SessionView, updates: Iterable[Update]) -> None:
+    """Show updates."""
+    for update in updates:
+        params = {"sessionId": "one", "update": update}
+        show_update(view, SessionNotification.from_wire(params).update)
+
+
+def in_a_pipe(*updates: Update, width: int = 80) -> str:
+    """Return what is printed of some updates where nothing is redrawn."""
+    file = io.StringIO()
+    screen = Screen(file=file)
+    screen.width = width
+    view = SessionView(screen, every_second())
+    feed(view, updates)
+    view.settle()
+    return file.getvalue()

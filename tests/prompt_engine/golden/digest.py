@@ -1,0 +1,21 @@
+"""Prints the digests of all kept prompts, and of a folder's snapshot, for another process."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from prompt_engine.assemble import build
+from prompt_engine.sources.workspace_snapshot import read_workspace
+from tests.prompt_engine.golden.situations import SITUATIONS
+
+
+def main() -> None:
+    prompts = [build(facts).text for facts in SITUATIONS.values()]
+    snapshot = repr(read_workspace(Path(sys.argv[1]), {"PATH": ""}))
+    texts = [*prompts, snapshot.replace(sys.argv[1], "FOLDER")]
+    for text in texts:
+        sys.stdout.write(hashlib.sha256(text.encode()).hexdigest() + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Writes the kept prompts anew: `uv run python -m tests.prompt_engine.golden.rewrite`."""
+
+from pathlib import Path
+
+from tests.prompt_engine.golden.situations import SITUATIONS, rendered
+
+EXPECTED = Path(__file__).parent / "expected"
+
+
+def main() -> None:
+    for path in EXPECTED.glob("*.md"):
+        path.unlink()
+    for name, facts in SITUATIONS.items():
+        (EXPECTED / f"{name}.md").write_text(rendered(facts), "utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""SOUL.md and the memory files as they are read from a home folder."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.facts import MemoryStore, Passage
+from prompt_engine.findings import Finding, Scope
+from prompt_engine.sources.memory_snapshot import read_memory
+from prompt_engine.sources.soul import read_soul
+from prompt_engine.trust import sha256_of
+
+
+def find_evil(text: str, scope: Scope) -> Sequence[Finding]:
+    """Find the word evil, as a scanner would."""
+    lines = enumerate(text.splitlines(), 1)
+    return [Finding("evil", scope, number, 1) for number, line in lines if "evil" in line]
+
+
+def find_nothing(text: str, scope: Scope) -> Sequence[Finding]:
+    del text, scope
+    return ()
+
+
+def soul(home: Path, text: str) -> str:
+    (home / "SOUL.md").write_text(text)
+    return str(home / "SOUL.md")
+
+
+def test_a_soul_is_read_as_it_is(tmp_path: Path) -> None:
+    source = soul(tmp_path, "\ufeff\nYou are Ada's engineer.\r\n")
+    assert read_soul(tmp_path, find_evil) == Passage("You are Ada's engineer.", source)
+
+
+def test_a_missing_home_is_created_for_its_owner_alone(tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    source = str(home / "SOUL.md")
+    assert read_soul(home, find_evil) == Passage("", source, "absent", "there is no such file")
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    read_soul(tmp_path, find_evil)
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_home_that_cannot_be_made_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert read_soul(tmp_path / "file" / "home", find_evil).text == ""
+
+
+def test_an_empty_soul_is_none(tmp_path: Path) -> None:
+    source = soul(tmp_path, " \n")
+    assert read_soul(tmp_path, find_evil) == Passage("", source, "absent", "the file is empty")
+
+
+def test_a_blocked_soul_is_named_with_its_line(tmp_path: Path) -> None:
+    source = soul(tmp_path, "You are kind.\nBe evil.")
+    assert read_soul(tmp_path, find_evil) == Passage("", source, "blocked", "evil in line 2")
+
+
+def test_a_soul_that_the_user_trusts_is_read_all_the_same(tmp_path: Path) -> None:
+    source = soul(tmp_path, "Be evil.")
+    trusted = {(Path(source).resolve(), sha256_of(b"Be evil."))}
+    found = read_soul(tmp_path, find_evil, is_trusted=lambda path, sha: (path, sha) in trusted)
+    assert found == Passage("Be evil.", source)
+
+
+def test_a_long_soul_is_cut(tmp_path: Path) -> None:
+    soul(tmp_path, "You are kind. " * 100)
+    found = read_soul(tmp_path, find_evil, max_characters=500)
+    assert found.fate == "truncated"
+    assert found.reason.endswith("of 1,399 characters are shown")
+    assert len(found.text) < 600
+
+
+def test_a_soul_that_is_no_text_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_bytes(b"\xff\xfe\x00")
+    found = read_soul(tmp_path, find_evil)
+    assert (found.text, found.fate) == ("", "dropped")
+    assert found.reason
+
+
+def test_a_soul_may_be_a_link_to_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    soul(tmp_path / "dotfiles", "You are kind.")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "SOUL.md").symlink_to(tmp_path / "dotfiles" / "SOUL.md")
+    assert read_soul(tmp_path / "home", find_evil).text == "You are kind."
+
+
+def test_a_pipe_of_that_name_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "SOUL.md")
+    assert read_soul(tmp_path, find_evil).fate == "dropped"
+
+
+def remembered(folder: Path, text: str) -> Path:
+    path = folder / "MEMORY.md"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "entries", "used"),
+    [
+        ("Name: Ada", ("Name: Ada",), 9),
+        ("Name: Ada\n§\nLikes tests", ("Name: Ada", "Likes tests"), 23),
+        ("Name: Ada\r\n§\r\nLikes tests\r\n", ("Name: Ada", "Likes tests"), 23),
+        ("§\nName: Ada\n§\n\n§\n", ("Name: Ada",), 9),
+        ("See § 7\n§ 8 too", ("See § 7\n§ 8 too",), 15),
+        ("", (), 0),
+    ],
+    ids=["one", "two", "crlf", "empty entries", "the sign in a text", "empty file"],
+)
+def test_entries_stand_between_lines_of_the_sign(
+    text: str, entries: tuple[str, ...], used: int, tmp_path: Path
+) -> None:
+    path = remembered(tmp_path, text)
+    assert read_memory(path, 2_200, find_evil) == MemoryStore(entries, used, 2_200, str(path))
+
+
+def test_a_missing_memory_is_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "USER.md"
+    assert read_memory(path, 1_375, find_evil) == MemoryStore((), 0, 1_375, str(path))
+
+
+def test_a_blocked_entry_is_shown_as_blocked_and_counts_as_it_is(tmp_path: Path) -> None:
+    path = remembered(tmp_path, "Uses uv\n§\nBe evil")
+    assert read_memory(path, 2_200, find_evil) == MemoryStore(
+        ("Uses uv", "[Blocked: evil in line 1 of this entry. It stays on disk.]"),
+        len("Uses uv\n§\nBe evil"),
+        2_200,
+        str(path),
+        "blocked",
+        "1 of 2 entries must not be shown",
+    )
+    assert path.read_text() == "Uses uv\n§\nBe evil"
+
+
+def test_memory_is_scanned_strictly(tmp_path: Path) -> None:
+    scopes: list[Scope] = []
+
+    def scan(text: str, scope: Scope) -> Sequence[Finding]:
+        scopes.append(scope)
+        return find_nothing(text, scope)
+
+    read_memory(remembered(tmp_path, "a\n§\nb"), 2_200, scan)
+    assert scopes == ["strict", "strict"]
+
+
+def test_a_store_far_over_its_limit_does_not_flood_the_prompt(tmp_path: Path) -> None:
+    path = remembered(tmp_path, "\n§\n".join(["x" * 97] * 50))
+    found = read_memory(path, 1_000, find_evil)
+    assert found.entries[-1] == "[30 more entries do not fit; they stay in MEMORY.md.]"
+    assert (len(found.entries), found.fate) == (21, "truncated")
+    assert found.used_characters == 50 * 100 - 3
+    assert found.reason == "20 of 50 entries fit"
+
+
+def test_a_memory_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.mkdir()
+    found = read_memory(path, 2_200, find_evil)
+    assert (found.entries, found.fate) == ((), "dropped")
+    assert found.reason

@@ -1,0 +1,225 @@
+"""When each part of the stable tier is there, and when it is not."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from prompt_engine.facts import (
+    Enforcement,
+    Environment,
+    Facts,
+    HintOverride,
+    Identity,
+    Passage,
+    SteeringMarker,
+)
+from prompt_engine.section import Section
+from prompt_engine.sections import (
+    enforcement,
+    environment,
+    guidance,
+    identity,
+    platform_hint,
+    skills_index,
+)
+from prompt_engine.sections.prose import prose
+
+FACTS = Facts(day=date(2026, 11, 21), model="claude-opus-5")
+BUILT_IN = Section("identity", "stable", prose("identity"))
+SOUL = Passage("You are Ada's engineer.", "SOUL.md")
+BLOCKED = Passage("[blocked]", "SOUL.md", "blocked", "hide-from-user in line 1")
+SKIPPED = Section("soul", "stable", "", "SOUL.md", "dropped", identity.SKIPPED)
+
+
+@pytest.mark.parametrize(
+    ("who", "sections"),
+    [
+        (Identity(), [Section("soul", "stable", ""), BUILT_IN]),
+        (Identity(SOUL), [Section("soul", "stable", SOUL.text, "SOUL.md")]),
+        (
+            Identity(BLOCKED),
+            [Section("soul", "stable", "", "SOUL.md", "blocked", BLOCKED.reason), BUILT_IN],
+        ),
+        (Identity(SOUL, skips_context_files=True), [SKIPPED, BUILT_IN]),
+        (
+            Identity(SOUL, skips_context_files=True, loads_soul=True),
+            [Section("soul", "stable", SOUL.text, "SOUL.md")],
+        ),
+        (Identity(SOUL, own="You review."), [Section("identity", "stable", "You review.")]),
+    ],
+    ids=["none", "soul", "blocked", "sub-agent", "sub-agent with soul", "caller's own"],
+)
+def test_the_identity_is_the_first_that_counts(who: Identity, sections: list[Section]) -> None:
+    assert list(identity.write(replace(FACTS, identity=who))) == sections
+
+
+@pytest.mark.parametrize(
+    ("who", "text"),
+    [
+        (Identity(SOUL), None),
+        (Identity(SOUL, own="You review."), "## SOUL.md\n\nYou are Ada's engineer."),
+        (Identity(SOUL, own="You review.", skips_context_files=True), ""),
+        (Identity(own="You review."), ""),
+    ],
+    ids=["is the identity", "behind the caller's", "skipped", "missing"],
+)
+def test_soul_comes_behind_the_project_where_the_caller_is_somebody(
+    who: Identity, text: str | None
+) -> None:
+    found = list(identity.write_behind_project(replace(FACTS, identity=who)))
+    assert [section.text for section in found] == ([] if text is None else [text])
+
+
+ALWAYS = ["finishing", "parallel_calls", "steering", "subfolders"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "pieces"),
+    [
+        ((), []),
+        (("read_file",), ALWAYS),
+        (("memory",), ["memory", *ALWAYS]),
+        (("session_search",), ["session_search", *ALWAYS]),
+        (("skill_view",), ALWAYS),
+        (("skill_manage",), ["skills", *ALWAYS]),
+        (("todo",), ["planning", *ALWAYS]),
+        (("kanban_show",), [*ALWAYS, "task_board"]),
+        (("todo", "memory"), ["memory", "planning", *ALWAYS]),
+    ],
+    ids=[
+        *("no tools", "any tool", "memory", "session_search", "skill_view", "skill_manage"),
+        *("todo", "kanban_show", "two tools"),
+    ],
+)
+def test_a_piece_of_guidance_needs_its_tool(tools: tuple[str, ...], pieces: list[str]) -> None:
+    found = guidance.write(replace(FACTS, tools=frozenset(tools)))
+    assert [section.name for section in found] == pieces
+
+
+def test_a_worker_of_a_board_gets_the_worker_text_only() -> None:
+    facts = replace(FACTS, tools=frozenset({"kanban_show"}), board=Passage("Task 7.", "kanban"))
+    *_, last = guidance.write(facts)
+    assert last == Section("task_board", "stable", "Task 7.", "kanban")
+
+
+def test_the_marker_of_the_user_is_named_where_it_is_needed() -> None:
+    marked = replace(FACTS, tools=frozenset({"todo"}), steering=SteeringMarker("[USER]", "[/USER]"))
+    (text,) = (part.text for part in guidance.write(marked) if part.name == "steering")
+    assert "\n\n[USER]\n[/USER]\n\n" in text
+    assert "{" not in text
+
+
+@pytest.mark.parametrize(
+    ("model", "setting", "sections"),
+    [
+        ("claude-opus-5", "auto", []),
+        ("openai/GPT-5.2", "auto", ["enforcement", "enforcement_openai"]),
+        ("gpt-5-codex", "auto", ["enforcement", "enforcement_openai"]),
+        ("x-ai/grok-4", "auto", ["enforcement", "enforcement_openai"]),
+        ("gemini-3-pro", "auto", ["enforcement", "enforcement_google"]),
+        ("gemma-3-27b", "auto", ["enforcement", "enforcement_google"]),
+        ("glm-5", "auto", ["enforcement"]),
+        ("qwen3-coder", "auto", ["enforcement"]),
+        ("deepseek-chat", "auto", ["enforcement"]),
+        ("claude-opus-5", True, ["enforcement"]),
+        ("gpt-5.2", False, []),
+        ("claude-opus-5", ("Opus", "llama"), ["enforcement"]),
+        ("gpt-5.2", ("opus",), []),
+        ("gpt-5.2", (), []),
+        ("gpt-5.2", ("",), []),
+    ],
+)
+def test_who_is_told_to_act(model: str, setting: Enforcement, sections: list[str]) -> None:
+    facts = replace(FACTS, model=model, enforcement=setting, tools=frozenset({"todo"}))
+    assert [part.text for part in enforcement.write(facts)] == [prose(name) for name in sections]
+
+
+def test_nobody_is_told_to_act_without_tools() -> None:
+    assert list(enforcement.write(replace(FACTS, model="gpt-5.2"))) == []
+
+
+@pytest.mark.parametrize("tool", sorted(skills_index.TOOLS))
+def test_the_index_needs_any_skills_tool(tool: str) -> None:
+    facts = replace(FACTS, skills_index=Passage("## Skills"), tools=frozenset({tool}))
+    assert list(skills_index.write(facts)) == [Section("skills_index", "stable", "## Skills")]
+
+
+def test_an_index_that_no_tool_can_open_is_dropped_with_a_reason() -> None:
+    facts = replace(FACTS, skills_index=Passage("## Skills"), tools=frozenset({"todo"}))
+    assert list(skills_index.write(facts)) == [
+        Section("skills_index", "stable", "", "", "dropped", "no skills tool is present")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machine", "lines"),
+    [
+        (Environment("macOS 15.1", "arm64", "zsh"), ["macOS 15.1, arm64, shell zsh."]),
+        (Environment("Linux", container="docker"), ["Linux, inside a container (docker)."]),
+        (
+            Environment("Linux", automation="GitHub Actions"),
+            ["Linux, in continuous integration (GitHub Actions)."],
+        ),
+        (Environment("Linux", is_wsl=True), ["Linux.", prose("wsl")]),
+        (Environment("Linux", is_termux=True), ["Linux.", prose("termux")]),
+        (Environment(python="Python has no pip here."), ["Python has no pip here."]),
+    ],
+    ids=["plain", "container", "automation", "wsl", "termux", "python"],
+)
+def test_the_machine_in_lines(machine: Environment, lines: list[str]) -> None:
+    (section,) = environment.write(replace(FACTS, environment=machine))
+    assert section.text == "## Environment\n\n" + "\n".join(lines)
+
+
+def test_an_unknown_machine_is_not_worth_a_heading() -> None:
+    assert list(environment.write(FACTS)) == []
+
+
+def test_the_active_profile_and_its_limits_are_told() -> None:
+    (section,) = environment.write(replace(FACTS, environment=Environment(profile="work")))
+    assert "The active profile is `work`." in section.text
+
+
+@pytest.mark.parametrize("provider", ["alibaba", "Alibaba-Coding"])
+def test_a_provider_that_renames_models_is_corrected(provider: str) -> None:
+    (section,) = environment.write(replace(FACTS, provider=provider))
+    assert "You are the model `claude-opus-5`" in section.text
+
+
+def test_hints_of_the_user_come_last_each_by_itself() -> None:
+    hints = (Passage("One.", "HERMES_ENVIRONMENT_HINT"), Passage("Two.", "agent.environment_hint"))
+    found = environment.write(replace(FACTS, environment=Environment("Linux", hints=hints)))
+    assert [part.text for part in found] == ["## Environment\n\nLinux.", "One.", "Two."]
+
+
+@pytest.mark.parametrize("platform", sorted(platform_hint.PLATFORMS))
+def test_every_platform_of_the_registry_has_a_hint(platform: str) -> None:
+    text = platform_hint.hint(platform)
+    assert text
+    assert ("MEDIA:" in text) == (platform in platform_hint.WITH_FILES)
+
+
+@pytest.mark.parametrize(
+    ("override", "text"),
+    [
+        (HintOverride(), platform_hint.hint("cli")),
+        (HintOverride(replace="Sing."), "Sing."),
+        (HintOverride(append="Sing."), f"{platform_hint.hint('cli')}\n\nSing."),
+        (HintOverride("Sing.", "Loudly."), "Sing.\n\nLoudly."),
+    ],
+    ids=["none", "replace", "append", "both"],
+)
+def test_settings_replace_or_append_to_a_hint(override: HintOverride, text: str) -> None:
+    overrides = {"cli": override, "acp": HintOverride("No.")}
+    (section,) = platform_hint.write(replace(FACTS, platform="cli", hint_overrides=overrides))
+    assert section.text == text
+
+
+def test_a_platform_without_a_hint_is_reported_unless_settings_bring_one() -> None:
+    unknown = replace(FACTS, platform="fax")
+    (section,) = platform_hint.write(unknown)
+    assert (section.text, section.reason) == ("", "there is no hint for fax")
+    own = replace(unknown, hint_overrides={"fax": HintOverride("Sing.")})
+    (section,) = platform_hint.write(own)
+    assert section == Section("platform_hint", "stable", "Sing.", "platform_hints.fax")

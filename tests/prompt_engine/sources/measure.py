@@ -1,0 +1,86 @@
+"""How long instructions and hints take in a small and in a large repository.
+
+Run: uv run python -m tests.prompt_engine.sources.measure
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from prompt_engine.hints import LoadedHints, loaded_in, wrap
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.sources.reading import SETTLED_NANOSECONDS
+from prompt_engine.sources.subdirectory_hints import HintFinder
+from tests.prompt_engine.sources.trees import plant, scan
+
+SECRET = b"of this session"
+FILES_PER_FOLDER = 100
+
+
+def measure(what: str, work: Callable[[], object], times: int = 300) -> None:
+    """Write the median and the longest time of some work."""
+    seconds: list[float] = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    median, longest = statistics.median(seconds) * 1_000, max(seconds) * 1_000
+    sys.stdout.write(f"{what:<52}{median:8.3f} ms  longest {longest:7.3f} ms\n")
+
+
+def repository(root: Path, size: int) -> Path:
+    """Make a repository of so many files, with instructions in two folders."""
+    for number in range(max(size // FILES_PER_FOLDER, 1)):
+        folder = root / f"p{number % 10}" / f"m{number}"
+        folder.mkdir(parents=True)
+        for each in range(min(size, FILES_PER_FOLDER)):
+            (folder / f"{each}.py").touch()
+    ignored = "\n".join(f"*.o{number}\nbuild{number}/" for number in range(40))
+    texts = {"AGENTS.md": "Use tabs. " * 300, "p0/AGENTS.md": "Use spaces. " * 100}
+    return plant(root, {".git/HEAD": "", ".gitignore": ignored, "p0/m0/a/b/c/": "", **texts})
+
+
+def settle() -> None:
+    """Wait until nothing has changed just now."""
+    time.sleep(SETTLED_NANOSECONDS / 1e9 + 0.1)
+
+
+def measure_repository(root: Path) -> None:
+    """Measure everything in one repository."""
+    deep = root / "p0" / "m0" / "a" / "b" / "c"
+    measure("instructions", lambda: find_context(ContextRequest(root), scan))
+    measure("instructions, five folders down", lambda: find_context(ContextRequest(deep), scan))
+    settle()
+    finder = HintFinder([root], scan)
+    loaded = find_context(ContextRequest(root), scan).loaded
+    first = finder.find([deep / "x"], loaded)
+    loaded = loaded.plus(first.loaded)
+    measure_hints(finder, root, loaded)
+    rule = "---\nglobs: src/**/*.ts, *.x\nalwaysApply: false\n---\nrule "
+    plant(root, {f".cursor/rules/{number}.mdc": f"{rule}{number}" for number in range(20)})
+    settle()
+    measure("hints with 20 rules", lambda: finder.find([deep / "x"], loaded))
+    measure("instructions with 20 rules", lambda: find_context(ContextRequest(root), scan), 50)
+    plant(root, {"AGENTS.md": "a line of text\n" * 700_000})
+    measure("instructions of 10 MB", lambda: find_context(ContextRequest(root), scan), 10)
+    texts = ["output of a tool " * 500] * 300 + [wrap(first.hints[0], SECRET)] * 30
+    measure("what 2.6 MB of conversation hold", lambda: loaded_in(texts, SECRET), 50)
+
+
+def measure_hints(finder: HintFinder, root: Path, loaded: LoadedHints) -> None:
+    """Measure look-ups that find nothing new."""
+    near, deep = root / "p0" / "m0" / "1.py", root / "p0" / "m0" / "a" / "b" / "c" / "x"
+    several = [root / f"p{number}" / f"m{number}" / "1.py" for number in range(5)]
+    measure("hints", lambda: finder.find([near], loaded))
+    measure("hints, five folders down", lambda: finder.find([deep], loaded))
+    measure("hints, five paths", lambda: finder.find(several, loaded))
+
+
+if __name__ == "__main__":
+    for count in (10, 100_000):
+        with tempfile.TemporaryDirectory() as folder:
+            sys.stdout.write(f"-- {count:,} files\n")
+            measure_repository(repository(Path(folder).resolve() / "w", count))

@@ -1,0 +1,175 @@
+"""Which files speak for a folder: kinds in order, empty and blocked ones fall through."""
+
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.sources.context_files import (
+    ContextRequest,
+    FoundSettings,
+    find_context,
+    find_context_files,
+)
+from tests.prompt_engine.sources.trees import plant, scan
+
+BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
+
+
+def said(root: Path) -> list[tuple[str, str]]:
+    return [(file.path, file.text) for file in find_context(ContextRequest(root), scan).files]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({}, [], id="an empty folder"),
+        pytest.param(
+            {".hermes.md": "1", "HERMES.md": "2", "AGENTS.md": "3"}, [(".hermes.md", "1")],
+            id=".hermes.md before all",
+        ),
+        pytest.param({"HERMES.md": "2", "AGENTS.md": "3"}, [("HERMES.md", "2")], id="HERMES.md"),
+        pytest.param(
+            {"AGENTS.override.md": "3", "AGENTS.md": "4", "CLAUDE.md": "5"},
+            [("AGENTS.override.md", "3")],
+            id="an override before AGENTS.md",
+        ),
+        pytest.param({"AGENTS.md": "4", "CLAUDE.md": "5"}, [("AGENTS.md", "4")], id="AGENTS.md"),
+        pytest.param({"agents.md": "4"}, [("agents.md", "4")], id="agents.md"),
+        pytest.param({"CLAUDE.md": "5", ".cursorrules": "6"}, [("CLAUDE.md", "5")], id="CLAUDE.md"),
+        pytest.param({"claude.md": "5"}, [("claude.md", "5")], id="claude.md"),
+        pytest.param(
+            {".cursor/rules/b.mdc": "8", ".cursor/rules/a.mdc": "7", ".cursorrules": "6"},
+            [(".cursorrules", "6"), (".cursor/rules/a.mdc", "7"), (".cursor/rules/b.mdc", "8")],
+            id="Cursor's both kinds, rules sorted",
+        ),
+        pytest.param(
+            {".cursor/rules/a.md": "no rule", ".cursor/rules/deep/b.mdc": "too deep"}, [],
+            id="other files beside rules",
+        ),
+        pytest.param(
+            {".hermes.md": " \n", "AGENTS.md": "---\na: b\n---\n\n", "CLAUDE.md": "5"},
+            [("CLAUDE.md", "5")],
+            id="empty files fall through",
+        ),
+        pytest.param(
+            {".hermes.md": "ATTACK", "HERMES.md": "2", "AGENTS.md": "3"},
+            [(".hermes.md", f"[.hermes.md {BLOCKED}"), ("HERMES.md", "2")],
+            id="a blocked file leaves a line and falls through within its kind",
+        ),
+        pytest.param(
+            {"AGENTS.override.md": "ATTACK", "AGENTS.md": "ATTACK", "CLAUDE.md": "5"},
+            [
+                ("AGENTS.override.md", f"[AGENTS.override.md {BLOCKED}"),
+                ("AGENTS.md", f"[AGENTS.md {BLOCKED}"),
+                ("CLAUDE.md", "5"),
+            ],
+            id="and to the next kind",
+        ),
+        pytest.param({"AGENTS.md": "\ufeff---\na: b\n---\nx\r\ny"}, [("AGENTS.md", "x\ny")],
+            id="a byte order mark, frontmatter and other line ends go"),
+    ],
+)  # fmt: skip
+def test_the_first_kind_that_says_something_wins(
+    tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str]]
+) -> None:
+    got = said(plant(tmp_path, files))
+    assert [text for _, text in got] == [text for _, text in expected]
+    # some disks find agents.md as AGENTS.md
+    assert [path.casefold() for path, _ in got] == [path.casefold() for path, _ in expected]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected", "note"),
+    [
+        pytest.param("x", "x", FileNote("r", "loaded", 1, 1), id="without frontmatter"),
+        pytest.param(
+            "---\nalwaysApply: true\n---\nx", "x", FileNote("r", "loaded", 1, 1), id="always"
+        ),
+        pytest.param(
+            "---\nalwaysApply: true\nglobs: a\n---\nx", "x", FileNote("r", "loaded", 1, 1),
+            id="always and for paths",
+        ),
+        pytest.param(
+            "---\ndescription: How\n  to test\nalwaysApply: false\n---\nx",
+            "Read this rule when it applies: How to test",
+            FileNote("r", "named", 1, 0, "only its description is told"),
+            id="a description alone",
+        ),
+        pytest.param(
+            "---\nglobs: a/*.ts, b\ndescription: d\n---\nx", None,
+            FileNote("r", "waiting", 1, 0, "for paths like a/*.ts, b"),
+            id="for paths",
+        ),
+        pytest.param(
+            "---\nalwaysApply: false\n---\nx", None,
+            FileNote("r", "unused", 1, 0, "it says neither when nor what for"),
+            id="by hand only",
+        ),
+        pytest.param("---\nalwaysApply: true\n---\n", None, FileNote("r", "empty"), id="empty"),
+    ],
+)  # fmt: skip
+def test_a_rule_applies_as_its_frontmatter_says(
+    tmp_path: Path, rule: str, expected: str | None, note: FileNote
+) -> None:
+    path = ".cursor/rules/r.mdc"
+    found = find_context(ContextRequest(plant(tmp_path, {path: rule})), scan)
+    assert [(file.path, file.text) for file in found.files] == [(path, expected)] * bool(expected)
+    (got,) = found.notes
+    assert got == FileNote(
+        path, note.outcome, note.total_characters, note.kept_characters, note.reason
+    )
+
+
+def test_rules_for_paths_wait_whichever_kind_won(tmp_path: Path) -> None:
+    rules = {".cursor/rules/a.mdc": "always", ".cursor/rules/b.mdc": "---\nglobs: b\n---\nx"}
+    found = find_context(ContextRequest(plant(tmp_path, {"AGENTS.md": "4", **rules})), scan)
+    assert found.files == (ContextFile("AGENTS.md", "4", 1),)
+    assert [(rule.source.label, rule.globs) for rule in found.rules] == [
+        (".cursor/rules/b.mdc", ("b",))
+    ]
+    assert [note.outcome for note in found.notes] == ["loaded", "waiting"]
+
+
+def test_a_rule_that_only_has_a_description_is_blocked_as_a_whole(tmp_path: Path) -> None:
+    plant(tmp_path, {".cursor/rules/r.mdc": "---\ndescription: d\n---\nATTACK"})
+    (file,) = find_context(ContextRequest(tmp_path), scan).files
+    assert file.text == ("[.cursor/rules/r.mdc was blocked and is not shown: bad-word in line 4.]")
+
+
+def test_of_a_great_many_rules_the_rest_is_named(tmp_path: Path) -> None:
+    plant(tmp_path, {f".cursor/rules/{number:03}.mdc": "x" for number in range(202)})
+    notes = find_context(ContextRequest(tmp_path), scan).notes
+    assert notes[200:] == tuple(
+        FileNote(f".cursor/rules/{number}.mdc", "unused", reason="only 200 rules are read")
+        for number in (200, 201)
+    )
+
+
+def test_settings_are_listed_with_what_they_say_and_not_used(tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        {
+            ".git/": "",
+            ".hermes.md": "---\nmodel: x\nhooks: [a]\n---\nRoot.",
+            "sub/.hermes.md": "---\nmode: plan\n---\n",
+            "sub/HERMES.md": "---\nmode: ask\n---\nATTACK",
+        },
+    )
+    found = find_context(ContextRequest(tmp_path / "sub"), scan)
+    assert found.settings == (
+        FoundSettings(".hermes.md", {"mode": "plan"}),
+        FoundSettings(f"{tmp_path}/.hermes.md", {"model": "x", "hooks": ["a"]}),
+    )
+
+
+def test_frontmatter_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
+    plant(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
+    (note,) = find_context(ContextRequest(tmp_path), scan).notes
+    assert note.outcome == "loaded"
+    assert note.reason.startswith("its frontmatter is no plain YAML (")
+
+
+def test_who_has_no_scan_gets_the_files_alone(tmp_path: Path) -> None:
+    plant(tmp_path, {"AGENTS.md": "ATTACK"})
+    assert find_context_files(tmp_path) == (ContextFile("AGENTS.md", "ATTACK", 6),)

@@ -1,0 +1,251 @@
+"""Which hints a touched path brings: each once, the right one, none from elsewhere."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.hints import Hint, LoadedHints, loaded_in, short_digest, wrap
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
+from prompt_engine.trust import sha256_of
+from tests.prompt_engine.sources.trees import plant, scan
+
+SECRET = b"of this session"
+
+
+class Talk:
+    """A conversation that keeps the hints it was given, as texts and nothing else."""
+
+    def __init__(self, *roots: Path) -> None:
+        self.finder = HintFinder(roots, scan, lambda _path, _sha256: self.is_trusting)
+        self.prompt = find_context(ContextRequest(roots[0], roots[1:]), scan).loaded
+        self.texts: list[str] = []
+        self.is_trusting = False
+        self.root = roots[0]
+
+    def touch(self, *names: str) -> HintDelivery:
+        """Touch some paths and keep what that brings."""
+        loaded = self.prompt.plus(loaded_in(self.texts, SECRET))
+        delivery = self.finder.find([self.root / name for name in names], loaded)
+        self.texts += [wrap(hint, SECRET) for hint in delivery.hints]
+        return delivery
+
+    def said(self, *names: str) -> list[tuple[str, str]]:
+        """Touch some paths and return the labels and texts that brings."""
+        return [(hint.label, hint.text) for hint in self.touch(*names).hints]
+
+
+def test_a_hint_tells_where_it_lies_and_what_brought_it(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n\nUse tabs.\n"})
+    digest = short_digest(sha256_of((tmp_path / "a" / "AGENTS.md").read_bytes()))
+    assert Talk(tmp_path).touch("a/new/x.py") == HintDelivery(
+        hints=(
+            Hint(
+                folder=tmp_path / "a",
+                path=tmp_path / "a" / "AGENTS.md",
+                label="a/AGENTS.md",
+                text="Use tabs.",
+                digest=digest,
+                is_changed=False,
+                touched=tmp_path / "a" / "new" / "x.py",
+            ),
+        ),
+        notes=(FileNote("a/AGENTS.md", "loaded", 9, 9),),
+    )
+
+
+TREE = {
+    "AGENTS.md": "root",
+    "a/AGENTS.md": "a",
+    "a/b/CLAUDE.md": "b",
+    "a/b/c/x.py": "",
+    "z/AGENTS.md": "z",
+}
+A, B, Z = ("a/AGENTS.md", "a"), ("a/b/CLAUDE.md", "b"), ("z/AGENTS.md", "z")
+
+
+@pytest.mark.parametrize(
+    ("touched", "expected"),
+    [
+        pytest.param(["x.py"], [], id="the root has spoken already"),
+        pytest.param(["."], [], id="the root itself"),
+        pytest.param([".."], [], id="above the root"),
+        pytest.param(["a/b/c/x.py"], [A, B], id="outermost first"),
+        pytest.param(["a"], [A], id="a folder is its own folder"),
+        pytest.param(["a/b/new/deep/x.py"], [A, B], id="a file that is not there yet"),
+        pytest.param(["z/x", "a/b/x", "a/x"], [Z, A, B], id="paths in order"),
+        pytest.param(["a/x", "a/b/x"], [A, B], id="what two paths share comes once"),
+        pytest.param(["a/../z/x"], [Z], id="a way around"),
+        pytest.param(["a/\0"], [], id="no path at all"),
+        pytest.param(["a/" + "x" * 300], [A], id="a name too long"),
+        pytest.param(["AGENTS.md/x"], [], id="a file as a folder"),
+    ],
+)
+def test_a_path_brings_what_applies_to_it(
+    tmp_path: Path, touched: Sequence[str], expected: list[tuple[str, str]]
+) -> None:
+    assert Talk(plant(tmp_path, TREE)).said(*touched) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        pytest.param([".hermes.md", "AGENTS.override.md"], ".hermes.md", id=".hermes.md"),
+        pytest.param(["AGENTS.override.md", "AGENTS.md"], "AGENTS.override.md", id="override"),
+        pytest.param(["AGENTS.md", "CLAUDE.md"], "AGENTS.md", id="AGENTS.md"),
+        pytest.param(["CLAUDE.md", ".cursorrules"], "CLAUDE.md", id="CLAUDE.md"),
+        pytest.param([".cursorrules", "README.md"], ".cursorrules", id=".cursorrules"),
+    ],
+)
+def test_of_a_folder_the_first_name_counts(tmp_path: Path, names: list[str], expected: str) -> None:
+    plant(tmp_path, {f"a/{name}": name for name in names})
+    assert Talk(tmp_path).said("a/x") == [(f"a/{expected}", expected)]
+
+
+def test_an_empty_file_does_not_hide_the_next(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n", "a/CLAUDE.md": "a"})
+    assert Talk(tmp_path).said("a/x") == [("a/CLAUDE.md", "a")]
+
+
+def test_five_ancestors_are_looked_at(tmp_path: Path) -> None:
+    folders = ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/b/c/d/e/f", "a/b/c/d/e/f/g"]
+    plant(tmp_path, {f"{folders[0]}/AGENTS.md": "a", f"{folders[1]}/AGENTS.md": "b"})
+    plant(tmp_path, {f"{folders[6]}/": ""})
+    assert Talk(tmp_path).said(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
+
+
+def test_a_hint_comes_once(tmp_path: Path) -> None:
+    talk = Talk(plant(tmp_path, TREE))
+    assert talk.said("a/b/x") == [A, B]
+    assert talk.touch("a/b/x", "a/y", "a/b/c/x.py") == HintDelivery()
+
+
+def test_an_identical_copy_elsewhere_is_not_repeated(tmp_path: Path) -> None:
+    plant(tmp_path, {"AGENTS.md": "root", "a/AGENTS.md": "same", "b/CLAUDE.md": "same"})
+    plant(tmp_path, {"c/AGENTS.md": "root"})
+    talk = Talk(tmp_path)
+    assert talk.said("a/x", "b/x") == [("a/AGENTS.md", "same")]
+    assert talk.said("b/x", "c/x") == []
+
+
+def test_hints_lost_with_old_messages_come_back_when_touched(tmp_path: Path) -> None:
+    talk = Talk(plant(tmp_path, TREE))
+    talk.touch("a/x")
+    talk.touch("a/b/x")
+    del talk.texts[0]
+    assert talk.said("a/b/x") == [A]
+    assert talk.said("a/b/x") == []
+
+
+def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
+    one = Talk(plant(tmp_path, TREE))
+    one.touch("a/x")
+    fork = Talk(tmp_path)
+    fork.texts = list(one.texts)
+    assert fork.said("a/x", "z/x") == [Z]
+    assert Talk(tmp_path).said("a/x") == [A]
+
+
+@pytest.mark.parametrize("name", ["a/AGENTS.md", "AGENTS.md", ".cursor/rules/always.mdc"])
+def test_a_changed_file_comes_again_as_changed(tmp_path: Path, name: str) -> None:
+    files = {name: "old"} if name != "a/AGENTS.md" else {"AGENTS.md": "root", name: "old"}
+    talk = Talk(plant(tmp_path, files))
+    talk.touch("a/x")
+    for text in ("new", "old"):
+        plant(tmp_path, {name: text})
+        hints = talk.touch("a/x").hints
+        assert [(hint.label, hint.text, hint.is_changed) for hint in hints] == [(name, text, True)]
+        assert talk.said("a/x") == []
+
+
+def test_a_file_above_the_workspace_that_spoke_comes_again_when_changed(tmp_path: Path) -> None:
+    plant(tmp_path, {".git/": "", "AGENTS.md": "old", "w/x": ""})
+    talk = Talk(tmp_path / "w")
+    plant(tmp_path, {"AGENTS.md": "new"})
+    assert talk.said("x") == [(f"{tmp_path}/AGENTS.md", "new")]
+
+
+def test_another_file_that_takes_over_a_folder_is_a_change(tmp_path: Path) -> None:
+    talk = Talk(plant(tmp_path, TREE))
+    talk.touch("a/x")
+    plant(tmp_path, {"a/AGENTS.override.md": "over"})
+    (hint,) = talk.touch("a/x").hints
+    assert (hint.label, hint.is_changed) == ("a/AGENTS.override.md", True)
+
+
+def test_each_root_has_its_own_hints(tmp_path: Path) -> None:
+    one = plant(tmp_path / "one", {"a/AGENTS.md": "one"})
+    two = plant(tmp_path / "two", {"AGENTS.md": "root", "a/AGENTS.md": "two"})
+    talk = Talk(one, two, one / "a" / "nested")
+    assert talk.said("a/x", "../two/a/x") == [
+        ("a/AGENTS.md", "one"),
+        (f"{two}/a/AGENTS.md", "two"),
+    ]
+    assert Talk(one).said("../two/a/x") == []
+
+
+def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None:
+    plant(tmp_path / "w", TREE)
+    plant(tmp_path / "out", {"AGENTS.md": "secret", "x": ""})
+    (tmp_path / "w" / "away").symlink_to(tmp_path / "out")
+    (tmp_path / "w" / "same").symlink_to("a")
+    (tmp_path / "w" / "z" / "AGENTS.override.md").symlink_to(tmp_path / "out" / "AGENTS.md")
+    talk = Talk(tmp_path / "w")
+    assert talk.said("away/x") == []
+    assert talk.said("same/x") == [A]
+    delivery = talk.touch("z/x")
+    assert [hint.text for hint in delivery.hints] == ["z"]
+    assert delivery.notes[0] == FileNote(
+        "z/AGENTS.override.md", "outside", reason="it leads out of the workspace"
+    )
+
+
+def test_what_cannot_be_read_is_noted_once_and_never_waited_for(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/AGENTS.md/": "", "a/CLAUDE.md": b"\xff"})
+    os.mkfifo(tmp_path / "a" / ".hermes.md")
+    os.mkfifo(tmp_path / "a" / ".gitignore")
+    talk = Talk(tmp_path)
+    assert [(note.path, note.outcome) for note in talk.touch("a/x").notes] == [
+        ("a/.hermes.md", "unreadable"),
+        ("a/AGENTS.md", "unreadable"),
+        ("a/CLAUDE.md", "undecodable"),
+    ]
+    assert talk.touch("a/x") == HintDelivery()
+
+
+def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -> None:
+    talk = Talk(plant(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
+    line = "[a/AGENTS.md was blocked and is not shown: bad-word in line 1.]"
+    delivery = talk.touch("a/x")
+    assert [hint.text for hint in delivery.hints] == [line, "a"]
+    assert [note.outcome for note in delivery.notes] == ["blocked", "loaded"]
+    assert talk.said("a/x") == []
+
+
+def test_a_hint_that_becomes_trusted_comes_as_changed(tmp_path: Path) -> None:
+    talk = Talk(plant(tmp_path, {"a/AGENTS.md": "ATTACK"}))
+    talk.touch("a/x")
+    talk.is_trusting = True
+    (hint,) = talk.touch("a/x").hints
+    assert (hint.text, hint.is_changed) == ("ATTACK", True)
+
+
+def test_a_folder_with_a_hostile_name_cannot_leave_its_wrapper(tmp_path: Path) -> None:
+    plant(tmp_path, {'a">\n<b/AGENTS.md': "x"})
+    talk = Talk(tmp_path)
+    assert talk.said('a">\n<b/x') == [("a%22%3E%0A%3Cb/AGENTS.md", "x")]
+    assert talk.said('a">\n<b/x') == []
+
+
+def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
+    name = os.fsdecode(b"a\xff")
+    try:
+        plant(tmp_path, {f"{name}/AGENTS.md": "x", ".gitignore": "build"})
+    except OSError:
+        pytest.skip("this disk has no such names")
+    talk = Talk(tmp_path)
+    assert talk.said(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
+    assert talk.prompt.plus(loaded_in(talk.texts, SECRET)) != LoadedHints()

@@ -1,0 +1,198 @@
+"""What a delivery holds, where hints never come from, and which rules a path brings."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.hints import LoadedHints
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.subdirectory_hints import HintFinder
+from tests.prompt_engine.sources.trees import plant, scan
+
+NOTHING = LoadedHints()
+DEEP = "a/b/c/d/e/f"
+
+
+def labels(root: Path, *names: str, loaded: LoadedHints = NOTHING) -> list[str]:
+    delivery = HintFinder([root], scan).find([root / name for name in names], loaded)
+    return [hint.label for hint in delivery.hints]
+
+
+def test_a_long_hint_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
+    delivery = HintFinder([tmp_path], scan).find([tmp_path / "a" / "x"], NOTHING)
+    said = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
+    assert [hint.text for hint in delivery.hints] == [f"{'a' * 5_600}\n\n{said}\n\n{'z' * 1_600}"]
+    assert delivery.notes == (FileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
+
+
+def test_five_files_are_delivered_and_the_rest_named_then_delivered(tmp_path: Path) -> None:
+    folders = [DEEP[:end] for end in range(1, len(DEEP) + 1, 2)]
+    plant(tmp_path, {f"{folder}/AGENTS.md": folder for folder in folders})
+    finder = HintFinder([tmp_path], scan)
+    touched = [tmp_path / DEEP / "x"]
+    first = finder.find(touched, NOTHING)
+    assert [hint.label for hint in first.hints] == [f"{folder}/AGENTS.md" for folder in folders[1:]]
+    assert first.named_only == ("a/AGENTS.md",)
+    assert first.notes[-1] == FileNote("a/AGENTS.md", "named", 1, 0, "the delivery is full")
+    second = finder.find(touched, first.loaded)
+    assert ([hint.label for hint in second.hints], second.named_only) == (["a/AGENTS.md"], ())
+
+
+def test_a_delivery_has_room_for_so_many_characters(tmp_path: Path) -> None:
+    texts = {f"{name}/AGENTS.md": name * 7_000 for name in "abcd"} | {"e/AGENTS.md": "e" * 3_000}
+    plant(tmp_path, texts)
+    delivery = HintFinder([tmp_path], scan).find([tmp_path / f"{n}/x" for n in "abcde"], NOTHING)
+    assert [hint.label for hint in delivery.hints] == [f"{n}/AGENTS.md" for n in "abce"]
+    assert delivery.named_only == ("d/AGENTS.md",)
+
+
+@pytest.mark.parametrize(
+    ("files", "touched"),
+    [
+        pytest.param({"node_modules/p/AGENTS.md": "x"}, "node_modules/p/i.js", id="node_modules"),
+        pytest.param({"a/Node_Modules/p/AGENTS.md": "x"}, "a/Node_Modules/p/i", id="in any case"),
+        pytest.param({".venv/lib/AGENTS.md": "x"}, ".venv/lib/m.py", id=".venv"),
+        pytest.param({"py/pyvenv.cfg": "", "py/lib/AGENTS.md": "x"}, "py/lib/m.py", id="a venv"),
+        pytest.param({"dist/AGENTS.md": "x"}, "dist/x.js", id="dist"),
+        pytest.param({"build/AGENTS.md": "x"}, "build/x.js", id="build"),
+        pytest.param({"target/debug/AGENTS.md": "x"}, "target/debug/x", id="target"),
+        pytest.param({".git/AGENTS.md": "x"}, ".git/config", id="git's own folder"),
+        pytest.param({".gitignore": "/gen/", "gen/AGENTS.md": "x"}, "gen/x", id="ignored"),
+        pytest.param({".gitignore": "gen", "a/gen/b/AGENTS.md": "x"}, "a/gen/b/x", id="anywhere"),
+        pytest.param(
+            {".gitignore": "gen/", "gen/.gitignore": "!b", "gen/b/AGENTS.md": "x"}, "gen/b/x",
+            id="nothing is taken back below an ignored folder",
+        ),
+        pytest.param({"a/.gitignore": "b", "a/b/AGENTS.md": "x"}, "a/b/x", id="a nested file"),
+        pytest.param({".gitignore": "AGENTS.md", "a/AGENTS.md": "x"}, "a/x", id="the hint itself"),
+        pytest.param({".git/info/exclude": "a", "a/AGENTS.md": "x"}, "a/x", id="info/exclude"),
+        pytest.param({".gitignore": "\ufeffgen\r\n", "gen/AGENTS.md": "x"}, "gen/x", id="CRLF"),
+        pytest.param({".gitignore": "!\na[z-b]\n\\\ngen", "gen/AGENTS.md": "x"}, "gen/x",
+            id="beside patterns that make no sense"),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_projects_own_brings_nothing(
+    tmp_path: Path, files: dict[str, str], touched: str
+) -> None:
+    assert labels(plant(tmp_path, {"x": "", **files}), touched) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "touched", "expected"),
+    [
+        pytest.param(
+            {"a/AGENTS.md": "a", "a/node_modules/p/AGENTS.md": "x"}, "a/node_modules/p/i.js",
+            ["a/AGENTS.md"],
+            id="the project's own folder around dependencies",
+        ),
+        pytest.param(
+            {".gitignore": "*.md\n!AGENTS.md", "a/AGENTS.md": "a"}, "a/x", ["a/AGENTS.md"],
+            id="an exception",
+        ),
+        pytest.param(
+            {".gitignore": "gen", "a/.gitignore": "!gen", "a/gen/AGENTS.md": "a"}, "a/gen/x",
+            ["a/gen/AGENTS.md"],
+            id="an exception further down",
+        ),
+        pytest.param(
+            {"a/AGENTS.md": "a", "a/b/.gitignore": "*.md"}, "a/b/x", ["a/AGENTS.md"],
+            id="rules of a deeper folder",
+        ),
+        pytest.param({".gitignore": b"\xff", "a/AGENTS.md": "a"}, "a/x", ["a/AGENTS.md"],
+            id="an ignore file that is no text"),
+        pytest.param({".gitignore": "a*" * 100 + "\n" + "\n".join(["a*" * 100] * 300) + "\nq",
+            "b/AGENTS.md": "b"}, "b/x", ["b/AGENTS.md"], id="more patterns than fit in one set"),
+    ],
+)  # fmt: skip
+def test_what_is_not_ignored_counts(
+    tmp_path: Path, files: dict[str, str | bytes], touched: str, expected: list[str]
+) -> None:
+    assert labels(plant(tmp_path, files), touched) == expected
+
+
+def test_rules_above_the_workspace_hold_in_it(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {".git/": "", ".gitignore": "gen", "w/gen/AGENTS.md": "x", "w/a/AGENTS.md": "a"}
+    )
+    assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
+
+
+def test_but_not_where_they_ignore_the_workspace_itself(tmp_path: Path) -> None:
+    plant(tmp_path, {".git/": "", ".gitignore": "*", "w/a/AGENTS.md": "a"})
+    plant(tmp_path, {"w/.gitignore": "gen", "w/gen/AGENTS.md": "x"})
+    assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
+
+
+def test_a_changed_ignore_file_counts_at_once(tmp_path: Path) -> None:
+    plant(tmp_path, {".gitignore": "gen", "gen/AGENTS.md": "x"})
+    finder = HintFinder([tmp_path], scan)
+    assert not finder.find([tmp_path / "gen" / "x"], NOTHING).hints
+    plant(tmp_path, {".gitignore": "foo"})
+    assert finder.find([tmp_path / "gen" / "x"], NOTHING).hints
+
+
+@pytest.mark.parametrize(
+    ("globs", "matching", "other"),
+    [
+        pytest.param("*.ts", ["x.ts", "a/b/x.ts"], ["x.tsx", "ts"], id="a name anywhere"),
+        pytest.param("src/*.ts", ["src/x.ts"], ["src/a/x.ts", "a/src/x.ts"], id="a folder's"),
+        pytest.param("src/**/*.ts", ["src/x.ts", "src/a/b/x.ts"], ["x.ts"], id="below a folder"),
+        pytest.param("**/*.ts", ["x.ts", "a/x.ts"], ["x.js"], id="two stars"),
+        pytest.param("*.ts, src/**", ["x.ts", "src/x.py"], ["a.py"], id="a line of globs"),
+        pytest.param("['*.ts', 'b/']", ["x.ts", "b/x"], ["x"], id="a list of globs"),
+        pytest.param('"*.{ts,tsx}"', ["x.ts", "a/x.tsx"], ["x.js"], id="braces"),
+        pytest.param("{a,b}/*.{x,y}, c", ["a/f.x", "b/f.y", "c/d"], ["a/f.z"], id="more braces"),
+        pytest.param("./src/a.py", ["src/a.py"], ["src/b.py"], id="a dot at the beginning"),
+        pytest.param("*.ts # the page", ["x.ts"], ["# the page"], id="a comment"),
+        pytest.param("**", ["x", "a/x"], [], id="everything"),
+        pytest.param("{", [], ["x"], id="nonsense"),
+        pytest.param("{a,b}" * 40, [], ["x"], id="too many choices"),
+    ],
+)
+def test_a_rule_for_paths_comes_when_one_matches(
+    tmp_path: Path, globs: str, matching: list[str], other: list[str]
+) -> None:
+    name = ".cursor/rules/r.mdc"
+    plant(tmp_path, {name: f"---\nglobs: {globs}\nalwaysApply: false\n---\nrule"})
+    got = {path: labels(tmp_path, path) for path in matching + other}
+    assert got == {path: [name] for path in matching} | {path: [] for path in other}
+
+
+def test_rules_come_after_folders_sorted_and_once(tmp_path: Path) -> None:
+    rule = "---\nglobs: '**'\n---\n"
+    plant(tmp_path, {f".cursor/rules/{name}.mdc": rule + name for name in "ba"})
+    plant(tmp_path, {"s/AGENTS.md": "s", ".cursor/rules/c.mdc": "always"})
+    finder = HintFinder([tmp_path], scan)
+    first = finder.find([tmp_path / "s" / "x", tmp_path / "y"], NOTHING)
+    assert [(hint.label, hint.text) for hint in first.hints] == [
+        ("s/AGENTS.md", "s"),
+        (".cursor/rules/a.mdc", "a"),
+        (".cursor/rules/b.mdc", "b"),
+    ]
+    assert not finder.find([tmp_path / "y"], first.loaded).hints
+
+
+def test_a_foreign_path_brings_no_rule(tmp_path: Path) -> None:
+    plant(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: '**'\n---\nr", ".gitignore": "*.log"})
+    assert labels(tmp_path, "node_modules/x.ts", "x.log") == []
+
+
+def test_a_new_rule_is_seen(tmp_path: Path) -> None:
+    finder = HintFinder([plant(tmp_path, {".cursor/rules/": ""})], scan)
+    assert not finder.find([tmp_path / "x"], NOTHING).hints
+    plant(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: x\n---\nr"})
+    assert finder.find([tmp_path / "x"], NOTHING).hints
+
+
+def test_a_lookup_that_finds_nothing_new_is_fast_whatever_the_size(tmp_path: Path) -> None:
+    plant(tmp_path, {f"a/b/{number}.py": "" for number in range(1_000)})
+    plant(tmp_path, {"a/AGENTS.md": "a", ".git/": "", ".gitignore": "*.o\nbuild/"})
+    finder = HintFinder([tmp_path], scan)
+    touched = [tmp_path / "a" / "b" / "7.py"]
+    loaded = finder.find(touched, NOTHING).loaded
+    began = time.perf_counter()
+    for _ in range(100):
+        assert not finder.find(touched, loaded).hints
+    assert (time.perf_counter() - began) / 100 < 0.01  # ten times what is promised: slow machines

@@ -1,0 +1,29 @@
+"""Folders full of files for tests, and a scan that knows one bad word."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from prompt_engine.findings import Finding, Scope
+
+BAD_WORD = "ATTACK"
+
+
+def plant(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files below a folder, made if need be; a name that ends in `/` is a folder."""
+    root.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return root
+
+
+def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
+    """Find the bad word."""
+    lines = enumerate(text.split("\n"), 1)
+    return tuple(
+        Finding("bad-word", scope, number, 1) for number, line in lines if BAD_WORD in line
+    )

@@ -1,0 +1,141 @@
+"""How sections become a prompt: their order, their joints, what is reported of them."""
+
+import doctest
+from datetime import date
+from types import ModuleType
+
+import pytest
+
+from prompt_engine import assemble, models, report, section, windows
+from prompt_engine.assemble import ORDER, build
+from prompt_engine.facts import Facts, Passage
+from prompt_engine.inputs import PromptInputs
+from prompt_engine.report import Entry, Report, report_on
+from prompt_engine.section import Section
+from prompt_engine.sections import memory, moment, platform_hint
+from prompt_engine.sources import environment, memory_snapshot
+from tests.prompt_engine.golden.situations import FULL, SITUATIONS
+
+EXAMPLES = (
+    *(assemble, models, report, section, windows, memory, moment, platform_hint),
+    *(environment, memory_snapshot),
+)
+
+FULL_ORDER = (
+    *("soul", "identity"),
+    *("memory", "session_search", "skills", "planning"),
+    *("finishing", "parallel_calls", "steering", "subfolders", "task_board"),
+    *("enforcement", "enforcement_family", "skills_index", "environment", "platform_hint"),
+    *("system_message", "project_context", "context_file", "workspace"),
+    *("memory", "user", "external_memory", "day", "session_id", "model"),
+)
+
+
+@pytest.mark.parametrize("module", EXAMPLES, ids=lambda module: module.__name__)
+def test_the_examples_in_the_documentation_are_true(module: ModuleType) -> None:
+    results = doctest.testmod(module)
+    assert results.attempted
+    assert not results.failed
+
+
+def test_sections_stand_in_their_order() -> None:
+    names = [entry.name for entry in build(FULL).report.entries]
+    assert names == [name for name in FULL_ORDER if name != "soul"]
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_no_tier_comes_back_once_another_has_begun(name: str) -> None:
+    facts = SITUATIONS[name]
+    tiers = [part.tier for write in ORDER for part in write(facts)]
+    assert tiers == sorted(tiers, key=("stable", "context", "volatile").index)
+
+
+def test_the_text_is_the_tiers_joined_by_a_blank_line() -> None:
+    prompt = build(FULL)
+    assert prompt.text == f"{prompt.stable}\n\n{prompt.context}\n\n{prompt.volatile}"
+
+
+def test_a_prompt_without_context_has_two_tiers() -> None:
+    prompt = build(Facts(day=date(2026, 11, 21), model=""))
+    assert prompt.context == ""
+    assert prompt.text == f"{prompt.stable}\n\nToday is Saturday, November 21, 2026."
+
+
+def test_white_space_around_a_passage_is_dropped() -> None:
+    facts = Facts(date(2026, 11, 21), "m", system_message=Passage("\n\n  Be kind.\n\n", "config"))
+    assert build(facts).context == "Be kind."
+
+
+def test_a_passage_of_white_space_is_dropped_and_not_reported() -> None:
+    facts = Facts(date(2026, 11, 21), "m", external_memory=Passage(" \n", "provider"))
+    names = [entry.name for entry in build(facts).report.entries]
+    assert names == ["identity", "platform_hint", "day", "model"]
+
+
+def test_a_section_without_text_is_reported_when_something_became_of_it() -> None:
+    late = Passage("", "example", "dropped", "it took more than 2 s")
+    facts = Facts(date(2026, 11, 21), "m", external_memory=late)
+    told = [entry for entry in build(facts).report.entries if entry.notice]
+    assert told == [
+        Entry("external_memory", "volatile", "example", 0, 0, "dropped", "it took more than 2 s")
+    ]
+    assert told[0].notice == "example was dropped: it took more than 2 s"
+
+
+SECTIONS = (
+    Section("identity", "stable", "Be kind."),
+    Section("soul", "stable", "", "SOUL.md", "absent", "there is no such file"),
+    Section("day", "volatile", "Today is Día."),
+)
+
+
+def test_a_report_counts_characters_and_estimates_tokens_from_bytes() -> None:
+    found = report_on(SECTIONS)
+    assert found == Report(
+        (
+            Entry("identity", "stable", "", 8, 4, "kept", ""),
+            Entry("soul", "stable", "SOUL.md", 0, 0, "absent", "there is no such file"),
+            Entry("day", "volatile", "", 13, 6, "kept", ""),
+        )
+    )
+    assert found.characters == 8 + 2 + 13
+    assert found.estimated_tokens == 10
+
+
+def test_a_report_as_json_holds_everything() -> None:
+    assert report_on(SECTIONS[:1]).as_json() == {
+        "characters": 8,
+        "estimated_tokens": 4,
+        "sections": [
+            {
+                "name": "identity",
+                "tier": "stable",
+                "source": "",
+                "characters": 8,
+                "estimated_tokens": 4,
+                "fate": "kept",
+                "reason": "",
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("entry", "notice"),
+    [
+        (Entry("day", "volatile", "", 1, 1, "kept", ""), ""),
+        (Entry("soul", "stable", "S", 0, 0, "absent", "no such file"), "S: no such file"),
+        (Entry("soul", "stable", "S", 9, 4, "truncated", "3 of 9"), "S was truncated: 3 of 9"),
+        (Entry("workspace", "context", "", 0, 0, "dropped", ""), "workspace was dropped"),
+    ],
+    ids=["kept", "absent", "truncated", "without a source or reason"],
+)
+def test_a_notice_says_what_became_of_what(entry: Entry, notice: str) -> None:
+    assert entry.notice == notice
+
+
+def test_the_first_slice_still_gives_three_tiers() -> None:
+    prompt = assemble.assemble(PromptInputs("Saturday", "On Linux.", "/w"))
+    assert prompt.stable.endswith("On Linux.")
+    assert (prompt.context, prompt.volatile) == ("The workspace is /w.", "Today is Saturday.")
+    assert prompt.report.characters == len(prompt.text)
