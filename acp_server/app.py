@@ -19,6 +19,7 @@ from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handlers.link import Link
 from acp_server.handlers.permissions import EditorAsker
+from acp_server.handlers.trust import EditorTrustAsker
 from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
@@ -28,7 +29,7 @@ from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
-from acp_server.permissions.trust import ContentTrust
+from acp_server.permissions.trust import ContentTrust, TrustKeeper, TrustStore
 from acp_server.session.loading import LazyBriefing
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
@@ -116,6 +117,7 @@ def build(
     equipment = Equipment(
         catalog=catalog,
         toolbox=partial(_toolbox, link, tools),
+        trust=partial(_trust, link, configuration.home),
         close=tools.close,
         briefing=partial(LazyBriefing, prompt_settings(configuration)),
         compaction_threshold=current.compaction_threshold,
@@ -143,6 +145,11 @@ async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
     return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+def _trust(link: Link, home: Path, session: Session) -> TrustKeeper:
+    store = TrustStore(home / "acp" / "trust.json")
+    return TrustKeeper(store, EditorTrustAsker(link, session.id), session.workspace.cwd)
 
 
 def prompt_settings(configuration: Configuration) -> PromptSettings:

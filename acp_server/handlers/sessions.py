@@ -1,6 +1,7 @@
 """session/new, close, set_mode and set_config_option."""
 
 from collections.abc import Callable
+from functools import partial
 
 from acp_server.handlers.updates import (
     commands_update,
@@ -42,6 +43,7 @@ class SessionHandlers:
 
         async def run() -> Reply:
             session = await self._sessions.open(request.cwd, request.additional_directories)
+            session.on_choice = partial(self._tell_choices, session)
             response = NewSessionResponse(
                 session_id=session.id,
                 modes=mode_state(session.mode),
@@ -55,6 +57,11 @@ class SessionHandlers:
             return Reply(response, advertise)
 
         return run
+
+    def _tell_choices(self, session: Session) -> None:
+        """Tell of a choice that the session made by itself."""
+        self._client.update_now(session.id, mode_update(session))
+        self._client.update_now(session.id, options_update(session))
 
     def close(self, request: CloseSessionRequest, call: Call) -> Job:
         """Cancel a session's work and forget it; what arrives later does not find it."""

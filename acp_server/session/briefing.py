@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from acp_server.turn.conversation import Conversation
 
 
@@ -49,6 +51,10 @@ class Briefing(Protocol):
         """Return what the prompt holds, as Markdown."""
         ...
 
+    def project_settings(self) -> Mapping[str, JsonValue]:
+        """Return what the project asks for in its files of instructions; the nearest counts."""
+        ...
+
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
@@ -56,11 +62,11 @@ class Briefing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class PlainBriefing:
     """A system prompt that is given, and nothing else."""
 
-    system: str = ""
+    def __init__(self, system: str = "") -> None:
+        self.system = system
 
     async def gather(self) -> None:
         """There is nothing to read."""
@@ -77,6 +83,10 @@ class PlainBriefing:
     def description(self) -> str:
         """Say how long it is."""
         return f"The system prompt has {len(self.system):,} characters."
+
+    def project_settings(self) -> Mapping[str, JsonValue]:
+        """There are none."""
+        return {}
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from anyio import to_thread
+from pydantic import JsonValue
 
 from acp_server.session.briefing import Delivery, Subject
 from acp_server.session.prompt_settings import PromptSettings
@@ -85,6 +86,13 @@ class ProjectBriefing:
         table = "\n".join([head, *rows, total])
         loaded = ", ".join(f"`{label}`" for label in self._history.loaded.files) or "none yet"
         return f"{table}\n\nInstructions of folders, loaded on the way: {loaded}."
+
+    def project_settings(self) -> Mapping[str, JsonValue]:
+        """Return the frontmatter of the project's files; the nearest counts."""
+        merged: dict[str, JsonValue] = {}
+        for found in reversed(self._found.settings):
+            merged |= found.values
+        return merged
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 from anyio import to_thread
+from pydantic import JsonValue
 
 from acp_server.session.briefing import Briefing, Delivery, Subject
 from acp_server.session.prompt_settings import PromptSettings
@@ -36,6 +37,10 @@ class LazyBriefing:
         if self._briefing is None:
             return "The system prompt is written at the first prompt."
         return self._briefing.description()
+
+    def project_settings(self) -> Mapping[str, JsonValue]:
+        """Return what the project asks for."""
+        return {} if self._briefing is None else self._briefing.project_settings()
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]

@@ -10,6 +10,7 @@ from uuid import uuid4
 import anyio
 
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
+from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing, Subject
 from acp_server.session.commands import Command, CommandRegistry, Invocation, parse_invocation
 from acp_server.session.compaction import Compactor, TooShortError
@@ -23,6 +24,7 @@ from acp_server.session.options import (
     options_of,
 )
 from acp_server.session.ports import ModelCatalog
+from acp_server.session.project_settings import narrowed, understood
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
 from acp_server.turn.compaction import unsealed
@@ -61,6 +63,8 @@ class Equipment:
     """Makes the tools of a session, once it is open."""
     briefing: Callable[[Workspace], Briefing]
     """Makes what a session tells its model beside the conversation."""
+    trust: Callable[["Session"], TrustKeeper] | None = None
+    """Knows whether a session's workspace is trusted; without it none is."""
     close: Callable[[], Awaitable[None]] | None = None
     """Ends what the sessions shared, once all are closed."""
     mode: Mode = "ask"
@@ -93,6 +97,10 @@ class Session:
         self._models: dict[str, Model] = {}
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
+        self.on_choice: Callable[[], None] = lambda: None
+        """Called when the session itself has changed a mode or an option."""
+        self._trust = equipment.trust(self) if equipment.trust is not None else None
+        self._has_heeded_project = False
         self._system: str | None = None
         self._briefed_model = ""
         self._briefing = equipment.briefing(workspace)
@@ -178,6 +186,8 @@ class Session:
                 return await self._answer_command(invocation, gate)
             kit = await self._kit()
             await tell(self._briefing.notices(), gate, new_id)
+            if await self._heed_project(gate):
+                kit = await self._kit()
             prompt = await self._completed(message, kit.toolbox, gate)
             turns.append(Turn(self.conversation, kit, gate, self.spent))
             try:
@@ -251,6 +261,29 @@ class Session:
         self._system = await self._briefing.write(Subject(model_id, window, tools))
         self._briefed_model = model_id
         return self._system
+
+    async def _heed_project(self, sink: Sink) -> bool:
+        """Use what the project asks for, once, if its workspace is trusted; return whether.
+
+        The user is told what is not used, and why.
+        """
+        if self._has_heeded_project:
+            return False
+        self._has_heeded_project = True
+        models = [choice.id for choice in self._catalog.choices()]
+        asked = understood(self._briefing.project_settings(), models)
+        unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
+        is_trusted = self._trust is not None and await self._trust.is_given(asked.uses)
+        if not is_trusted:
+            reason = "the workspace is not trusted (`acp-server trust`)"
+            unused += [f"The project's .hermes.md asks for {e}; {reason}" for e in asked.uses]
+        await tell(unused, sink, new_id)
+        if not is_trusted or not asked.uses:
+            return False
+        self._mode = narrowed(self._mode, asked.mode)
+        self._chosen_model = asked.model or self._chosen_model
+        self.on_choice()
+        return True
 
     async def _completed(self, message: UserMessage, toolbox: Toolbox, sink: Sink) -> UserMessage:
         """Return a prompt with the files that it points at, and the instructions of their folders.

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.models.metering import Unmetered
+from acp_server.session.briefing import PlainBriefing, Subject
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.options import Choice, Option
 from acp_server.session.session import Session, Workspace
-from acp_server.turn.conversation import Text, UserMessage
-from acp_server.turn.ports import ModelRequest
+from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
+from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
 from tests.handlers.models import Echo
 from tests.support.engine import Shelf, equipment
 from tests.turn.playing import Playing, Round
@@ -141,20 +143,50 @@ async def test_each_turn_asks_the_model_and_the_level_that_are_chosen_when_it_be
     assert levels == {"big": ["high", "low"], "small": ["high"]}
 
 
+class Counting(PlainBriefing):
+    """Numbers its prompts, and remembers for whom each was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.subjects: list[Subject] = []
+
+    async def write(self, subject: Subject) -> str:
+        """Return the next one."""
+        self.subjects.append(subject)
+        return f"prompt {len(self.subjects)}"
+
+
+def briefed(briefing: Counting, shelf: Shelf) -> Session:
+    """A session with this briefing."""
+
+    def given(workspace: Workspace) -> Counting:
+        del workspace
+        return briefing
+
+    return Session(Workspace(Path("/")), replace(equipment(shelf), briefing=given))
+
+
 async def test_the_system_prompt_is_written_once_at_the_first_turn() -> None:
-    written: list[Workspace] = []
-
-    async def write(workspace: Workspace) -> str:
-        written.append(workspace)
-        return f"prompt {len(written)}"
-
-    model = Playing(Round())
-    workspace = Workspace(Path("/"))
-    given = replace(equipment(Shelf({"one": model})), system_prompt=write)
-    session = Session(workspace, given)
-    assert written == []
+    briefing, model = Counting(), Playing(Round())
+    session = briefed(briefing, Shelf({"one": model}))
+    assert briefing.subjects == []
     await ask(session)
     await ask(session)
-    assert written == [workspace]
+    assert briefing.subjects == [Subject("one", Unmetered().window_tokens, frozenset())]
     assert [request.system for request in model.requests] == ["prompt 1", "prompt 1"]
-    assert model.requests[0] == ModelRequest((HI,), "prompt 1")
+    assert replace(model.requests[0], tools=()) == ModelRequest((HI,), "prompt 1")
+
+
+async def test_another_model_has_a_prompt_of_its_own_and_no_thoughts_of_the_former() -> None:
+    """Caches and the seals of thoughts are a model's own."""
+    thinking = Round([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
+    one, two = Playing(thinking), Playing(thinking)
+    briefing = Counting()
+    session = briefed(briefing, Shelf({"one": one, "two": two}))
+    await ask(session)
+    session.set_option("model", "two")
+    await ask(session)
+    assert [subject.model_id for subject in briefing.subjects] == ["one", "two"]
+    [request] = two.requests
+    assert request.system == "prompt 2"
+    assert request.messages == (HI, AssistantMessage((Text("Yes."),)), HI)

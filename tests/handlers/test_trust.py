@@ -1,0 +1,125 @@
+"""Trust in a workspace: asked at the first prompt that would use its settings, by form or call."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.trust import TrustStore
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+
+SCRIPT = "prompt: *\nsay: Done."
+FORMS: JsonValue = {"elicitation": {"form": {}}}
+WIDE = {"--mode": "accept_edits"}
+
+
+def project(folder: Path, text: str) -> Path:
+    """A workspace with settings of its own."""
+    root = folder / "project"
+    root.mkdir()
+    (root / ".hermes.md").write_text(f"---\n{text}\n---\nBe kind.\n")
+    return root
+
+
+async def begin(editor: Editor, root: Path, can: JsonValue = None) -> str:
+    """Open a session there."""
+    await editor.initialize(**({} if can is None else {"clientCapabilities": can}))
+    answer = await editor.call("session/new", {"cwd": str(root), "mcpServers": []})
+    return str(at(answer, "result", "sessionId"))
+
+
+async def prompted(editor: Editor, session: str, answer: Mapping[str, JsonValue]) -> Object:
+    """Send a prompt, answer the question that it leads to; return the question."""
+    params: Object = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+    pending = editor.begin("session/prompt", params)
+    with anyio.fail_after(10):
+        asked = await editor.wait_for(lambda m: "id" in m and "method" in m)
+    editor.reply(asked, dict(answer))
+    assert at(await pending.response(), "result", "stopReason") == "end_turn"
+    return asked
+
+
+def modes(editor: Editor, session: str) -> list[JsonValue]:
+    """The modes that the client was told of."""
+    updates = editor.updates_of(session)
+    return [at(each, "currentModeId") for each in updates if "currentModeId" in str(each)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "told"),
+    [
+        ({"action": "accept", "content": {"trust": True}}, "trusted", ["plan"]),
+        ({"action": "accept", "content": {"trust": False}}, "declined", []),
+        ({"action": "decline"}, "declined", []),
+        ({"action": "cancel"}, None, []),
+        ({"action": "a new one"}, None, []),
+    ],
+)
+async def test_a_client_with_forms_is_asked_by_one(
+    tmp_path: Path, answer: Object, said: str | None, told: list[JsonValue]
+) -> None:
+    root = project(tmp_path, "mode: plan")
+    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+        session = await begin(editor, root, FORMS)
+        asked = await prompted(editor, session, answer)
+        assert asked["method"] == "elicitation/create"
+        assert at(asked, "params", "requestedSchema", "required") == ["trust"]
+        assert "- mode: plan" in str(at(asked, "params", "message"))
+        assert modes(editor, session) == told
+    assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
+
+
+@pytest.mark.parametrize(
+    ("choice", "said", "status"),
+    [
+        ("trusted", "trusted", "completed"),
+        ("declined", "declined", "failed"),
+        ("not_now", None, "failed"),
+    ],
+)
+async def test_any_other_client_is_asked_by_a_call_of_its_own(
+    tmp_path: Path, choice: str, said: str | None, status: str
+) -> None:
+    root = project(tmp_path, "mode: ask")
+    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+        session = await begin(editor, root)
+        outcome: JsonValue = {"outcome": "selected", "optionId": choice}
+        asked = await prompted(editor, session, {"outcome": outcome})
+        assert asked["method"] == "session/request_permission"
+        call_id = at(asked, "params", "toolCall", "toolCallId")
+        updates = [each for each in editor.updates_of(session) if str(call_id) in str(each)]
+        assert at(updates[0], "sessionUpdate") == "tool_call"
+        assert at(updates[-1], "status") == status
+        assert modes(editor, session) == (["ask"] if said == "trusted" else [])
+    assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
+
+
+async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
+    root = project(tmp_path, "mode: plan")
+    TrustStore(tmp_path / "acp" / "trust.json").say(root, "trusted")
+    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+        session = await begin(editor, root)
+        await editor.prompt(session, "go")
+        assert modes(editor, session) == ["plan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("hooks: {}", "sets hooks (a project cannot set it); it is not used"),
+        ("mode: bypass", "sets mode (a project may ask for ask or plan); it is not used"),
+    ],
+)
+async def test_what_a_project_may_not_ask_for_is_named_and_nothing_is_asked(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    root = project(tmp_path, text)
+    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+        session = await begin(editor, root)
+        await editor.prompt(session, "go")
+        assert told in editor.said(session)
+        await editor.prompt(session, "again")
+        assert editor.said(session).count(told) == 1
+        assert modes(editor, session) == []

@@ -1,0 +1,58 @@
+"""What a project may ask for: to narrow what the agent does, and nothing else."""
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.modes import Mode
+from acp_server.session.project_settings import ProjectSettings, narrowed, understood
+
+MODELS = ("big", "small")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, ProjectSettings()),
+        ({"mode": "plan"}, ProjectSettings("plan")),
+        ({"mode": "ask", "model": "small"}, ProjectSettings("ask", "small")),
+        (
+            {"mode": "bypass", "model": "unheard of", "base_url": "https://evil.example"},
+            ProjectSettings(
+                refused=(
+                    "mode (a project may ask for ask or plan)",
+                    "model (there is none of that name)",
+                    "base_url (a project cannot set it)",
+                )
+            ),
+        ),
+        (
+            {"mode": ["plan"], "hooks": {}},
+            ProjectSettings(
+                refused=(
+                    "mode (a project may ask for ask or plan)",
+                    "hooks (a project cannot set it)",
+                )
+            ),
+        ),
+    ],
+)
+def test_what_can_be_used_is_used_and_the_rest_is_named(
+    values: dict[str, JsonValue], expected: ProjectSettings
+) -> None:
+    assert understood(values, MODELS) == expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted", "result"),
+    [
+        ("bypass", "ask", "ask"),
+        ("accept_edits", "plan", "plan"),
+        ("ask", "ask", "ask"),
+        ("plan", "ask", "plan"),
+        ("bypass", None, "bypass"),
+    ],
+)
+def test_a_project_makes_a_mode_stricter_and_never_laxer(
+    mode: Mode, wanted: Mode | None, result: Mode
+) -> None:
+    assert narrowed(mode, wanted) == result
