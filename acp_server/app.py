@@ -173,8 +173,13 @@ def prompt_settings(configuration: Configuration) -> PromptSettings:
         has_user_profile=current.user_profile_enabled,
         memory_limit=current.memory_char_limit,
         user_limit=current.user_char_limit,
-        is_trusted=ContentTrust(home / "acp" / "context_trust.json").is_given,
+        is_trusted=content_trust(home).is_given,
     )
+
+
+def content_trust(home: Path) -> ContentTrust:
+    """Return where it is kept which blocked files of instructions the user allows."""
+    return ContentTrust(home / "acp" / "context_trust.json")
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

@@ -24,6 +24,8 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Watch the server at work, in this terminal.",
     "setup": "Store the API key that the server signs in with.",
     "trust": "Say whether a workspace's own settings and programs are used.",
+    "prompt": "Show the system prompt of a session in a folder.",
+    "context": "Say which files of instructions are used; trust a blocked one.",
     "doctor": "Check this installation and say what to do about it.",
     "completion": "Print the completion script of a shell.",
 }

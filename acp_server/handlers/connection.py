@@ -16,6 +16,7 @@ from acp_server.handshake import initialize_result
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
+from acp_server.protocol.extensions import ACTIVE_FILE_METHOD, ActiveFileNotification
 from acp_server.protocol.lifecycle import (
     AuthenticateRequest,
     InitializeRequest,
@@ -96,7 +97,10 @@ class Connection:
             ),
             "session/prompt": request_handler(PromptRequest, prompts.prompt, ready),
         }
-        notifications = {"session/cancel": notification_handler(CancelNotification, prompts.cancel)}
+        notifications = {
+            "session/cancel": notification_handler(CancelNotification, prompts.cancel),
+            ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),
+        }
         return Handlers(requests, notifications)
 
     def _initialize(self, request: InitializeRequest, call: Call) -> Job:

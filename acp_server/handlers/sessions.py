@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from acp_server.handlers.updates import (
     commands_update,
@@ -13,6 +14,7 @@ from acp_server.handlers.updates import (
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.client import Client
+from acp_server.protocol.extensions import ActiveFileNotification
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
     CloseSessionResponse,
@@ -57,6 +59,13 @@ class SessionHandlers:
             return Reply(response, advertise)
 
         return run
+
+    def look_at(self, notification: ActiveFileNotification) -> None:
+        """Note which file is in the user's view; sessions that are not there have none."""
+        session = self._sessions.get(notification.session_id)
+        path = Path(notification.path)
+        if session is not None and path.is_absolute() and "\0" not in notification.path:
+            session.active_file = path
 
     def _tell_choices(self, session: Session) -> None:
         """Tell of a choice that the session made by itself."""

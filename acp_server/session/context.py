@@ -87,6 +87,11 @@ class ProjectBriefing:
         loaded = ", ".join(f"`{label}`" for label in self._history.loaded.files) or "none yet"
         return f"{table}\n\nInstructions of folders, loaded on the way: {loaded}."
 
+    @property
+    def report(self) -> JsonValue:
+        """What the prompt that was written last is made of."""
+        return None if self._prompt is None else self._prompt.report.as_json()
+
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter of the project's files; the nearest counts."""
         merged: dict[str, JsonValue] = {}

@@ -39,6 +39,10 @@ class SessionRegistry:
         await session.gather()
         await self._equipment.catalog.refresh()
 
+    def get(self, session_id: str) -> Session | None:
+        """Return an open session, if there is one of this id."""
+        return self._sessions.get(session_id)
+
     def find(self, session_id: str) -> Session:
         """Return an open session.
 

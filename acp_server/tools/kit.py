@@ -19,6 +19,17 @@ from acp_server.tools.todo import todo_tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.tools.write_file import write_file_tool
 
+TOOL_NAMES = (
+    "read_file",
+    "search_files",
+    "write_file",
+    "patch",
+    "terminal",
+    "process",
+    "todo",
+)
+"""The names of all tools, in the order in which the model is told of them."""
+
 
 class SessionToolMaker:
     """Makes the tools of sessions; owns what they share, which is who ends their commands."""

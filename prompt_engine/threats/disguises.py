@@ -15,7 +15,10 @@ FILLER = "\N{SOFT HYPHEN}"
 
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));")
 _TAG = re.compile(r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>", re.I)
-_EMPHASIS_INSIDE = re.compile(r"[*`~](?<=[^\W\d_][*`~])[*`~]{0,2}(?=[^\W\d_])")
+_EMPHASIS_INSIDE = re.compile(
+    r"[*`~](?=[*`~]{0,2}[^\W\d_])"
+    r"(?:(?<=[^\W\d_][*`~])|(?<=[^\W\d_][*`~]{2})|(?<=[^\W\d_][*`~]{3}))"
+)
 _EMPHASIS_AROUND = re.compile(r"_{1,3}(?:(?![^\W_])|(?<![^\W_]_)(?<![^\W_]__)(?<![^\W_]___))")
 _LETTER = r"[^\W\d_]"
 _LETTERS_APART = re.compile(
@@ -25,7 +28,8 @@ _TELLING_WORDS = (
     "instruction", "prompt", "rule", "guideline", "directive", "everything", "user", "ignore",
     "disregard", "forget", "override", "previous", "system",
 )  # fmt: skip
-_WITHOUT_MARKS = str.maketrans("", "", " .*_-")
+_BETWEEN = " .*_-"
+_WITHOUT_MARKS = str.maketrans("", "", _BETWEEN)
 _MARK = re.compile(r"[.*_-]")
 _WIDE = re.compile(r"  ")
 _WIDE_AMONG_MARKS = re.compile(r" ")
@@ -46,7 +50,7 @@ def undisguised(text: str) -> str:
         text = _TAG.sub(_filler, text)
     if "_" in text:
         text = _EMPHASIS_AROUND.sub(_filler, text)
-    text = _EMPHASIS_INSIDE.sub(_filler, text)
+    text = _EMPHASIS_INSIDE.sub(FILLER, text)
     if _letters_apart().search(text.encode(errors="replace")):
         text = _LETTERS_APART.sub(lambda found: _joined(found[0]), text)
     return text
@@ -72,7 +76,8 @@ def _joined(run: str) -> str:
     squeezed = run.translate(_WITHOUT_MARKS).lower()
     if squeezed.isascii() and not any(word in squeezed for word in _TELLING_WORDS):
         return run
-    places = [at for at, character in enumerate(run) if character.isalpha()]
+    is_tight = len(run) == 2 * len(squeezed) - 1  # then letters and gaps alternate
+    places = range(0, len(run), 2) if is_tight else _letter_places(run)
     joined = [FILLER] * len(run)
     for at in places:
         joined[at] = run[at]
@@ -82,6 +87,10 @@ def _joined(run: str) -> str:
     for gap in (_WIDE_AMONG_MARKS if _MARK.search(run) else _WIDE).finditer(run):
         joined[gap.start()] = " "
     return "".join(joined)
+
+
+def _letter_places(run: str) -> list[int]:
+    return [at for at, character in enumerate(run) if character not in _BETWEEN]
 
 
 @cache

@@ -27,14 +27,15 @@ _CUE = re.compile(
 )
 _REPORT = re.compile(
     r"\b(?:says?|said|saying|tells?|telling|told|asks?|asking|asked|reads?:?|instructs?|instructing"
-    r"|tr(?:y|ies|ying) to|attempts?|persuades?|tricks?|convinces?|wants?|such as|e\.g\.|like"
-    r"|for example|for instance|contains?|phrases?|strings?|often|malware|attackers?|we|they)\b"
+    r"|tr(?:y|ies|ying) to|attempts?|persuades?|tricks?|convinces?|wants?|such as|e\.g\."
+    r"|for example|for instance|contains?|phrases?|strings?|often|malware|attackers?)\b"
     r"[^.!?;]{0,80}$",
     re.I,
 )
 _OPENING = re.compile(
-    r"(?:^|[\s(\[=:>])(?:\"|'|`{1,2}|-)[^\"'`\n]{0,120}$|[\u201c\u00ab\u201e\u2018][^\u201d\u00bb]*$"
+    r"(?:^|[\s(\[=:>])(?:\"|'|`{1,2})[^\"'`\n]{0,120}$|[\u201c\u00ab\u201e\u2018][^\u201d\u00bb]*$"
 )
+_CLOSING = re.compile("[\"'`\u201d\u00bb\u201c]")
 _QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> )[^\n]*$")
 
 
@@ -43,13 +44,16 @@ def is_mention(span: Span) -> bool:
     before = span.before(WINDOW_BEFORE)
     if _NEGATION.search(before[-40:]):
         return True
-    if not (_is_quoted(before) or _REPORT.search(before[-120:])):
+    said = span.text[span.start : min(span.end, span.start + WINDOW_AFTER)]
+    behind = said + span.after(WINDOW_AFTER)
+    if not (_is_quoted(before, behind) or _REPORT.search(before[-120:])):
         return False
-    around = before + span.text[span.start : min(span.end, span.start + 200)]
-    return _CUE.search(around + span.after(WINDOW_AFTER)) is not None
+    return _CUE.search(before + behind) is not None
 
 
-def _is_quoted(before: str) -> bool:
+def _is_quoted(before: str, behind: str) -> bool:
+    """Say whether quotation marks, a fence or the form of the line set the words apart."""
     tail = before[-160:]
     is_fenced = before.count("```") % 2 == 1
-    return is_fenced or bool(_OPENING.search(tail) or _QUOTED_LINE.search(tail))
+    is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(behind) is not None
+    return is_fenced or is_enclosed or _QUOTED_LINE.search(tail) is not None

@@ -1,0 +1,121 @@
+"""`acp-server context`: which files of instructions a folder has, and which blocked ones count."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.app import content_trust
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.threats import scan
+from prompt_engine.trust import sha256_of
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.group(
+    epilog="""\
+\b
+Examples:
+  acp-server context list
+  acp-server context trust AGENTS.md
+"""
+)
+def command() -> None:
+    """Say which files of instructions are used, and trust a blocked one."""
+
+
+@command.command(
+    "list",
+    epilog="""\
+\b
+Examples:
+  acp-server context list
+  acp-server context list --cwd ~/work/app --json
+""",
+)
+@click.option("--cwd", type=FOLDER, default=".", help="The session's folder.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def list_files(cwd: Path, *, is_json: bool) -> int:
+    """List the files of instructions of a folder, and what becomes of each."""
+    trust = content_trust(settings.load({}).home)
+    found = find_context(ContextRequest(cwd.resolve()), scan, trust.is_given)
+    if is_json:
+        click.echo(json.dumps([_as_json(note) for note in found.notes], indent=2))
+    else:
+        click.echo(_table(found.notes))
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server context trust AGENTS.md
+"""
+)
+@click.argument("file", type=FILE)
+def trust(file: Path) -> int:
+    """Allow a blocked file, exactly as it is now.
+
+    Read it first. Any change of the file ends the trust.
+    """
+    try:
+        digest = sha256_of(file.read_bytes())
+        content_trust(settings.load({}).home).give(file, digest)
+    except OSError as error:
+        click.echo(f"acp-server context: {file} cannot be trusted: {error}", err=True)
+        return 1
+    click.echo(f"{file.resolve()} is trusted as it is now (SHA-256 {digest[:12]}…)")
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server context untrust AGENTS.md
+"""
+)
+@click.argument("file", type=click.Path(path_type=Path))
+def untrust(file: Path) -> int:
+    """Trust a file no longer."""
+    try:
+        had = content_trust(settings.load({}).home).revoke(file)
+    except OSError as error:
+        click.echo(f"acp-server context: this cannot be kept: {error}", err=True)
+        return 1
+    click.echo(f"{file.resolve()} {'is no longer' if had else 'was not'} trusted")
+    return 0
+
+
+def _table(notes: Sequence[FileNote]) -> str:
+    if not notes:
+        return "no files of instructions"
+    return "\n".join(_line(note) for note in notes)
+
+
+def _line(note: FileNote) -> str:
+    found = "; ".join(f"{each.pattern} in line {each.line}" for each in note.findings)
+    why = "; ".join(part for part in (note.reason, found) if part)
+    size = f"{note.kept_characters:,} of {note.total_characters:,} characters"
+    return f"{note.outcome:11} {note.path} ({size})" + (f": {why}" if why else "")
+
+
+def _as_json(note: FileNote) -> dict[str, JsonValue]:
+    return {
+        "path": note.path,
+        "outcome": note.outcome,
+        "total_characters": note.total_characters,
+        "kept_characters": note.kept_characters,
+        "reason": note.reason,
+        "findings": [
+            {"pattern": each.pattern, "line": each.line, "column": each.column}
+            for each in note.findings
+        ],
+    }

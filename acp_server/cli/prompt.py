@@ -1,0 +1,63 @@
+"""`acp-server prompt show`: the system prompt that a session in a folder would begin with."""
+
+import json
+from pathlib import Path
+
+import anyio
+import click
+
+from acp_server import settings
+from acp_server.app import prompt_settings
+from acp_server.models.families import family_for
+from acp_server.session.briefing import Subject
+from acp_server.session.context import ProjectBriefing
+from acp_server.session.session import Workspace
+from acp_server.tools.kit import TOOL_NAMES
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.group(
+    epilog="""\
+\b
+Examples:
+  acp-server prompt show
+  acp-server prompt show --json | jq .report
+"""
+)
+def command() -> None:
+    """Look at what the model is told first."""
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server prompt show
+  acp-server prompt show --cwd ~/work/app --model claude-opus-5
+  acp-server prompt show --json | jq .report
+"""
+)
+@click.option("--cwd", type=FOLDER, default=".", help="The session's folder.")
+@click.option("--model", default="", help="The model it is written for.")
+@click.option("--json", "is_json", is_flag=True, help="Print the tiers and the report as JSON.")
+def show(cwd: Path, model: str, *, is_json: bool) -> int:
+    """Print the system prompt of a session that would begin now.
+
+    With --json: {"text", "report": {"characters", "estimated_tokens", "sections": [...]},
+    "notices": [...]}.
+    """
+    configuration = settings.load({"--model": model} if model else {})
+    briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
+    model_id = configuration.settings.model or "unnamed"
+    window = family_for(model_id).context_window_tokens
+    text = anyio.run(briefing.write, Subject(model_id, window, frozenset(TOOL_NAMES)))
+    notices = list(briefing.notices())
+    if is_json:
+        report = {"text": text, "report": briefing.report, "notices": notices}
+        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        return 0
+    click.echo(text)
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
+    return 0
