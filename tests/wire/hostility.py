@@ -26,7 +26,7 @@ _TEXT: JsonValue = {
 _LINK: JsonValue = {
     "type": "resource_link",
     "name": "a",
-    "uri": "file:///a",
+    "uri": "https://example.org/a",
     "title": "A",
     "mimeType": "text/plain",
     "size": 5,
