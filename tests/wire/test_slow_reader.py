@@ -154,6 +154,7 @@ def test_a_real_server_neither_grows_nor_spins_behind_a_slow_reader(
         server.initialize()
         session_id = server.new_session()
         server.receive_update()
+        server.prompt(session_id, "/context")  # which needs all that is imported late
         before_bytes = server.memory_bytes()
         request_id = server.begin_prompt(session_id)
         server.wait_until_stuck()
