@@ -112,13 +112,14 @@ def build(
     """
     current = configuration.settings
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
-    catalog = _catalog(configuration, credentials)
+    sdk = SdkLoader()
+    catalog = _catalog(configuration, credentials, sdk)
     link, tools = Link.over(transport), _tool_loader(configuration.home)
     equipment = Equipment(
         catalog=catalog,
         toolbox=partial(_toolbox, link, tools),
         trust=partial(_trust, link, configuration.home),
-        close=tools.close,
+        close=partial(_close, tools, sdk),
         briefing=partial(LazyBriefing, prompt_settings(configuration)),
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
@@ -139,6 +140,12 @@ def _tool_loader(home: Path) -> ToolLoader:
             secret_names=settings.secret_variables(),
         )
     )
+
+
+async def _close(tools: ToolLoader, sdk: SdkLoader) -> None:
+    """End what sessions shared: who watches over commands, connections to the endpoint."""
+    await tools.close()
+    await sdk.close()
 
 
 async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
@@ -192,7 +199,9 @@ def configured_credential(configuration: Configuration) -> Credential | None:
     return None
 
 
-def _catalog(configuration: Configuration, credentials: Credentials) -> ModelCatalog:
+def _catalog(
+    configuration: Configuration, credentials: Credentials, sdk: SdkLoader
+) -> ModelCatalog:
     current = configuration.settings
     scripted = scripted_catalog(current.model or "")
     origin = configuration.origins["provider"]
@@ -205,7 +214,7 @@ def _catalog(configuration: Configuration, credentials: Credentials) -> ModelCat
         retry=RetryPolicy(attempts=current.retries),
         list_file=configuration.home / "acp" / "models.json",
     )
-    return AnthropicProvider(plan, credentials.current, SdkLoader(), mark)
+    return AnthropicProvider(plan, credentials.current, sdk, mark)
 
 
 def _leave_for_certain(exit_code: int) -> None:

@@ -24,14 +24,40 @@ def marked(block: Block) -> Block:
     return {**block, "cache_control": EPHEMERAL}
 
 
-def test_the_system_prompt_and_the_last_three_messages_are_marked() -> None:
-    messages = [message("user", text(str(number))) for number in range(5)]
-    system, copies = mark([text("a"), text("b")], messages)
-    assert system == [text("a"), marked(text("b"))]
-    assert copies == [
-        *messages[:2],
-        *(message("user", marked(text(str(number)))) for number in range(2, 5)),
+def talk(*sizes: int) -> list[Block]:
+    """Return messages of so many blocks, the user's and the model's in turn."""
+    return [
+        message(("user", "assistant")[place % 2], *(text(f"{place}.{n}") for n in range(size)))
+        for place, size in enumerate(sizes)
     ]
+
+
+def marked_places(messages: list[Block]) -> list[int]:
+    """Return which messages are marked."""
+    _, copies = mark([], messages)
+    return [place for place, copy in enumerate(copies) if "cache_control" in str(copy)]
+
+
+def test_the_last_block_of_the_system_prompt_is_marked() -> None:
+    assert mark([text("a"), text("b")], []) == ([text("a"), marked(text("b"))], [])
+
+
+@pytest.mark.parametrize(
+    ("messages", "places"),
+    [
+        pytest.param(talk(1), [0], id="the first prompt"),
+        pytest.param(talk(1, 1, 1), [0, 2], id="an answer and a prompt"),
+        pytest.param(talk(*[1] * 7), [2, 4, 6], id="all within reach: the next older end"),
+        pytest.param(talk(*[1] * 31), [8, 28, 30], id="an older end at the edge of the reach"),
+        pytest.param(talk(1, 30, 30, 1, 1), [0, 2, 4], id="a large batch"),
+        pytest.param([*talk(1, 3), *talk(3), *talk(1)], [0, 3], id="results, then a prompt"),
+        pytest.param([*talk(1, 1), *talk(1, 1)[1:], *talk(1)], [0, 1, 3], id="two replies"),
+    ],
+)
+def test_marks_stand_where_this_request_and_those_before_it_end(
+    messages: list[Block], places: list[int]
+) -> None:
+    assert marked_places(messages) == places
 
 
 def test_only_the_last_block_of_a_message_is_marked() -> None:

@@ -1,0 +1,215 @@
+"""What 20 turns with 60 tool calls cost: `uv run python -m tests.benchmarks.caching`.
+
+The real server in memory, its real tools in a generated project, a Messages API on loopback that
+accounts for its prompt cache block by block. Prints what was read, written and paid in full, and
+what it would have been with marks elsewhere, another prefix, or results in another form.
+
+The script is made to the measure of three figures for an ideal append-only agent, which writes each
+token once and reads it ever after, with 18,000 characters of prompt and tools: 110 k with 50 hits a
+search and numbered lines, 96 k with 20 hits, 79 k with 10 and no numbers. Here the ideal agent is
+billed 107 k, 95 k and 85 k (the last rows), so the script is rather dearer for lean results.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import anyio
+
+from acp_server.models.loading import SdkLoader
+from prompt_engine.cache_control import mark
+from tests.benchmarks.accounting import (
+    READ_PRICE,
+    WRITTEN_PRICE,
+    Bill,
+    Body,
+    bill_of,
+    end_alone,
+    nowhere,
+    objects,
+    replay,
+    system_alone,
+    system_and_3,
+    with_numbers,
+    with_prefix,
+)
+from tests.benchmarks.scripted_session import Script, script, write_project
+from tests.support.editor import configuration, open_editor
+from tests.support.messages_api import (
+    KEY,
+    Failure,
+    RecordedRequest,
+    Reply,
+    bad_request,
+    messages_api,
+    reply,
+)
+from tests.support.messages_api.prefix import BYTES_PER_TOKEN
+
+MOST_BILLED_TOKENS = 84_000
+MODEL = "claude-opus-5-5"
+IDEAL_CHARACTERS = 18_000
+PREFIXES = {
+    "18,000 characters of prompt and tools": IDEAL_CHARACTERS,
+    "20,000, the most that is allowed": 20_000,
+    "36,000, as of one peer": 36_000,
+    "52,000, as of another": 52_000,
+}
+PLACEMENTS = {
+    "no caching": nowhere,
+    "a mark behind the system prompt alone": system_alone,
+    "marks behind system prompt and end": end_alone,
+    "system_and_3, plain": system_and_3,
+    "ours": mark,
+}
+FAILURE = "the endpoint has a bad moment"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The requests of a session that were answered."""
+
+    bill: Bill
+    """What the endpoint said that they cost."""
+    bodies: Sequence[Body]
+
+    @property
+    def system_characters(self) -> int:
+        """The length of the system prompt."""
+        return sum(len(str(block["text"])) for block in objects(self.bodies[0], "system"))
+
+    @property
+    def tool_characters(self) -> int:
+        """The length of the tools, as JSON."""
+        return len(json.dumps(self.bodies[0]["tools"]))
+
+
+async def record(folder: Path, played: Script, failing: int | None = None) -> Recording:
+    """Run a script in a new project below `folder`; the request of that number fails.
+
+    Raises:
+        AssertionError: the endpoint refused a request, or was not asked for the whole script.
+    """
+    home, project = folder / "home", folder / "project"
+    home.mkdir()
+    write_project(project)
+    replies: list[Reply | Failure] = list(played.replies)
+    if failing is not None:
+        replies[failing] = bad_request(FAILURE)
+    async with messages_api(replies) as api:
+        await _play(api.url, home, project, played.prompts)
+        assert api.unplayed == 0
+        return _recording(api.asks)
+
+
+async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> None:
+    environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+    options = {"--mode": "bypass", "--model": MODEL}
+    served = configuration(home, options=options, environment=environment)
+    loader = SdkLoader()  # a real server leaves its connections to the end of the process
+    try:
+        with patch("acp_server.app.SdkLoader", lambda: loader):
+            async with open_editor(served) as editor:
+                await editor.initialize()
+                session_id = await editor.new_session(project)
+                for prompt in prompts:
+                    await editor.begin_prompt(session_id, prompt).response()
+    finally:
+        await loader.close()
+
+
+def _recording(asks: Sequence[RecordedRequest]) -> Recording:
+    wrong = [ask.message for ask in asks if ask.usage is None and ask.message != FAILURE]
+    assert not wrong, wrong
+    answered = [(ask.body, ask.usage.input) for ask in asks if ask.usage is not None]
+    return Recording(bill_of([usage for _, usage in answered]), [body for body, _ in answered])
+
+
+def _fresh(played: Script, failing: int | None = None) -> Recording:
+    with tempfile.TemporaryDirectory() as name:
+        return anyio.run(record, Path(name), played, failing)
+
+
+def main() -> None:
+    """Measure and print."""
+    usual, few, many = (_fresh(script(hits)) for hits in (None, 10, 50))
+    hello = _fresh(Script(["hi"], [reply("Hello.")]))
+    failed = _fresh(script(), script().largest_batch + 1)
+    prefix = hello.system_characters + hello.tool_characters
+    print(
+        f'"hi": {hello.system_characters:,} characters of system prompt, {hello.tool_characters:,} '
+        f"of tools, {prefix:,} together"
+    )
+    print(
+        f"up to about {_most_characters(usual):,.0f} characters keep the session below "
+        f"{MOST_BILLED_TOKENS:,} billed tokens\n"
+    )
+    print(_HEAD)
+    _print("as it was sent, 20 hits a search", usual.bill)
+    for title, rows in (
+        ("marks elsewhere", _by_placement(usual)),
+        ("the request behind the batch of eleven fails", _by_placement(failed)),
+        ("another prefix", _by_prefix(usual)),
+        ("other results", _by_results(usual, few, many)),
+        ("an ideal agent with 18,000 characters", _ideal(usual, few, many)),
+    ):
+        print(f"\n{title}")
+        for name, bill in rows:
+            _print(name, bill)
+
+
+def _most_characters(recording: Recording) -> float:
+    """Return how long prompt and tools may be; each token of them is written once, then read."""
+    bare = replay(with_prefix(recording.bodies, 0))
+    each = WRITTEN_PRICE + READ_PRICE * (bare.requests - 1)
+    return round((MOST_BILLED_TOKENS - bare.billed) / each * BYTES_PER_TOKEN, -2)
+
+
+Rows = Iterator[tuple[str, Bill]]
+
+
+def _by_placement(recording: Recording) -> Rows:
+    for name, place in PLACEMENTS.items():
+        yield name, replay(recording.bodies, place)
+
+
+def _by_prefix(usual: Recording) -> Rows:
+    for name, characters in PREFIXES.items():
+        yield name, replay(with_prefix(usual.bodies, characters))
+
+
+def _by_results(usual: Recording, few: Recording, many: Recording) -> Rows:
+    yield "10 hits", few.bill
+    yield "50 hits", many.bill
+    yield "20 hits, numbers and paths on each line", replay(with_numbers(usual.bodies))
+    dear = with_numbers(many.bodies)
+    yield "50 hits, numbers and paths on each line", replay(dear)
+    yield "that, and 52,000 characters as of a peer", replay(with_prefix(dear, 52_000))
+
+
+def _ideal(usual: Recording, few: Recording, many: Recording) -> Rows:
+    numbered = {"50 hits, numbers": many, "20 hits, numbers": usual}
+    for name, recording in numbered.items():
+        yield name, replay(with_prefix(with_numbers(recording.bodies), IDEAL_CHARACTERS))
+    yield "10 hits", replay(with_prefix(few.bodies, IDEAL_CHARACTERS))
+
+
+_HEAD = (
+    f"{'':42} {'requests':>8} {'input':>9} {'read':>9} {'written':>8} {'plain':>8} "
+    f"{'share':>7} {'billed':>8} {'in full':>8}"
+)
+
+
+def _print(name: str, bill: Bill) -> None:
+    print(
+        f"  {name:40} {bill.requests:8} {bill.total:9,} {bill.read:9,} {bill.written:8,} "
+        f"{bill.plain:8,} {bill.share_read:7.2%} {bill.billed:8,.0f} "
+        f"{bill.times_paid_in_full:6.2f} x"
+    )
+
+
+if __name__ == "__main__":
+    main()

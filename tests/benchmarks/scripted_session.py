@@ -1,0 +1,168 @@
+"""A day's work as a script: a small project, and what a user and a model say in 20 turns over it.
+
+60 calls of tools in 44 answers, and 20 answers that end a turn: 64 requests. Most answers call one
+tool; one calls eleven, so that with their results more than 20 blocks stand between two requests.
+Every third turn begins with a thought, whose seal breaks if anything before it changes. Results
+have the sizes of parts of files, of searches, of edits and of a test run.
+
+This module knows what is said, and no agent.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tests.support.messages_api import Call, Reply, call, reply, say, think
+
+NOUNS = ("order", "price", "stock", "buyer", "label", "offer", "route", "claim")
+VERBS = ("check", "scann", "count", "group", "guard", "match", "draft", "limit")
+FUNCTION = '''\
+def {verb}_{noun}(items, most={most}):
+    """Return each {noun} that may be {verb}ed."""
+    {verb}ed = []
+    for item in items:
+        if item.{noun}_id > most:
+            skip("{verb}", item)
+        {verb}ed.append(item)
+    return {verb}ed
+
+
+'''
+HEAD_LINES = 3
+FUNCTION_LINES = FUNCTION.count("\n")
+TESTS = """\
+echo "collected 24 items"
+echo
+for part in rules edges wires; do echo "tests/$part/test_$1.py ........ [ok]"; done
+echo
+echo "24 passed in 0.41s"
+"""
+
+PLAN = (
+    "s rr p t",
+    "r p",
+    "s r p t",
+    "r",
+    "s rr pp t",
+    "r",
+    "rrrrrrrrrrr",
+    "p t",
+    "s r",
+    "r p t",
+    "",
+    "s rr p t",
+    "r",
+    "s r p",
+    "w t",
+    "s r",
+    "rr p t",
+    "",
+    "s r p t",
+    "sr",
+)
+"""A turn a line, an answer a word, a call a letter: search, read, patch, write, test."""
+
+PATTERNS = (r"\.append", "most=", r"def \w+_", r"skip\(", "return ")
+"""Each has 64 hits, all of them different lines."""
+
+READ_LINES = 24
+BRIEF_READ_LINES = 8
+"""How much of a file is read: alone or with another, and among eleven."""
+
+PROMPTS = (
+    "Orders above the limit are dropped without a word. Please find out where, and mend it.",
+    "And the same for the neighbour, as far as it applies?",
+    "Now the limit should be a setting of the shop and no number in the signature.",
+    "What does this one return when nothing is found?",
+)
+ANSWERS = (
+    "Done: what lies above the limit is kept in a list of its own now, and the tests pass.",
+    "It returns an empty list. Nothing else in the project relies on that.",
+    "I changed the one place that decides it; its callers stay as they are. 24 tests pass.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What the user says, turn by turn, and what the model answers, request by request."""
+
+    prompts: Sequence[str]
+    replies: Sequence[Reply]
+
+    @property
+    def call_counts(self) -> list[int]:
+        """How many calls the model makes, answer by answer."""
+        return [sum(isinstance(block, Call) for block in each.blocks) for each in self.replies]
+
+    @property
+    def largest_batch(self) -> int:
+        """Which answer has the most calls, counted from 0."""
+        return self.call_counts.index(max(self.call_counts))
+
+
+def write_project(folder: Path) -> None:
+    """Write the project that is worked on."""
+    (folder / "shop").mkdir(parents=True)
+    for noun in NOUNS:
+        functions = (
+            FUNCTION.format(verb=verb, noun=noun, most=most) for most, verb in enumerate(VERBS)
+        )
+        text = f'"""All about a {noun}."""\n\n\n' + "".join(functions)
+        (folder / _module(noun)).write_text(text, encoding="utf-8")
+    (folder / "AGENTS.md").write_text("Run `sh tests.sh NAME` before you finish.\n")
+    (folder / "tests.sh").write_text(TESTS, encoding="utf-8")
+
+
+def script(hits: int | None = None) -> Script:
+    """Return the script; searches ask for so many hits, or leave it to the tool."""
+    prompts = [f"{PROMPTS[turn % len(PROMPTS)]} ({_noun(turn)})" for turn in range(len(PLAN))]
+    return Script(prompts, list(_replies(hits)))
+
+
+def _replies(hits: int | None) -> Iterator[Reply]:
+    numbers = count()
+    for turn, words in enumerate(PLAN):
+        thought = [think("Where is it decided?")] if turn % 3 == 0 else []
+        for word in words.split():
+            said = [say(f"Let me look at the {_noun(turn)}.")] if len(word) > 1 else []
+            calls = [_call(letter, turn, next(numbers), len(word), hits) for letter in word]
+            yield reply(*thought, *said, *calls)
+            thought = []
+        yield reply(*thought, ANSWERS[turn % len(ANSWERS)])
+
+
+def _call(letter: str, turn: int, number: int, batch: int, hits: int | None) -> Call:
+    noun = _noun(number)
+    match letter:
+        case "s":
+            most: Mapping[str, JsonValue] = {} if hits is None else {"limit": hits}
+            return Call("search_files", {"pattern": PATTERNS[turn % len(PATTERNS)], **most})
+        case "r":
+            limit = READ_LINES if batch < 3 else BRIEF_READ_LINES
+            offset = 1 + HEAD_LINES + FUNCTION_LINES * (number % 4)
+            return call("read_file", path=_module(noun), offset=offset, limit=limit)
+        case "p":
+            return _patch(noun, VERBS[turn % len(VERBS)])
+        case "w":
+            text = f"# The {noun}s\n\nWhat lies above the limit is kept apart.\n" * 3
+            return call("write_file", path=f"notes/{noun}s.md", content=text)
+        case _:
+            return call("terminal", command=f"sh tests.sh {noun}s")
+
+
+def _patch(noun: str, verb: str) -> Call:
+    """Return a change of a function that no other call changes."""
+    old = f'    """Return each {noun} that may be {verb}ed."""\n    {verb}ed = []\n'
+    new = old.replace(f"{verb}ed = []", f"{verb}ed, above = [], []")
+    return call("patch", path=_module(noun), old_string=old, new_string=new)
+
+
+def _noun(number: int) -> str:
+    return NOUNS[number % len(NOUNS)]
+
+
+def _module(noun: str) -> str:
+    return f"shop/{noun}s.py"
