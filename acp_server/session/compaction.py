@@ -13,7 +13,7 @@ from typing import NoReturn
 from acp_server.turn.compaction import compacted, request_for_summary, split
 from acp_server.turn.conversation import Conversation, Link, Message, PromptPart, Text, ToolCall
 from acp_server.turn.errors import ModelFailedError, TurnError
-from acp_server.turn.events import Event, NoticeRaised
+from acp_server.turn.events import Event, NoticeRaised, Usage
 from acp_server.turn.loop import Kit, Spent
 from acp_server.turn.ports import LiveCall, ModelRequest, Outcome, Sink, ToolSpec
 from acp_server.turn.step import Step
@@ -86,13 +86,20 @@ class Compactor:
     async def _summary(self, messages: tuple[Message, ...], kit: Kit) -> str:
         step = Step(kit.model, _NoCalls(), _Nobody(), kit.new_id, None)
         specs = tuple(kit.toolbox.specs)
-        await step.run(ModelRequest(messages, kit.system, specs, kit.thought_level))
-        self.spent.add(step.usage, kit.meter.cost_usd(step.usage))
+        try:
+            stop = await step.run(ModelRequest(messages, kit.system, specs, kit.thought_level))
+        finally:
+            self._count(step.usage, kit)
         said = [part.text for part in step.reply(with_calls=False) if isinstance(part, Text)]
-        if step.calls() or not said:
+        if stop == "refusal" or step.calls() or not said:
             reason = "the model wrote no summary"
             raise ModelFailedError(reason)
         return "\n".join(said)
+
+    def _count(self, usage: Usage, kit: Kit) -> None:
+        """Add what a summary used, also one that failed or was cancelled."""
+        if usage != Usage():
+            self.spent.add(usage, kit.meter.cost_usd(usage))
 
     def _judge(self, before: tuple[Message, ...], after: tuple[Message, ...], kit: Kit) -> None:
         """Count passes in a row that saved little; there is an end to them."""

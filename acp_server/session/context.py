@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
@@ -25,7 +26,7 @@ from prompt_engine.sources.context_files import ContextFound, ContextRequest, fi
 from prompt_engine.sources.environment import Host, profile_of, read_environment
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
-from prompt_engine.sources.subdirectory_hints import HintFinder
+from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import scan
 
@@ -37,7 +38,8 @@ TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
 class _History:
     """Which hints stand in a conversation, as far as it was looked through."""
 
-    generation: int = -1
+    conversation: Conversation = field(default_factory=Conversation)
+    generation: int = 0
     count: int = 0
     loaded: LoadedHints = field(default_factory=LoadedHints)
 
@@ -54,12 +56,16 @@ class ProjectBriefing:
         self._found = ContextFound()
         self._finder: HintFinder | None = None
         self._history = _History()
-        self._untold: tuple[str, ...] = ()
+        self._notices: tuple[str, ...] = ()
+        self._told: set[str] = set()
+        self._reading = anyio.Lock()
+        """One thread reads at a time: a first prompt waits for what is gathered already."""
 
     async def gather(self) -> None:
         """Read what takes its time: the repository, the machine, the user's own files."""
-        if self._facts is None:
-            self._facts = await to_thread.run_sync(self._gathered)
+        async with self._reading:
+            if self._facts is None:
+                self._facts = await to_thread.run_sync(self._gathered)
 
     async def write(self, subject: Subject) -> str:
         """Return the system prompt; a second one is made of facts that are read anew."""
@@ -67,13 +73,12 @@ class ProjectBriefing:
             self._facts = None
         await self.gather()
         self._prompt = await to_thread.run_sync(self._written, subject)
-        self._untold = tuple(_notices(self._prompt.report.entries, self._found.notes))
+        self._notices = tuple(_notices(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
     def notices(self) -> Sequence[str]:
         """Return what of the project's and the user's files the model does not see."""
-        untold, self._untold = self._untold, ()
-        return untold
+        return self._news(self._notices)
 
     def description(self) -> str:
         """Return a table of the prompt's sections, and the instructions that came on the way."""
@@ -84,7 +89,8 @@ class ProjectBriefing:
         head = "| section | source | characters | tokens | |\n|---|---|---|---|---|"
         total = f"| **all** | | {report.characters:,} | about {report.estimated_tokens:,} | |"
         table = "\n".join([head, *rows, total])
-        loaded = ", ".join(f"`{label}`" for label in self._history.loaded.files) or "none yet"
+        files = self._loaded(self._history.conversation).files
+        loaded = ", ".join(f"`{label}`" for label in files) or "none yet"
         return f"{table}\n\nInstructions of folders, loaded on the way: {loaded}."
 
     @property
@@ -103,7 +109,8 @@ class ProjectBriefing:
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         """Return the instructions of the folders that were touched and are new to the model."""
-        return await to_thread.run_sync(self._delivered, conversation, touched)
+        async with self._reading:
+            return await to_thread.run_sync(self._delivered, conversation, touched)
 
     def _gathered(self) -> Facts:
         settings, workspace = self._settings, self._workspace
@@ -169,23 +176,34 @@ class ProjectBriefing:
             found = finder.find([Path(path) for path in paths], loaded)
             loaded = loaded.plus(found.loaded)
             text = wrap_all(found.hints, found.named_only, self._secret)
-            if text or found.notes:
-                labels = tuple(hint.label for hint in found.hints)
-                deliveries[key] = Delivery(text, labels, tuple(_note_texts(found.notes)))
+            notices = self._news(_note_texts(found.notes))
+            if text or notices:
+                deliveries[key] = Delivery(text, _labels(found), notices)
         return deliveries
+
+    def _news(self, notices: Sequence[str]) -> tuple[str, ...]:
+        """Return what the user was not told before in this session; it counts as told then."""
+        news = tuple(notice for notice in notices if notice not in self._told)
+        self._told.update(news)
+        return news
 
     def _loaded(self, conversation: Conversation) -> LoadedHints:
         """Return which hints stand in a conversation; each message is looked through once."""
-        history, messages = self._history, tuple(conversation)
-        if history.generation != conversation.generation:
-            history.generation, history.count, history.loaded = conversation.generation, 0, _NONE
+        history, generation = self._history, conversation.generation
+        if history.conversation is not conversation or history.generation != generation:
+            history = self._history = _History(conversation, generation)
+        messages = tuple(conversation)
         texts = (text for message in messages[history.count :] for text in _texts(message))
         history.loaded = history.loaded.plus(loaded_in(texts, self._secret))
         history.count = len(messages)
         return history.loaded
 
 
-_NONE = LoadedHints()
+def _labels(found: HintDelivery) -> tuple[str, ...]:
+    """Return which files a delivery holds, for the user; a blocked one is only a line in it."""
+    blocked = {note.path for note in found.notes if note.outcome == "blocked"}
+    labels = [hint.label for hint in found.hints]
+    return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)
 
 
 def _texts(message: Message) -> list[str]:
