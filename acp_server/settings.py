@@ -13,6 +13,7 @@ A value that does not fit is reported and passed over: the next lower source cou
 """
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,8 @@ from pydantic import (
 
 YAML_SLIPS = (ValueError, LookupError, AttributeError, RecursionError)
 """What PyYAML lets out for a date of 2001-99-99, a tag that does not fit, or ten thousand ["""
+
+MOST_FILE_BYTES = 1_000_000
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
@@ -281,6 +284,10 @@ def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
 def _read_text(path: Path, problems: list[str]) -> str | None:
     """Return what a file says; None when it is not there or, which is a problem, unreadable."""
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
+            problems.append(f"{path}: is no file of ordinary size; passed over")
+            return None
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -8,7 +8,7 @@ import click
 from acp_server import settings
 from acp_server.permissions.trust import TrustStore
 
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command(
@@ -35,6 +35,9 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     if is_list:
         return _list(store, is_json=is_json)
     root = folder.resolve()
+    if not revoke and not root.is_dir():
+        message = f"{root} does not exist"
+        raise click.BadParameter(message, param_hint="FOLDER")
     try:
         said = _change(store, root, revoke=revoke)
     except OSError as error:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.permissions.ignoring import IgnoreFiles, IgnoreRules
-from acp_server.permissions.protected import is_protected, is_protected_file, is_protected_folder
+from acp_server.permissions.protected import (
+    is_protected,
+    is_protected_file,
+    is_protected_folder,
+    is_run_by_others,
+)
 
 OPEN_FOLDERS = frozenset({"skills", "memories"})
 """What of this program's own folder the agent may use like any other file."""
@@ -48,6 +53,11 @@ class Ground:
         if is_protected(self._below_root(path)):
             return True
         return self._is_own(path) or self._is_ignored(path)
+
+    def is_run_by_others(self, path: Path) -> bool:
+        """Whether other programs run a file, or obey it, by its name or where it leads."""
+        real = Path(os.path.realpath(path))
+        return any(is_run_by_others(self._below_root(each)) for each in {path, real})
 
     def is_protected_entry(self, entry: "os.DirEntry[str]") -> bool:
         """Whether an entry of a folder that is not protected itself is protected; quick."""

@@ -21,6 +21,8 @@ class FileFacts:
     files: tuple[Path, ...]
     outside: tuple[Path, ...] = ()
     """Those of them outside the folders of the session."""
+    run_by_others: tuple[Path, ...] = ()
+    """Those of them that are written and that other programs run or obey."""
     protected: tuple[Path, ...] = ()
     """Those of them that nobody touches unasked."""
     folder: Path | None = None
@@ -86,14 +88,24 @@ def _on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
     said = rules.verdict_on_files(facts.act, facts.files)
     if said is False:
         return Refuse(REJECTED_ONCE_FOR_ALL)
-    if facts.protected:
-        names = ", ".join(path.name for path in facts.protected)
-        return Ask(f"{names} may hold secrets or settings")
+    if facts.protected or facts.run_by_others:
+        return Ask(_why_special(facts))
     is_free = not facts.outside and (facts.act == "read" or mode == "accept_edits")
     if said or is_free:
         return Allow()
-    reason = "outside the workspace" if facts.outside else ""
+    places = ", ".join(str(path) for path in facts.outside)
+    reason = f"it lies outside the workspace: {places}" if facts.outside else ""
     return Ask(reason, FolderScope(facts.act, facts.folder) if facts.folder else None)
+
+
+def _why_special(facts: FileFacts) -> str:
+    if facts.protected:
+        return f"{_names(facts.protected)} may hold secrets or settings"
+    return f"{_names(facts.run_by_others)} is run or obeyed by other programs"
+
+
+def _names(paths: tuple[Path, ...]) -> str:
+    return ", ".join(path.name for path in paths)
 
 
 def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:

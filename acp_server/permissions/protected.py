@@ -91,3 +91,42 @@ def _plain(name: str) -> str:
     if not name.isascii():
         name = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))
     return name.casefold().rstrip(". ")
+
+
+_RUN_BY_OTHERS = re.compile(
+    "|".join(
+        translate(pattern)
+        for pattern in (
+            ".bash*",
+            ".profile",
+            ".zsh*",
+            ".zprofile",
+            ".zlogin",
+            ".inputrc",
+            ".husky/*",
+            ".vscode/*",
+            ".zed/*",
+            ".idea/*",
+            ".venv/*",
+            "venv/*",
+            ".github/workflows/*",
+            ".gitlab-ci.yml",
+            ".config/autostart/*",
+            ".config/systemd/*",
+            ".devcontainer/*",
+            "*/.husky/*",
+            "*/.vscode/*",
+            "*/.zed/*",
+            "*/.venv/*",
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def is_run_by_others(path: Path) -> bool:
+    """Whether a file, by its path from the workspace on, is run or obeyed by other programs.
+
+    Shells, editors, hooks and automated jobs do so without anybody being asked.
+    """
+    return bool(_RUN_BY_OTHERS.fullmatch(path.as_posix()))

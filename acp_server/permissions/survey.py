@@ -84,6 +84,9 @@ class Surveyor:
             files=tuple(files),
             outside=tuple(path for path, is_inside in files.items() if not is_inside),
             protected=tuple(t.path for t in targets if ground.is_protected(t.path)),
+            run_by_others=tuple(
+                t.path for t in targets if act == "write" and ground.is_run_by_others(t.path)
+            ),
             folder=self._coverable_folder(tuple(files), ground),
         )
 

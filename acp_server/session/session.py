@@ -104,7 +104,9 @@ class Session:
         self._system: str | None = None
         self._briefed_model = ""
         self._briefing = equipment.briefing(workspace)
-        self._compactor = Compactor(self.spent, self._write_system, equipment.compaction_threshold)
+        self._compactor = Compactor(
+            self.spent, self._rewrite_system, equipment.compaction_threshold
+        )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
         for command in self._own_commands():
             self.commands.add(command)
@@ -181,17 +183,11 @@ class Session:
         async def run(gate: Sink) -> StopReason:
             nonlocal before
             before = self.spent.copy()
-            invocation = parse_invocation(text_of(message.parts))
-            if invocation is not None:
-                return await self._answer_command(invocation, gate)
-            kit = await self._kit()
-            await tell(self._briefing.notices(), gate, new_id)
-            if await self._heed_project(gate):
-                kit = await self._kit()
-            prompt = await self._completed(message, kit.toolbox, gate)
-            turns.append(Turn(self.conversation, kit, gate, self.spent))
             try:
-                return await turns[0].run(prompt)
+                invocation = parse_invocation(text_of(message.parts))
+                if invocation is not None:
+                    return await self._answer_command(invocation, gate)
+                return await self._take_turn(message, gate, turns)
             except TurnError as error:  # said in the chat too: many clients hide error data
                 if not ticket.is_cancelled.is_set():
                     await gate.emit(MessageChunk(new_id(), error.reason))
@@ -203,6 +199,16 @@ class Session:
 
         reason = await self._turns.run(ticket, screen, Work(run, settle, abandon))
         return Answer(reason, self.spent.since(before))
+
+    async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
+        """Put together what a turn works with, and run it; `turns` is where it is known from."""
+        kit = await self._kit()
+        await tell(self._briefing.notices(), sink, new_id)
+        if await self._heed_project(sink):
+            kit = await self._kit()
+        prompt = await self._completed(message, kit.toolbox, sink)
+        turns.append(Turn(self.conversation, kit, sink, self.spent))
+        return await turns[0].run(prompt)
 
     def cancel(self) -> None:
         """Stop the running prompt and those that wait. Nothing happens on an idle session."""
@@ -239,7 +245,7 @@ class Session:
         if self._system is not None and self._briefed_model != model_id:
             self.conversation.rebuild(unsealed(tuple(self.conversation)))
             self._system = None
-        system = await self._write_system() if self._system is None else self._system
+        system = await self._write_system(model_id) if self._system is None else self._system
         if model_id not in self._models:
             self._models[model_id] = self._catalog.model(model_id)
         return Kit(
@@ -253,9 +259,12 @@ class Session:
             upkeep=self._upkeep,
         )
 
-    async def _write_system(self) -> str:
-        """Write the system prompt, anew if there is one, from what the facts are now."""
-        model_id = self.model_id
+    async def _rewrite_system(self) -> str:
+        """Write the system prompt anew, for the model that it was written for."""
+        return await self._write_system(self._briefed_model or self.model_id)
+
+    async def _write_system(self, model_id: str) -> str:
+        """Write the system prompt for a model, from what the facts are now."""
         window = self._catalog.meter(model_id).window_tokens
         tools = frozenset(spec.name for spec in (await self.prepare()).specs)
         self._system = await self._briefing.write(Subject(model_id, window, tools))
@@ -320,7 +329,7 @@ class Session:
         """Write the system prompt anew; what a provider sealed before does not hold behind it."""
         del arguments
         self.conversation.rebuild(unsealed(tuple(self.conversation)))
-        await self._write_system()
+        await self._write_system(self.model_id)
         await tell(self._briefing.notices(), sink, new_id)
         return f"The instructions were read anew.\n\n{self._briefing.description()}"
 

@@ -49,7 +49,11 @@ class Change:
     def blocks(self) -> tuple[FileDiff, ...]:
         """Return the exact diff."""
         old_text = None if self.base is None else self.base.text
-        return exact_diff(str(self.target.path), old_text, self.text or "")
+        path = str(self.place.path)
+        if self.moved_to is None:
+            return exact_diff(path, old_text, self.text or "")
+        gone = exact_diff(path, old_text, "")
+        return (*gone, *exact_diff(str(self.moved_to.path), None, self.text or ""))
 
     @property
     def target(self) -> Place:
@@ -204,6 +208,8 @@ class Edit:
         names = [self._workshop.shown(change.target.path) for change in changes]
         verb, kind = _deed(changes)
         title = f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
+        if len(changes) == 1 and changes[0].moved_to is not None:
+            title = f"{verb} {self._workshop.shown(changes[0].place.path)} to {names[0]}"
         places = tuple(place for change in changes for place in change.places)
         return Question(
             call_id=self._report.call_id,
@@ -252,6 +258,8 @@ def _deed(changes: Sequence[Change]) -> tuple[str, CallKind]:
     """Return what is done, as the title's verb and as the field's kind."""
     if all(change.text is None for change in changes):
         return "Delete", "delete"
+    if all(change.moved_to is not None for change in changes):
+        return "Move", "move"
     if all(change.base is None for change in changes):
         return "Create", "edit"
     return "Edit", "edit"

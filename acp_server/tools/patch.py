@@ -10,6 +10,7 @@ from pydantic import Field
 from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Change, Edit, Plan, Workshop
 from acp_server.tools.files.errors import ExistsError, FileError, MissingFileError
+from acp_server.tools.files.paths import Place
 from acp_server.tools.growing import GrowingDiff
 from acp_server.tools.report import Report
 from acp_server.tools.tool import Description, Tool, Use, spec_of
@@ -164,11 +165,22 @@ class PatchUse(Use[PatchArguments]):
                 return Change(place, base, None)
             case UpdateFile():
                 applied = apply_hunks(base.text, wanted.hunks)
-                moved_to = await self._workshop.place(wanted.move_to) if wanted.move_to else None
+                moved_to = await self._new_place(wanted.move_to) if wanted.move_to else None
                 line = applied.lines[0] if applied.lines else 1
                 return Change(place, base, applied.text, moved_to, line, _at(applied.lines))
             case _:
                 assert_never(wanted)
+
+    async def _new_place(self, given: str) -> Place:
+        """Return where a file is to be moved.
+
+        Raises:
+            ExistsError: something is there already.
+        """
+        place = await self._workshop.place(given)
+        if await self._workshop.desk.look(place) is not None:
+            raise ExistsError(self._workshop.shown(place.path))
+        return place
 
     def _path(self, given: str) -> Path:
         try:

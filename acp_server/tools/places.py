@@ -8,7 +8,13 @@ from acp_server.tools.files.paths import Place
 
 def shown(path: Path, root: Path) -> str:
     """Return a path as it is shown: from the session's folder on, if it lies there."""
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    return printable(name)
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, what cannot be seen or turns it around written as escapes."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def target_of(place: Place) -> Target:

@@ -65,7 +65,14 @@ class WriteUse(Use[WriteArguments]):
             place = await self._workshop.place(arguments.path)
             base = await self._workshop.desk.look(place)
             lines = len(arguments.content.splitlines())
-            return (Change(place, base, arguments.content, note=f" ({lines:,} lines)"),)
+            return (
+                Change(
+                    place,
+                    base,
+                    arguments.content,
+                    note=f" ({lines:,} line{'' if lines == 1 else 's'})",
+                ),
+            )
 
         return await Edit(self._workshop, self.report).carry_out((path,), plan)
 

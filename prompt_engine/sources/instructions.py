@@ -43,6 +43,9 @@ class Source:
         return FileNote(self.label, outcome, len(self.body), kept, reasons, verdict.findings)
 
 
+_ENDINGS = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A file as it may be shown: its text, or the line that stands for it."""
@@ -64,8 +67,16 @@ def read_source(path: Path, label: str, boundary: Path) -> Source | FileNote | N
             return None
         case Unread() as unread:
             return FileNote(label, unread.outcome, reason=unread.reason)
+        case ReadFile() as file if not _is_text_of_instructions(file.real_path, path):
+            reason = f"it is a link to {file.real_path.name}, which is no text of instructions"
+            return FileNote(label, "outside", reason=reason)
         case ReadFile() as file:
             return _source(file, label)
+
+
+def _is_text_of_instructions(real_path: Path, path: Path) -> bool:
+    """Whether a link leads to what may be shown to a model: a link could bring any secret."""
+    return real_path.name == path.name or real_path.suffix.lower() in _ENDINGS
 
 
 def show(source: Source, verdict: Verdict) -> Shown:

@@ -13,6 +13,7 @@ from acp_server.permissions.policy import (
     Allow,
     Ask,
     CommandFacts,
+    Decision,
     Facts,
     FileFacts,
     Refuse,
@@ -130,7 +131,10 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
     ("name", "decision"),
     [
         ("write", Ask("", FolderScope("write", FILE.parent))),
-        ("read outside", Ask("outside the workspace", FolderScope("read", FAR.parent))),
+        (
+            "read outside",
+            Ask(f"it lies outside the workspace: {FAR}", FolderScope("read", FAR.parent)),
+        ),
         ("read secret", Ask(".env may hold secrets or settings")),
         ("command", Ask("it runs", CommandScope(("pytest",)))),
         ("command in doubt", Ask("it runs")),
@@ -139,3 +143,18 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
 )
 def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision: Ask) -> None:
     assert decide(FACTS[name], "ask", RuleBook()) == decision
+
+
+@pytest.mark.parametrize(
+    ("mode", "decision"),
+    [
+        ("ask", Ask("tasks.json is run or obeyed by other programs")),
+        ("accept_edits", Ask("tasks.json is run or obeyed by other programs")),
+        ("plan", Refuse(PLANNING)),
+        ("bypass", Allow()),
+    ],
+)
+def test_what_other_programs_run_is_not_written_unasked(mode: Mode, decision: Decision) -> None:
+    path = Path("/work/.vscode/tasks.json")
+    facts = FileFacts("write", (path,), run_by_others=(path,), folder=path.parent)
+    assert decide(facts, mode, RuleBook()) == decision

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pathspec import GitIgnoreSpec
 
-from acp_server.permissions.protected import SEARCH_GLOBS, is_protected
+from acp_server.permissions.protected import SEARCH_GLOBS, is_protected, is_run_by_others
 
 _PROTECTED = """
 .env .env.local .env.production .env_backup .env-old .env2 .environment .envrc prod.env a/b/test.env
@@ -46,3 +46,22 @@ def test_what_only_looks_like_one_is_harmless(name: str) -> None:
 def test_a_search_leaves_out_what_is_protected(name: str) -> None:
     spec = GitIgnoreSpec.from_lines(SEARCH_GLOBS)
     assert spec.match_file(name.casefold().rstrip("."))  # case is left to the search
+
+
+@pytest.mark.parametrize(
+    ("path", "is_run"),
+    [
+        (".bashrc", True),
+        (".husky/pre-commit", True),
+        ("web/.husky/pre-commit", True),
+        (".vscode/tasks.json", True),
+        (".github/workflows/ci.yml", True),
+        (".GitHub/Workflows/ci.yml", True),
+        (".venv/bin/python", True),
+        (".github/CODEOWNERS", False),
+        ("src/main.py", False),
+        ("Makefile", False),
+    ],
+)
+def test_what_other_programs_run_is_known_by_its_place(path: str, *, is_run: bool) -> None:
+    assert is_run_by_others(Path(path)) is is_run

@@ -1,5 +1,6 @@
 """Settings: six layers, which of them wins, and what is said of values that do not fit."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -310,7 +311,21 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     for place in places:
         place.mkdir(parents=True)
     assert load(tmp_path).problems == tuple(
-        f"{place}: cannot be read: Is a directory; passed over" for place in places
+        f"{place}: is no file of ordinary size; passed over" for place in places
+    )
+
+
+@pytest.mark.parametrize("name", ["config.yaml", ".env"])
+def test_a_pipe_or_a_huge_file_holds_nothing_up(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    assert load(tmp_path).problems == (
+        f"{tmp_path / name}: is no file of ordinary size; passed over",
+    )
+    (tmp_path / name).unlink()
+    with (tmp_path / name).open("wb") as huge:
+        huge.truncate(50_000_000)
+    assert load(tmp_path).problems == (
+        f"{tmp_path / name}: is no file of ordinary size; passed over",
     )
 
 

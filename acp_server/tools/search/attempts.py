@@ -13,7 +13,7 @@ from acp_server.tools.search.query import Query, SearchError
 from acp_server.tools.search.ripgrep import Ending, Feed, run_ripgrep
 
 TIMEOUT_SECONDS = 20.0
-MAX_FILE_SIZE = "5M"
+MAX_FILE_SIZE = "100M"
 
 _REMEDIES = (
     ("--multiline", "--multiline"),

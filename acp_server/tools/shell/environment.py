@@ -57,14 +57,17 @@ def command_environment(
 
 
 def _plain_git(own: Mapping[str, str]) -> dict[str, str]:
-    """Return what keeps git from taking any folder of the right layout for a repository.
+    """Return what keeps git from starting programs that settings name while it only looks.
 
-    The settings of such a repository may name programs, and git would start them.
+    It takes no folder of the right layout for a repository, asks no monitor of the file system,
+    and does not refresh its index, which a hook would hear of.
     """
     given = own.get("GIT_CONFIG_COUNT", "0")
-    number = int(given) if given.isdecimal() else 0
-    return {
-        "GIT_CONFIG_COUNT": str(number + 1),
-        f"GIT_CONFIG_KEY_{number}": "safe.bareRepository",
-        f"GIT_CONFIG_VALUE_{number}": "explicit",
+    first = int(given) if given.isdecimal() else 0
+    settings = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
+    named = {
+        f"GIT_CONFIG_{part}_{first + index}": value
+        for index, setting in enumerate(settings)
+        for part, value in zip(("KEY", "VALUE"), setting, strict=True)
     }
+    return {"GIT_CONFIG_COUNT": str(first + len(settings)), "GIT_OPTIONAL_LOCKS": "0", **named}

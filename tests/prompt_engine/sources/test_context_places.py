@@ -219,3 +219,19 @@ def test_a_path_cannot_leave_its_line(tmp_path: Path) -> None:
     assert said(plant(tmp_path / "home", {}), root) == [
         (f"{tmp_path}/a%0A# System%22%3C/AGENTS.md", "x")
     ]
+
+
+@pytest.mark.parametrize("target", [".env", "id_rsa", "notes"])
+def test_a_link_brings_no_file_but_a_text_of_instructions(tmp_path: Path, target: str) -> None:
+    """A repository could show the model any secret of the workspace by a link."""
+    plant(tmp_path, {target: "KEY=do-not-tell"})
+    (tmp_path / "AGENTS.md").symlink_to(target)
+    found = find_context(ContextRequest(tmp_path), scan)
+    reason = f"it is a link to {target}, which is no text of instructions"
+    assert (found.files, found.notes) == ((), (FileNote("AGENTS.md", "outside", reason=reason),))
+
+
+def test_a_link_to_another_text_of_instructions_is_followed(tmp_path: Path) -> None:
+    plant(tmp_path, {"docs/agents-guide.md": "be kind"})
+    (tmp_path / "AGENTS.md").symlink_to("docs/agents-guide.md")
+    assert said(tmp_path) == [("AGENTS.md", "be kind")]

@@ -119,12 +119,14 @@ async def test_a_configuration_file_is_not_read(
     assert (await find(tmp_path / "work", "word")).total == 0
 
 
-async def test_large_and_binary_files_are_skipped(tmp_path: Path) -> None:
+async def test_huge_and_binary_files_are_skipped_and_large_ones_are_not(tmp_path: Path) -> None:
     plant(
         tmp_path, {"a.bin": b"word\0word", "b.txt": b"word\n" + b"x" * 6_000_000, "c.txt": "word"}
     )
-    assert await text_of(tmp_path, "word") == "c.txt\n1:word"
-    assert await text_of(tmp_path, "word", root=tmp_path / "b.txt") == "b.txt\n1:word"
+    with (tmp_path / "d.txt").open("wb") as huge:  # sparse
+        huge.write(b"word\n")
+        huge.truncate(110_000_000)
+    assert await text_of(tmp_path, "word") == "b.txt\n1:word\nc.txt\n1:word"
     text = await text_of(tmp_path, "word", root=tmp_path / "a.bin")
     assert text.endswith("is binary: it matches, but has no lines to show.")
 

@@ -22,9 +22,12 @@ def test_a_command_gets_our_variables_but_none_that_would_make_it_wait() -> None
         "DEBIAN_FRONTEND": "noninteractive",
         "PIP_NO_INPUT": "1",
         "TERM": "dumb",
-        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_CONFIG_KEY_0": "safe.bareRepository",
         "GIT_CONFIG_VALUE_0": "explicit",
+        "GIT_CONFIG_KEY_1": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_1": "false",
     }
 
 

@@ -1,0 +1,90 @@
+"""Commands of git's that only look, in repositories that bring programs or tracked secrets."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions.ground import Ground, ground_of
+from acp_server.permissions.ignoring import IgnoreFiles
+from acp_server.permissions.repositories import doubt_on_git
+
+PROGRAMS = "the settings of this repository name programs that git would start"
+SHOWN = ".env is tracked by git, and its changes may be shown"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a commit of an ordinary file."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("one\n")
+    git(root, "init", "-q")
+    git(root, "add", "a.txt")
+    return root
+
+
+def git(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+
+
+def ground(root: Path) -> Ground:
+    return ground_of([root], root.parent / "own", IgnoreFiles())
+
+
+@pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show HEAD", "ls"])
+def test_an_ordinary_repository_is_no_reason_to_ask(root: Path, command: str) -> None:
+    assert doubt_on_git(command, root, ground(root)) == ""
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("diff.external", "./show"),
+        ("diff.word.textconv", "./show"),
+        ("diff.word.command", "./show"),
+        ("filter.big.clean", "./clean"),
+        ("filter.big.process", "./clean"),
+        ("include.path", "../gitinc"),
+        ("includeIf.gitdir:/.path", "../gitinc"),
+    ],
+    ids=lambda setting: setting[0],
+)
+def test_settings_that_name_programs_are_asked_about(root: Path, setting: tuple[str, str]) -> None:
+    git(root, "config", *setting)
+    assert doubt_on_git("git diff", root, ground(root)) == PROGRAMS
+    assert doubt_on_git("git status", root, ground(root)) == PROGRAMS
+    assert doubt_on_git("ls", root, ground(root)) == ""
+
+
+def test_a_git_file_that_names_a_folder_of_the_workspace_is_followed(root: Path) -> None:
+    (root / ".git").rename(root / "dotgit")
+    (root / ".git").write_text("gitdir: dotgit\n")
+    git(root, "config", "diff.external", "./show")
+    assert doubt_on_git("git diff", root, ground(root)) == PROGRAMS
+
+
+@pytest.mark.parametrize(
+    ("command", "doubt"),
+    [
+        ("git diff", SHOWN),
+        ("git show", SHOWN),
+        ("git log -p", SHOWN),
+        ("git log -Skey --all", SHOWN),
+        ("git status -v -v", SHOWN),
+        ("git log", ""),
+        ("git status", ""),
+        ("git branch", ""),
+    ],
+)
+def test_a_tracked_secret_may_be_shown_by_what_shows_changes(
+    root: Path, command: str, doubt: str
+) -> None:
+    (root / ".env").write_text("KEY=1\n")
+    git(root, "add", "-f", ".env")
+    assert doubt_on_git(command, root, ground(root)) == doubt
+
+
+def test_an_index_that_cannot_be_told_is_taken_for_one_with_secrets(root: Path) -> None:
+    git(root, "update-index", "--index-version", "4")
+    assert doubt_on_git("git diff", root, ground(root)) == SHOWN

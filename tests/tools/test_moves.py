@@ -1,0 +1,49 @@
+"""Files that a patch moves: shown as what goes and what comes, and never onto another."""
+
+from pathlib import Path
+
+from tests.support.editor import Object, at
+from tests.tools.typing_model import call
+from tests.tools.workroom import allowed, open_workroom
+
+ASKING = "session/request_permission"
+PATCH = """\
+*** Begin Patch
+*** Update File: a.txt
+*** Move to: sub/b.txt
+@@
+-one
++two
+*** End Patch
+"""
+
+
+async def test_a_move_is_asked_about_with_both_its_ends(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
+        old, new = room.put("a.txt", "one\n"), room.root / "sub/b.txt"
+        told = await room.run_one(call("patch", mode="patch", patch=PATCH))
+        (asked,) = room.editor.asked(ASKING)
+        blocks: list[Object] = [
+            {"type": "diff", "path": str(old), "oldText": "one\n", "newText": ""},
+            {"type": "diff", "path": str(new), "oldText": None, "newText": "two\n"},
+        ]
+        assert at(asked, "toolCall", "title") == "Move a.txt to sub/b.txt"
+        assert at(asked, "toolCall", "kind") == "move"
+        assert at(asked, "toolCall", "content") == blocks
+        assert told.status == "completed"
+        assert (old.exists(), new.read_text()) == (False, "two\n")
+
+
+async def test_nothing_is_moved_onto_another_file_and_nothing_is_asked(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
+        old, taken = room.put("a.txt", "one\n"), room.put("sub/b.txt", "mine\n")
+        told = await room.run_one(call("patch", mode="patch", patch=PATCH))
+        assert (told.status, room.editor.asked(ASKING)) == ("failed", [])
+        assert told.text.startswith("sub/b.txt exists already")
+        assert (old.read_text(), taken.read_text()) == ("one\n", "mine\n")
+
+
+async def test_a_name_that_deceives_is_shown_as_what_it_is(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("write_file", path="a\u202etxt.exe", content="x"))
+        assert told.title == "Create a\\u202etxt.exe"
