@@ -85,7 +85,8 @@ class Turn:
     """Pieces of thought and answer."""
     words: int = 0
     """Pieces of the answer."""
-    calls: int = 0
+    call_ids: set[str] = field(default_factory=set[str])
+    """One call may be told anew, when a terminal opens for it."""
     failed_calls: int = 0
     first_chunk: float | None = None
     cancelled: float | None = None
@@ -99,8 +100,14 @@ class Turn:
             self.chunks += 1
             self.words += isinstance(update, AgentMessageChunk)
             self.first_chunk = self.first_chunk or time.perf_counter()
-        self.calls += isinstance(update, ToolCallStart)
+        if isinstance(update, ToolCallStart):
+            self.call_ids.add(update.tool_call_id)
         self.failed_calls += isinstance(update, ToolCallProgress) and update.status == "failed"
+
+    @property
+    def calls(self) -> int:
+        """How many calls there were."""
+        return len(self.call_ids)
 
     @property
     def problems(self) -> Iterator[str]:

