@@ -7,6 +7,11 @@ a mistyped one included, goes to `acp_server.cli`.
 import sys
 
 SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file")
+CHOICES = {
+    "--mode": ("ask", "accept_edits", "plan", "bypass"),
+    "--log-level": ("debug", "info", "warning", "error"),
+}
+"""The values of options that have only these; a mistyped one must not be served weaker."""
 
 
 def main() -> None:
@@ -30,7 +35,9 @@ def serve_options(arguments: list[str]) -> dict[str, str] | None:
     names, values = rest[::2], rest[1::2]
     if not set(names) <= set(SERVE_OPTIONS) or any(value.startswith("-") for value in values):
         return None
-    return dict(zip(names, values, strict=True))
+    options = dict(zip(names, values, strict=True))
+    fits = all(options[name] in CHOICES[name] for name in CHOICES if name in options)
+    return options if fits else None
 
 
 def serve(options: dict[str, str]) -> int:

@@ -26,12 +26,20 @@ def setting_options() -> list[click.Option]:
     return [
         click.Option(
             [source.option, name],
+            type=_choices(hints[name]),
             metavar=_placeholder(name, hints[name]),
             help=f"{source.meaning} [{source.variable}].",
         )
         for name, source in sources().items()
         if source.option
     ]
+
+
+def _choices(hint: object) -> click.Choice[str] | None:
+    """Return what checks a value of which there are only few; None for any text."""
+    if get_origin(hint) is Literal:
+        return click.Choice([str(each) for each in get_args(hint)])
+    return None
 
 
 def _placeholder(name: str, hint: object) -> str:

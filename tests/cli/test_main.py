@@ -1,15 +1,16 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import click
 import pytest
 
-from acp_server.__main__ import SERVE_OPTIONS
+from acp_server.__main__ import CHOICES, SERVE_OPTIONS
 from acp_server.cli.main import COMMANDS, group, run_command
 from acp_server.cli.serve import command as serve_command
 from acp_server.cli.serve import setting_options
-from acp_server.settings import sources
+from acp_server.settings import Settings, sources
 from acp_server.version import __version__
 from tests.cli.command_line import command_line, environment, run
 
@@ -94,6 +95,25 @@ def test_a_mistyped_option_of_serve_reaches_the_usage_error(tmp_path: Path) -> N
     outcome = run(tmp_path, "serve", "--bogus", "x")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "Allowed here: --model" in outcome.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--mode", "pln"], ["--log-level", "loud"]])
+def test_a_mistyped_choice_is_a_usage_error_and_nothing_is_served(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    outcome = run(tmp_path, "serve", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert f"{arguments[1]!r} is not one of " in outcome.stderr
+
+
+def test_the_choices_of_the_short_way_are_those_of_the_settings() -> None:
+    hints = get_type_hints(Settings)
+    of_settings = {
+        source.option: get_args(hints[name])
+        for name, source in sources().items()
+        if source.option in CHOICES
+    }
+    assert of_settings == CHOICES
 
 
 def test_both_ways_to_serve_take_the_options_of_the_settings() -> None:
