@@ -15,8 +15,10 @@ LEAST_SECONDS = 0.1
 LEAST_GROWTH_CHARACTERS = 200
 GROWTH_SHARE = 8
 BUDGET_NEW_FILE = 7
-BUDGET_CHANGED_FILE = 5
+BUDGET_CHANGED_FILE = 5.8
 """How many times its new text a growing diff may cost in all; the exact one comes on top, twice."""
+MOST_OLD_CHARACTERS = 200
+"""What of the old text a growing diff shows: more would double each state; at last it is whole."""
 
 
 class GrowingDiff:
@@ -54,10 +56,11 @@ def _size_bytes(text: str) -> int:
 
 
 def as_far(old_text: str, new_text: str) -> str:
-    """Return as many lines of the old text as there are of the new one: it grows in step."""
+    """Return the first lines of the old text: no more than there are new ones, and only a few."""
     end = 0
     for _ in range(new_text.count("\n") + 1):
-        end = old_text.find("\n", end) + 1
-        if not end:
-            return old_text
-    return old_text[:end]
+        following = old_text.find("\n", end) + 1 or len(old_text)
+        if following > MOST_OLD_CHARACTERS:
+            break
+        end = following
+    return old_text[: end or MOST_OLD_CHARACTERS]

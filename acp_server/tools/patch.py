@@ -11,7 +11,7 @@ from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Change, Edit, Plan, Workshop
 from acp_server.tools.files.errors import ExistsError, FileError, MissingFileError
 from acp_server.tools.files.paths import Place
-from acp_server.tools.growing import GrowingDiff
+from acp_server.tools.growing import GrowingDiff, as_far
 from acp_server.tools.report import Report
 from acp_server.tools.tool import Description, Tool, Use, spec_of
 from acp_server.tools.write_file import Preview, described, look_up
@@ -114,7 +114,11 @@ class PatchUse(Use[PatchArguments]):
 
     def _diffs(self, found: Sequence[Region]) -> tuple[FileDiff, ...]:
         places = [(self._previewed.get(region.path), region) for region in found]
-        return tuple(FileDiff(str(path), r.old, r.new) for path, r in places if path is not None)
+        return tuple(
+            FileDiff(str(path), r.old if r.old is None else as_far(r.old, r.new), r.new)
+            for path, r in places
+            if path is not None
+        )
 
     async def _run_replacement(self, arguments: PatchArguments) -> Outcome:
         given, old, new = arguments.path, arguments.old_string, arguments.new_string

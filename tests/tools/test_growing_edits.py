@@ -1,10 +1,14 @@
 """Edits are seen while they are written: what a client gets while the arguments stream."""
 
+from functools import partial
 from pathlib import Path
 
+import anyio
+
 from acp_server.turn.conversation import ToolCall
+from acp_server.turn.ports import CallArguments, CallEnded, CallStarted
 from tests.support.editor import Object, configuration, open_editor
-from tests.tools.typing_model import call, typed, wait
+from tests.tools.typing_model import Action, call, typed, wait
 from tests.tools.workroom import Room, Told, lines, open_workroom
 
 TEXT = lines(200, "a_line_of_a_file_like_any_other")
@@ -56,7 +60,9 @@ async def test_a_file_of_200_lines_grows_in_ten_states_over_two_seconds(tmp_path
     assert path.read_text() == TEXT
 
 
-async def test_a_file_that_is_replaced_grows_over_as_much_of_its_old_text(tmp_path: Path) -> None:
+async def test_a_file_that_is_replaced_grows_over_its_first_old_lines(
+    tmp_path: Path,
+) -> None:
     old = lines(200, "what was written here before")
     async with open_workroom(tmp_path) as room:
         path = room.put("notes.txt", old)
@@ -65,7 +71,8 @@ async def test_a_file_that_is_replaced_grows_over_as_much_of_its_old_text(tmp_pa
         for (block,) in told.growing():
             assert TEXT.startswith(str(block["newText"]))
             assert old.startswith(str(block["oldText"]))
-            assert str(block["oldText"]).count("\n") == str(block["newText"]).count("\n") + 1
+            assert str(block["oldText"]).endswith("before\n")
+            assert 0 < len(str(block["oldText"])) <= 200
         assert path.read_text() == TEXT
 
 
@@ -113,3 +120,28 @@ async def test_what_comes_at_once_is_shown_once_and_then_exactly(tmp_path: Path)
         assert len(told.growing()) <= 1
         assert told.diff_bytes() < 10 * len(TEXT)
         assert told.states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])
+
+
+async def test_even_a_patch_of_all_lines_grows_in_ten_states_below_ten_times_the_file(
+    tmp_path: Path,
+) -> None:
+    """The new text takes two seconds; the old one has come at once before it."""
+    old, new = lines(200, "what was written here before"), lines(200, "what is to stand here now")
+    made = call("patch", path="notes.txt", old_string=old, new_string=new)
+    begin = made.arguments.index("new_string")
+    step = -(-(len(made.arguments) - begin) // 80)
+    pieces = [made.arguments[at : at + step] for at in range(begin, len(made.arguments), step)]
+    async with open_workroom(tmp_path) as room:
+        room.put("notes.txt", old)
+        actions: list[Action] = [
+            CallStarted(made.id, made.name),
+            CallArguments(made.id, made.arguments[:begin]),
+        ]
+        for piece in pieces:
+            actions += [partial(anyio.sleep, 2 / 80), CallArguments(made.id, piece)]
+        room.model.rounds = [[*actions, CallEnded(made.id)]]
+        await room.editor.prompt(room.session_id, "go")
+        told = room.told(made.id)
+        assert told.status == "completed"
+        assert len(told.growing()) >= 10
+        assert told.diff_bytes() < 10 * len(new.encode())
