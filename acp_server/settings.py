@@ -64,7 +64,7 @@ class Source:
 class PlatformHint(BaseModel):
     """How the hint of a surface is changed: replaced, or added to."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     replace: str = ""
     append: str = ""

@@ -25,8 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-import yaml
-
 ScriptStop = Literal["end_turn", "max_tokens", "refusal"]
 
 
@@ -167,6 +165,8 @@ def _line(number: int, verb: str, value: str) -> Line:
 
 
 def _call(number: int, value: str) -> Call:
+    import yaml
+
     name, _, text = value.partition("\n")
     try:
         arguments: object = yaml.safe_load(f"{text}\n") or {}
