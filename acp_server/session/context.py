@@ -13,6 +13,7 @@ import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
+from acp_server.permissions.survey import Surveyor
 from acp_server.session.briefing import Delivery, Subject
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.session import Workspace
@@ -51,6 +52,8 @@ class ProjectBriefing:
         self._settings = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
+        roots = (workspace.cwd, *workspace.additional)
+        self._surveyor = Surveyor(roots, Path.home(), settings.home)
         self._facts: Facts | None = None
         self._prompt: Prompt | None = None
         self._found = ContextFound()
@@ -152,7 +155,7 @@ class ProjectBriefing:
             settings.max_characters,
             subject.window_tokens,
         )
-        self._found = find_context(request, scan, settings.is_trusted)
+        self._found = self._allowed(find_context(request, scan, settings.is_trusted))
         facts = self._facts or self._gathered()
         return build(
             replace(
@@ -174,12 +177,24 @@ class ProjectBriefing:
         deliveries: dict[str, Delivery] = {}
         for key, paths in touched.items():
             found = finder.find([Path(path) for path in paths], loaded)
+            open_hints = tuple(each for each in found.hints if not self._is_protected(each.path))
+            found = replace(found, hints=open_hints)
             loaded = loaded.plus(found.loaded)
             text = wrap_all(found.hints, found.named_only, self._secret)
             notices = self._news(_note_texts(found.notes))
             if text or notices:
                 deliveries[key] = Delivery(text, _labels(found), notices)
         return deliveries
+
+    def _allowed(self, found: ContextFound) -> ContextFound:
+        """Return what was found without files that nobody reads unasked, by an ignore file say."""
+        hidden = {file.path for file in found.files if self._is_protected(Path(file.path))}
+        files = tuple(file for file in found.files if file.path not in hidden)
+        notes = tuple(_hidden(note) if note.path in hidden else note for note in found.notes)
+        return replace(found, files=files, notes=notes)
+
+    def _is_protected(self, path: Path) -> bool:
+        return self._surveyor.is_protected(self._workspace.cwd / path)
 
     def _news(self, notices: Sequence[str]) -> tuple[str, ...]:
         """Return what the user was not told before in this session; it counts as told then."""
@@ -204,6 +219,11 @@ def _labels(found: HintDelivery) -> tuple[str, ...]:
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
     labels = [hint.label for hint in found.hints]
     return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)
+
+
+def _hidden(note: FileNote) -> FileNote:
+    reason = "it is protected, and so kept from the model"
+    return FileNote(note.path, "unreadable", note.total_characters, reason=reason)
 
 
 def _texts(message: Message) -> list[str]:

@@ -140,3 +140,17 @@ async def test_the_user_is_not_told_again_when_the_prompt_is_written_anew(tmp_pa
         await room.command("/reload")
         await room.say()
         assert room.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
+
+
+async def test_instructions_that_an_ignore_file_names_are_not_read_unasked(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        room.put(".hermesignore", "AGENTS.md\n")
+        room.put("AGENTS.md", "do-not-tell")
+        room.put("sub/AGENTS.md", "nor this")
+        room.put("sub/a.txt", "text")
+        assert "do-not-tell" not in (await room.say()).system
+        assert room.notices() == [
+            "AGENTS.md cannot be used: it is protected, and so kept from the model"
+        ]
+        told = await room.run_one(call("read_file", path="sub/a.txt"))
+        assert "nor this" not in told.text
