@@ -36,7 +36,7 @@ def command() -> None:
 \b
 Examples:
   acp-server context list
-  acp-server context list --cwd ~/work/app --json
+  acp-server context list --cwd ~/code/app --json
 """,
 )
 @click.option("--cwd", type=FOLDER, default=".", help="The session's folder.")

@@ -34,7 +34,7 @@ def command() -> None:
 \b
 Examples:
   acp-server prompt show
-  acp-server prompt show --cwd ~/work/app --model claude-opus-5
+  acp-server prompt show --cwd ~/code/app --model claude-opus-5
   acp-server prompt show --json | jq .report
 """
 )

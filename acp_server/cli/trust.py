@@ -16,7 +16,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 \b
 Examples:
   acp-server trust              trust the folder you are in
-  acp-server trust ~/work/app
+  acp-server trust ~/code/app
   acp-server trust --revoke     forget what was said of it: it is asked again
   acp-server trust --list --json
 """

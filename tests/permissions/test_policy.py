@@ -26,7 +26,7 @@ from acp_server.permissions.shell.findings import Assessment
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
 Said = Literal["nothing", "yes", "no"]
 
-ROOT = Path("/work/space")
+ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
 PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
 
@@ -155,6 +155,6 @@ def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision:
     ],
 )
 def test_what_other_programs_run_is_not_written_unasked(mode: Mode, decision: Decision) -> None:
-    path = Path("/work/.vscode/tasks.json")
+    path = Path("/code/.vscode/tasks.json")
     facts = FileFacts("write", (path,), run_by_others=(path,), folder=path.parent)
     assert decide(facts, mode, RuleBook()) == decision

@@ -16,7 +16,7 @@ from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, FolderScope
 from skills_store.locks import LockedError, locked
 
-ROOT = Path("/work/space")
+ROOT = Path("/code/space")
 EDITS = Rule(FolderScope("write", ROOT / "src"), is_allowed=True)
 TESTS = Rule(CommandScope(("npm", "run", "test")), is_allowed=False)
 
@@ -28,8 +28,8 @@ from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import FolderScope
 store = RuleStore(Path(sys.argv[1]))
 for number in range(20):
-    scope = FolderScope("write", Path(f"/work/{sys.argv[2]}/{number}"))
-    store.add(Path("/work/space"), Rule(scope, is_allowed=True))
+    scope = FolderScope("write", Path(f"/code/{sys.argv[2]}/{number}"))
+    store.add(Path("/code/space"), Rule(scope, is_allowed=True))
 """
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_was_deleted_allows_nothing(file: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", "7", "\x00", '{"/work/space": 7}', '{"/work/space": {"act": "write"}}',
+    ["", "{", "[]", "null", "7", "\x00", '{"/code/space": 7}', '{"/code/space": {"act": "write"}}',
      "[" * 100_000],
 )  # fmt: skip
 def test_a_broken_file_allows_nothing(file: Path, text: str) -> None:
@@ -125,21 +125,21 @@ def test_what_is_not_understood_allows_nothing_and_is_kept(
         {"act": "run", "prefix": [], "allow": True},
         "what?",
     ]
-    known = {"act": "write", "folder": "/work/space/src", "allow": True, "since": 2030}
+    known = {"act": "write", "folder": "/code/space/src", "allow": True, "since": 2030}
     file.parent.mkdir()
-    file.write_text(json.dumps({"/work/space": [*unknown, known], "version": 2}))
+    file.write_text(json.dumps({"/code/space": [*unknown, known], "version": 2}))
     caplog.set_level(logging.ERROR)
     store = RuleStore(file)
     assert store.load(ROOT) == (EDITS,)
     store.add(ROOT, TESTS)
     assert store.load(ROOT) == (EDITS, TESTS)
     kept = json.loads(file.read_text())
-    assert (kept["version"], kept["/work/space"][:5]) == (2, [*unknown, known])
+    assert (kept["version"], kept["/code/space"][:5]) == (2, [*unknown, known])
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names are text there")
 def test_a_workspace_whose_name_is_no_text_can_have_rules(file: Path) -> None:
-    odd = Path(os.fsdecode(b"/work/\xff"))
+    odd = Path(os.fsdecode(b"/code/\xff"))
     RuleStore(file).add(odd, TESTS)
     assert RuleStore(file).load(odd) == (TESTS,)
 

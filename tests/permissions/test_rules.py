@@ -8,7 +8,7 @@ from acp_server.permissions.questions import Choice, choices_for
 from acp_server.permissions.rules import Rule, RuleBook
 from acp_server.permissions.scopes import CommandScope, FolderScope, Scope, described
 
-ROOT = Path("/work/space")
+ROOT = Path("/code/space")
 
 
 def edits(folder: str, *, is_allowed: bool = True) -> Rule:

@@ -1,8 +1,8 @@
-"""Ordinary commands that must not ask, with the paths they read, from /work/space."""
+"""Ordinary commands that must not ask, with the paths they read, from /code/space."""
 
 from acp_server.permissions.shell.findings import Tree
 
-_HERE = "/work/space"
+_HERE = "/code/space"
 
 ORDINARY: dict[str, tuple[str, ...]] = {
     "ls": (_HERE,),
@@ -181,7 +181,7 @@ ORDINARY: dict[str, tuple[str, ...]] = {
     "jq . a.json": (f"{_HERE}/a.json",),
     "jq -r '.a[] | select(.b == 1) | .c' a.json": (f"{_HERE}/a.json",),
     "cd src && ls": (f"{_HERE}/src",),
-    "cd /work/space && git status": (_HERE,),
+    "cd /code/space && git status": (_HERE,),
     "cd src && cat a.py": (f"{_HERE}/src", f"{_HERE}/src/a.py"),
     "(cd src && wc -l a.py)": (f"{_HERE}/src", f"{_HERE}/src/a.py"),
     "{ ls; pwd; }": (_HERE,),

@@ -4,7 +4,7 @@ from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import Assessment, Tree
 from tests.permissions.shell.ordinary import ORDINARY, TREES
 
-WORKSPACE = "/work/space"
+WORKSPACE = "/code/space"
 HOME = "/home/user"
 
 
@@ -27,8 +27,8 @@ def test_the_table_of_ordinary_commands_is_as_long_as_was_promised() -> None:
 def test_a_command_that_only_reads_says_everything_about_it() -> None:
     assert assess("cd src && cat *.py", WORKSPACE) == Assessment(
         "reads",
-        reads=("/work/space/src",),
-        globs=("/work/space/src/*.py",),
+        reads=("/code/space/src",),
+        globs=("/code/space/src/*.py",),
     )
 
 
@@ -36,8 +36,8 @@ def test_a_command_that_asks_tells_what_it_would_read_and_write() -> None:
     assert assess("cp a b && ls src", WORKSPACE) == Assessment(
         "asks",
         "cp is not known to only read",
-        reads=("/work/space/a", "/work/space/src"),
-        writes=("/work/space/b",),
+        reads=("/code/space/a", "/code/space/src"),
+        writes=("/code/space/b",),
     )
 
 
@@ -49,16 +49,16 @@ def test_a_home_folder_that_is_not_known_asks() -> None:
 @pytest.mark.parametrize(
     ("command", "writes"),
     [
-        ("echo x > a", ("/work/space/a",)),
-        ("echo x | tee a b", ("/work/space/a", "/work/space/b")),
-        ("mv a b", ("/work/space/a", "/work/space/b")),
-        ("rm -f a", ("/work/space/a",)),
-        ("mkdir -p a/b", ("/work/space/a/b",)),
-        ("sed -i s/a/b/ c", ("/work/space/c",)),
-        ("dd if=a of=b", ("/work/space/b",)),
-        ("cd src && touch a", ("/work/space/src/a",)),
-        ("chmod +x a", ("/work/space/a",)),
-        ("ln -s a b", ("/work/space/b",)),
+        ("echo x > a", ("/code/space/a",)),
+        ("echo x | tee a b", ("/code/space/a", "/code/space/b")),
+        ("mv a b", ("/code/space/a", "/code/space/b")),
+        ("rm -f a", ("/code/space/a",)),
+        ("mkdir -p a/b", ("/code/space/a/b",)),
+        ("sed -i s/a/b/ c", ("/code/space/c",)),
+        ("dd if=a of=b", ("/code/space/b",)),
+        ("cd src && touch a", ("/code/space/src/a",)),
+        ("chmod +x a", ("/code/space/a",)),
+        ("ln -s a b", ("/code/space/b",)),
     ],
 )
 def test_what_is_written_is_told_where_it_can_be(command: str, writes: tuple[str, ...]) -> None:

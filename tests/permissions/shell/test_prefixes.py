@@ -93,18 +93,18 @@ NEVER_OFFERED = [
 def test_an_always_covers_the_words_up_to_the_first_flag(
     command: str, prefix: tuple[str, ...]
 ) -> None:
-    assert assess(command, "/work/space").prefix == prefix
+    assert assess(command, "/code/space").prefix == prefix
     assert matches_prefix(command, prefix)
 
 
 @pytest.mark.parametrize("command", NEVER_OFFERED)
 def test_no_always_is_offered_for_what_it_would_not_bound(command: str) -> None:
-    found = assess(command, "/work/space", "/home/user")
+    found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, found.prefix) == ("asks", None)
 
 
 def test_no_always_is_offered_where_nothing_is_asked() -> None:
-    assert assess("git status", "/work/space").prefix is None
+    assert assess("git status", "/code/space").prefix is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from acp_server.permissions.shell.patterns import could_name
 from tests.permissions.shell.attempts import ATTEMPTS
 from tests.permissions.shell.ordinary import ORDINARY
 
-WORKSPACE = "/work/space"
+WORKSPACE = "/code/space"
 HOME = "/home/user"
 
 ordinary = st.sampled_from(sorted(ORDINARY))
@@ -65,8 +65,8 @@ def test_a_subshell_of_an_ordinary_command_reads_the_same(command: str) -> None:
 @given(st.text(alphabet="abc.*?[]!-/", max_size=8), st.text(alphabet="abc.-", min_size=1))
 def test_a_name_is_named_by_itself_and_by_a_star(pattern: str, name: str) -> None:
     could_name(pattern, name)
-    assert could_name(f"/work/{name}", name)
-    assert name.startswith(".") or could_name("/work/*", name)
+    assert could_name(f"/code/{name}", name)
+    assert name.startswith(".") or could_name("/code/*", name)
 
 
 HUGE = {

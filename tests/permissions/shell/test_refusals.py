@@ -98,7 +98,7 @@ REFUSED = [
 LOOK_ALIKES = {
     "rm -rf ./build": "asks",
     "rm -rf build dist": "asks",
-    "rm -rf /work/space/build": "asks",
+    "rm -rf /code/space/build": "asks",
     "rm -rf ~/project/build": "asks",
     "rm -rf /tmp/*": "asks",
     "rm -rf *": "asks",
@@ -145,13 +145,13 @@ LOOK_ALIKES = {
 
 @pytest.mark.parametrize("command", REFUSED)
 def test_a_disaster_is_refused_however_it_is_written(command: str) -> None:
-    found = assess(command, "/work/space", "/home/user")
+    found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, bool(found.reason)) == ("refused", True)
 
 
 @pytest.mark.parametrize(("command", "verdict"), LOOK_ALIKES.items(), ids=LOOK_ALIKES.keys())
 def test_what_only_looks_like_a_disaster_is_not_refused(command: str, verdict: str) -> None:
-    assert assess(command, "/work/space", "/home/user").verdict == verdict
+    assert assess(command, "/code/space", "/home/user").verdict == verdict
 
 
 def test_removing_everything_here_is_refused_in_the_home_folder() -> None:

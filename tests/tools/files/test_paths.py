@@ -15,25 +15,25 @@ WORKSPACE = Workspace(Path("/work"))
 @pytest.mark.parametrize(
     ("given", "path"),
     [
-        ("a.py", "/work/a.py"),
-        ("./b/../a.py", "/work/a.py"),
+        ("a.py", "/code/a.py"),
+        ("./b/../a.py", "/code/a.py"),
         ("../a.py", "/a.py"),
         ("../../../a.py", "/a.py"),
         ("/etc/hosts", "/etc/hosts"),
         ("//etc/hosts", "/etc/hosts"),
-        ("src/", "/work/src"),
+        ("src/", "/code/src"),
         (".", "/work"),
         ("~", "/home/me"),
         ("~/a.py", "/home/me/a.py"),
         ("~//etc/a.py", "/home/me/etc/a.py"),
-        ("~a.py", "/work/~a.py"),
-        (" a.py", "/work/ a.py"),
+        ("~a.py", "/code/~a.py"),
+        (" a.py", "/code/ a.py"),
         ("file:///etc/a%20b.py", "/etc/a b.py"),
         ("file://localhost/etc/a.py", "/etc/a.py"),
         ("file:/etc/a.py#L10-20", "/etc/a.py"),
         ("FILE:///etc/%C3%A4", "/etc/ä"),
-        ("file.py", "/work/file.py"),
-        ("file:x", "/work/file:x"),
+        ("file.py", "/code/file.py"),
+        ("file:x", "/code/file:x"),
     ],
 )
 def test_a_name_means_an_absolute_path(given: str, path: str) -> None:
@@ -120,5 +120,5 @@ def test_a_root_spelled_otherwise_is_the_same_root(root: Path) -> None:
 
 
 def test_spellings_that_some_system_takes_for_one_file_wait_in_one_line() -> None:
-    assert folded(Path("/work/\u00c4.txt")) == folded(Path("/work/a\u0308.TXT"))
-    assert folded(Path("/work/a.txt")) != folded(Path("/work/b.txt"))
+    assert folded(Path("/code/\u00c4.txt")) == folded(Path("/code/a\u0308.TXT"))
+    assert folded(Path("/code/a.txt")) != folded(Path("/code/b.txt"))
