@@ -1,8 +1,8 @@
 """What the model sees first: a tiered, cache-stable system prompt. Pure; knows no server.
 
->>> from prompt_engine.assemble import assemble
->>> from prompt_engine.inputs import PromptInputs
->>> prompt = assemble(PromptInputs(day="Saturday, November 21, 2026"))
->>> prompt.volatile
+>>> from datetime import date
+>>> from prompt_engine.assemble import build
+>>> from prompt_engine.facts import Facts
+>>> build(Facts(day=date(2026, 11, 21), model="")).volatile
 'Today is Saturday, November 21, 2026.'
 """

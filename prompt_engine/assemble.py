@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from prompt_engine.facts import Facts
-from prompt_engine.inputs import PromptInputs
 from prompt_engine.report import Report, report_on
 from prompt_engine.section import Section, Tier, joined
 from prompt_engine.sections import (
@@ -25,7 +24,6 @@ from prompt_engine.sections import (
     system_message,
     workspace,
 )
-from prompt_engine.sections.prose import prose
 
 Write = Callable[[Facts], Iterable[Section]]
 
@@ -72,26 +70,6 @@ def build(facts: Facts) -> Prompt:
     'Today is Saturday, November 21, 2026.\n\nThe model is claude-opus-5.'
     """
     return _prompt(section for write in ORDER for section in write(facts))
-
-
-def assemble(inputs: PromptInputs) -> Prompt:
-    """Return the prompt of a first slice of the facts; superseded by `build`."""
-    place = f"The workspace is {inputs.workspace}." if inputs.workspace else ""
-    files = inputs.context_files
-    return _prompt(
-        (
-            Section("identity", "stable", prose("identity")),
-            Section("platform_hint", "stable", platform_hint.hint("acp")),
-            Section("environment", "stable", inputs.environment),
-            Section("workspace", "context", place),
-            Section("project_context", "context", prose("project_context") if files else ""),
-            *(
-                Section("context_file", "context", f"## {file.path}\n\n{file.text}", file.path)
-                for file in files
-            ),
-            Section("day", "volatile", f"Today is {inputs.day}."),
-        )
-    )
 
 
 def _prompt(sections: Iterable[Section]) -> Prompt:

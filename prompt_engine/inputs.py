@@ -50,16 +50,3 @@ class FileNote:
     """Why, or what else there is to say, in half a sentence."""
     findings: tuple[Finding, ...] = ()
     """What a scan found; in a loaded file: despite which the user trusts it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptInputs:
-    """Same inputs, same bytes out. Nothing here varies by the minute."""
-
-    day: str
-    """Weekday, month, day and year."""
-    environment: str = ""
-    """The operating system, the shell and the like, in a line or two."""
-    workspace: str = ""
-    """The absolute path of the session's folder."""
-    context_files: tuple[ContextFile, ...] = ()

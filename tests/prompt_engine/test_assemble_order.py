@@ -9,7 +9,6 @@ import pytest
 from prompt_engine import assemble, models, report, section, windows
 from prompt_engine.assemble import ORDER, build
 from prompt_engine.facts import Facts, Passage
-from prompt_engine.inputs import PromptInputs
 from prompt_engine.report import Entry, Report, report_on
 from prompt_engine.section import Section
 from prompt_engine.sections import memory, moment, platform_hint
@@ -132,10 +131,3 @@ def test_a_report_as_json_holds_everything() -> None:
 )
 def test_a_notice_says_what_became_of_what(entry: Entry, notice: str) -> None:
     assert entry.notice == notice
-
-
-def test_the_first_slice_still_gives_three_tiers() -> None:
-    prompt = assemble.assemble(PromptInputs("Saturday", "On Linux.", "/w"))
-    assert prompt.stable.endswith("On Linux.")
-    assert (prompt.context, prompt.volatile) == ("The workspace is /w.", "Today is Saturday.")
-    assert prompt.report.characters == len(prompt.text)

@@ -1,11 +1,13 @@
 """Which instructions of a project are found, and how they reach the prompt."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from prompt_engine.assemble import assemble
-from prompt_engine.inputs import ContextFile, PromptInputs
+from prompt_engine.assemble import build
+from prompt_engine.facts import Environment, Facts, Workspace
+from prompt_engine.inputs import ContextFile
 from prompt_engine.sources.context_files import MAX_CHARACTERS, find_context_files
 
 
@@ -56,17 +58,18 @@ def test_a_huge_file_of_many_bytes_a_character_is_read(tmp_path: Path) -> None:
 
 
 def test_the_same_facts_give_the_same_bytes_in_three_tiers() -> None:
-    inputs = PromptInputs(
-        day="Saturday, November 21, 2026",
-        environment="The operating system is Linux.",
-        workspace="/project",
+    facts = Facts(
+        day=date(2026, 11, 21),
+        model="",
+        environment=Environment(system="Linux"),
+        workspace=Workspace("/project"),
         context_files=(ContextFile("AGENTS.md", "Use tabs.", 9),),
     )
-    prompt = assemble(inputs)
-    assert prompt == assemble(inputs)
-    assert prompt.stable.endswith("The operating system is Linux.")
-    assert prompt.context == (
-        "The workspace is /project.\n\n# Project Context\n\nThese instructions of the project were "
-        "loaded. Follow them.\n\n## AGENTS.md\n\nUse tabs."
-    )
+    prompt = build(facts)
+    assert prompt == build(facts)
+    assert "Linux" in prompt.stable
+    assert "# Project Context\n\nThese instructions of the project were loaded." in prompt.context
+    assert "## AGENTS.md\n\nUse tabs." in prompt.context
+    assert "/project" in prompt.context
+    assert prompt.volatile == "Today is Saturday, November 21, 2026."
     assert prompt.text == f"{prompt.stable}\n\n{prompt.context}\n\n{prompt.volatile}"
