@@ -42,7 +42,7 @@ from acp_server.protocol.sessions import (
 Json = dict[str, JsonValue]
 
 SESSION: Json = {"sessionId": "1"}
-FOLDER: Json = {"cwd": "/work"}
+FOLDER: Json = {"cwd": "/code"}
 
 NO_SERVERS: list[Json] = [
     {},

@@ -9,7 +9,7 @@ from acp_server.tools.files.errors import InvalidPathError
 from acp_server.tools.files.paths import Place, folded, lexical_path, place_of
 
 HOME = Path("/home/me")
-WORKSPACE = Workspace(Path("/work"))
+WORKSPACE = Workspace(Path("/code"))
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ WORKSPACE = Workspace(Path("/work"))
         ("/etc/hosts", "/etc/hosts"),
         ("//etc/hosts", "/etc/hosts"),
         ("src/", "/code/src"),
-        (".", "/work"),
+        (".", "/code"),
         ("~", "/home/me"),
         ("~/a.py", "/home/me/a.py"),
         ("~//etc/a.py", "/home/me/etc/a.py"),
