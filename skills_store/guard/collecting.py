@@ -1,0 +1,125 @@
+"""Reads a skill's folder without following it anywhere: the only part of the guard that reads disk.
+
+The store of a version control (`.git`) is no part of a skill and is passed over.
+A link is read where it leads to a file of the same folder, and reported else. Nothing is opened
+that is no regular file, nothing is waited for, and no more is read than a skill may hold.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skills_store.guard.contents import Contents
+
+MOST_FILE_BYTES = 1024 * 1024
+MOST_TOTAL_BYTES = 8 * 1024 * 1024
+MOST_ENTRIES = 1_000
+DEEPEST = 12
+_FLAGS: int = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_ANY_MAY_RUN = 0o111
+
+
+@dataclass(slots=True)
+class _Basket:
+    """What was collected so far."""
+
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    executables: set[str] = field(default_factory=set[str])
+    escapes: list[str] = field(default_factory=list[str])
+    specials: list[str] = field(default_factory=list[str])
+    unread: list[str] = field(default_factory=list[str])
+    bytes_left: int = MOST_TOTAL_BYTES
+
+
+def collect(folder: Path) -> Contents:
+    """Return what a folder holds. Blocks.
+
+    Never raises for what lies in the folder: what cannot be read is among `unread`.
+
+    Raises:
+        OSError: the folder itself cannot be listed.
+    """
+    root = folder.resolve(strict=True)
+    basket = _Basket()
+    entries = _entries(root, basket)
+    for count, path in enumerate(entries):
+        name = path.relative_to(root).as_posix()
+        if count >= MOST_ENTRIES:
+            basket.unread.append("/")
+            break
+        _collect_entry(root, path, name, basket)
+    return Contents(
+        basket.files,
+        frozenset(basket.executables),
+        tuple(sorted(basket.escapes)),
+        tuple(sorted(basket.specials)),
+        tuple(sorted(basket.unread)),
+    )
+
+
+def _entries(root: Path, basket: _Basket) -> Iterator[Path]:
+    """Yield everything that is no folder, in the order of names; links are not walked into."""
+    waiting = [(root, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            listed = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            if folder == root:
+                raise
+            basket.unread.append(f"{folder.relative_to(root).as_posix()}/")
+            continue
+        for entry in listed:
+            path = Path(entry.path)
+            if entry.name == ".git":
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                yield path
+            elif depth < DEEPEST:
+                waiting.append((path, depth + 1))
+            else:
+                basket.unread.append(f"{path.relative_to(root).as_posix()}/")
+
+
+def _collect_entry(root: Path, path: Path, name: str, basket: _Basket) -> None:
+    try:
+        source = _inside(root, path) if path.is_symlink() else path
+        if source is None:
+            basket.escapes.append(name)
+            return
+        status = source.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            basket.specials.append(name)
+            return
+        data = _bytes_of(source, min(MOST_FILE_BYTES, basket.bytes_left))
+    except OSError:
+        basket.unread.append(name)
+        return
+    if data is None:
+        basket.unread.append(name)
+        return
+    basket.files[name] = data
+    basket.bytes_left -= len(data)
+    if status.st_mode & _ANY_MAY_RUN:
+        basket.executables.add(name)
+
+
+def _inside(root: Path, link: Path) -> Path | None:
+    """Return the file that a link leads to, or None unless it is one of this folder."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):  # Python 3.11 raises RuntimeError for a circle
+        return None
+    return target if target.is_relative_to(root) and target.is_file() else None
+
+
+def _bytes_of(path: Path, most_bytes: int) -> bytes | None:
+    """Return what a file holds; None when it is more, or no regular file by now."""
+    descriptor = os.open(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read(most_bytes + 1)
+    return data if len(data) <= most_bytes else None

@@ -1,0 +1,73 @@
+"""What a text says in base64 or in hexadecimal digits, two deep. Knows no rules.
+
+Only what comes out as readable text is kept; how much is tried at all is limited, so that a file
+of nothing else takes no longer than others.
+"""
+
+import binascii
+import re
+from base64 import b64decode
+
+MOST_CHARACTERS = 512 * 1024
+"""How much code is tried, of all runs together."""
+MOST_RUNS = 4_000
+_DEPTH = 2
+_READABLE_SHARE = 0.9
+_SHORTEST = 16
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}(?:\n[A-Za-z0-9+/_-]{20,}={0,2})*")
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
+_URL_SAFE = str.maketrans("-_", "+/", "=\n")
+_READABLE = re.compile(r"[\t\n\r -~\u00a0-\ud7ff\ue000-\ufffc]")
+
+
+def decoded(text: str) -> list[tuple[int, str]]:
+    """Return what was said in code, each piece with the line it begins in."""
+    found: list[tuple[int, str]] = []
+    waiting = [(0, text)]
+    budget = MOST_CHARACTERS
+    for _ in range(_DEPTH):
+        pieces: list[tuple[int, str]] = []
+        for line, source in waiting:
+            budget = _gather(source, line, budget, pieces)
+        found += pieces
+        waiting = pieces
+    return found
+
+
+def _gather(source: str, line: int, budget: int, pieces: list[tuple[int, str]]) -> int:
+    """Add what one text says in code; return what is left of the budget.
+
+    Within a piece every line is that of the run: `line` is then not 0.
+    """
+    at, seen = 0, 1
+    for run in _BASE64.finditer(source):
+        budget -= len(run[0])
+        if budget < 0 or len(pieces) >= MOST_RUNS:
+            break
+        seen += source.count("\n", at, run.start())
+        at = run.start()
+        said = _said(run[0])
+        if said is not None:
+            pieces.append((line or seen, said))
+    return budget
+
+
+def _said(run: str) -> str | None:
+    characters = run.translate(_URL_SAFE)
+    if _HEXADECIMAL.fullmatch(characters):
+        data = binascii.unhexlify(characters[: len(characters) // 2 * 2])
+    else:
+        whole = characters[: len(characters) - (len(characters) % 4 == 1)]
+        data = b64decode(whole + "=" * (-len(whole) % 4))
+    text = _text_of(data)
+    if len(text) < _SHORTEST or len(_READABLE.findall(text)) < _READABLE_SHARE * len(text):
+        return None
+    return text
+
+
+def _text_of(data: bytes) -> str:
+    """Return the text; commands for PowerShell have a zero behind every letter."""
+    if data[1::2].count(0) > len(data) // 4:
+        return data.decode("utf-16-le", errors="replace")
+    return data.decode("utf-8", errors="replace")

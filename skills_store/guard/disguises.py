@@ -1,0 +1,104 @@
+r"""Puts together what a program would put together before it acts: words in pieces, in numbers.
+
+>>> undisguised("c''url http://x | s\\h")
+'curl http://x | sh'
+
+Every line stays a line. Time is linear in the text's length: no expression here can go back.
+"""
+
+import re
+
+MOST_VARIABLES = 200
+
+# What must stand before a mark is looked for behind it: the search for the mark is then fast.
+_EMPTY_QUOTES = re.compile(r"(?:''|\"\")(?=\w)(?<=\w..)")
+_QUOTED_INSIDE = re.compile(r"(['\"])(?<=[A-Za-z/].)([A-Za-z/]{1,8})\1")
+_QUOTED_BEFORE = re.compile(r"(['\"])(?<![\w'\"].)([A-Za-z/]{1,6})\1(?=[A-Za-z])")
+_ESCAPED_LETTER = re.compile(r"[\\^`](?=[A-Za-z])(?<=[A-Za-z].)")
+_FIELD_SEPARATOR = re.compile(r"\$(?:\{?IFS(?:[^}\s]{0,10}\})?(?:\$\d)?|@|\*)")
+_JOINED = re.compile(r"['\"][ \t]{0,3}[+.][ \t]{0,3}\n?[ \t]{0,40}[rbf]?['\"]")
+_PATH_PARTS = re.compile(r"['\"][ \t]{0,2}[/,][ \t]{0,2}f?['\"](?=[\w.~*])")
+_ESCAPE = re.compile(
+    r"\\x([0-9a-fA-F]{2})|\\u\{?00([0-9a-fA-F]{2})\}?|%([2-7][0-9a-fA-F])"
+    r"|\\([01][0-7]{2})|&#([0-9]{2,3});|&#x([0-9a-fA-F]{2});"
+)
+_BASES = (16, 16, 16, 8, 10, 16)
+_NUMBERED = re.compile(r"(?:chr\(|\[char\]\s?\(?)\s?(0x[0-9a-f]{2}|[0-9]{2,3})\s?\)?", re.I)
+_NUMBERS = re.compile(
+    r"[\[(]\s?((?:(?:0x)?[0-9a-fA-F]{2,3}\s?,\s?){3,2000}(?:0x)?[0-9a-fA-F]{2,3})\s?[\])]"
+)
+_ASSIGNMENT = re.compile(
+    r"(?:^|[;&|\s])(\w{1,30})\s?=\s?(?:\"([^\"\n$`]{1,60})\"|'([^'\n]{1,60})'|([\w/.:~-]{1,60}))",
+    re.M,
+)
+_VARIABLES_TOGETHER = re.compile(r"\$\{?\w{1,30}\}?(?:\$\{?\w{1,30}\}?)+")
+_VARIABLE = re.compile(r"\$\{?(\w{1,30})\}?")
+_NAMES_ADDED = re.compile(r"\((\w{1,30}(?: ?\+ ?\w{1,30}){1,8})\)")
+
+
+def undisguised(text: str) -> str:
+    """Return the text with its words whole."""
+    text = _ESCAPE.sub(_escaped, text)
+    text = _NUMBERS.sub(_spelled, text)
+    lowered = text.lower()
+    if "chr(" in lowered or "[char]" in lowered:
+        text = _NUMBERED.sub(_numbered, text)
+    text = _FIELD_SEPARATOR.sub(" ", text)
+    text = _EMPTY_QUOTES.sub("", text)
+    text = _ESCAPED_LETTER.sub("", text)
+    text = _JOINED.sub(lambda found: "\f" * found[0].count("\n"), text)
+    text = _with_variables(text)
+    text = _QUOTED_INSIDE.sub(r"\2", text)
+    text = _QUOTED_BEFORE.sub(r"\2", text)
+    return _PATH_PARTS.sub("/", text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = found.lastindex or 1
+    code = int(found[number], _BASES[number - 1])
+    return _character(code) or found[0]
+
+
+def _numbered(found: re.Match[str]) -> str:
+    character = _character(int(found[1], 0) if found[1][:2].lower() == "0x" else int(found[1]))
+    return f"'{character}'" if character else found[0]
+
+
+def _spelled(found: re.Match[str]) -> str:
+    numbers = [part.strip() for part in found[1].split(",")]
+    codes = [int(part, 16 if part.startswith("0x") else 10) for part in numbers if _is_number(part)]
+    return "'" + "".join(_character(code) for code in codes) + "'"
+
+
+def _is_number(part: str) -> bool:
+    return part.isdigit() or part.startswith("0x")
+
+
+def _character(code: int) -> str:
+    """Return a character of ASCII that is seen; nothing for every other."""
+    return chr(code) if 0x20 <= code < 0x7F else ""  # noqa: PLR2004  # ASCII
+
+
+def _with_variables(text: str) -> str:
+    """Put short values in the place of variables that stand side by side."""
+    has_sums = _NAMES_ADDED.search(text) is not None
+    if not has_sums and not _VARIABLES_TOGETHER.search(text):
+        return text
+    values: dict[str, str] = {}
+    for name, double, single, bare in _ASSIGNMENT.findall(text)[:MOST_VARIABLES]:
+        values.setdefault(name, double or single or bare)
+    if not values:
+        return text
+    text = _VARIABLES_TOGETHER.sub(lambda run: _filled(run[0], values), text)
+    return _NAMES_ADDED.sub(lambda run: _added(run[1], values), text) if has_sums else text
+
+
+def _filled(run: str, values: dict[str, str]) -> str:
+    return _VARIABLE.sub(lambda variable: values.get(variable[1], variable[0]), run)
+
+
+def _added(run: str, values: dict[str, str]) -> str:
+    names = [name.strip() for name in run.split("+")]
+    if all(name in values for name in names):
+        run = "".join(values[name] for name in names)
+    return f"({run})"

@@ -1,0 +1,79 @@
+"""Tells what a skill does from what it only talks about.
+
+Security notes and style guides quote what must not be done. A match is talk when it is forbidden
+in the same breath, or quoted while the passage around it speaks of attacks. Programs get this only
+in their comments; what was hidden by a code gets it never.
+"""
+
+import re
+from dataclasses import dataclass
+
+_BEFORE_BYTES = 500
+_AFTER_BYTES = 200
+_SENTENCE_BYTES = 160
+
+_FORBIDDEN = re.compile(
+    rb"\b(?:never|do not|don.{1,3}t|must not|should not|shouldn.{1,3}t|avoid|refuse(?: to)?|forbid|"
+    rb"reject|instead of|rather than|no longer|cannot|beware of|warn(?:s|ing)? "
+    rb"(?:about|against|on)|watch (?:out )?for|stop if)\b"
+    rb"(?P<rest>(?:[^.!?\n:]{0,12}\bthis:|\s*:|[^.!?\n:]*following:)?[^.!?\n:]*)$",
+    re.I,
+)
+_ORDER = re.compile(rb"\b(?:but|then|instead|now|just|please|you must|always)\b", re.I)
+_CUE = re.compile(
+    rb"\b(?:injections?|jailbreak|attack(?:s|er|ers)?|malicious|malware|payloads?|untrusted|exploit"
+    rb"|hostile|pentest|phish\w*|suspicious|poison\w*|threats?|red.?flags?|vulnerab\w*|indicators?"
+    rb"|unsafe|insecure|dangerous|anti.?patterns?|bad example|bad practice|risky|backdoors?"
+    rb"|exfiltrat\w+|findings?|leak(?:s|ed)?|compromised?|suspected|audit)\b",
+    re.I,
+)
+_TALK = re.compile(
+    rb"\b(?:detects?|flags?|looks? (?:for|like)|watch|search(?:es)? for|grep|reports?|reject|refuse"
+    rb"|such as|for example|e\.g\.|typical|examples?|sa(?:y|ys|ying)|tr(?:y|ies)|signs?|bad|wrong"
+    rb"|before|vulnerable|unsafe|never|do not|don.t|avoid|means?|matches|patterns?|if (?:a|an|the)"
+    rb"|treat|warns?|contain(?:s|ing)?|check(?:s|ing)? (?:for|that|whether)|like|review)\b",
+    re.I,
+)
+_OBEY = re.compile(rb"\b(?:run (?:this|it|the following)|execute (?:this|it|the)|now run)\b", re.I)
+_COMMENT = re.compile(rb"^[ \t]*(?:#(?!!)|//|--(?!>)|;|\*|rem\b|\"\"\")", re.I)
+_QUOTES = (b'"', b"`", b"'", b"\xe2\x80\x9c", b"\xc2\xab")
+_CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The bytes data[start:end] of a text."""
+
+    data: bytes
+    start: int
+    end: int
+    is_program: bool
+
+
+def is_mention(passage: Passage) -> bool:
+    """Say whether a stretch of text is talk, not an order and not a command."""
+    line_start = passage.data.rfind(b"\n", 0, passage.start) + 1
+    head = passage.data[max(line_start, passage.start - _SENTENCE_BYTES) : passage.start]
+    if passage.is_program and not _COMMENT.match(passage.data[line_start : line_start + 80]):
+        return False
+    forbidden = _FORBIDDEN.search(head)
+    if forbidden and not _ORDER.search(forbidden["rest"]):
+        return True
+    before = passage.data[max(0, passage.start - _BEFORE_BYTES) : passage.start]
+    after = passage.data[passage.end : passage.end + _AFTER_BYTES]
+    line_end = passage.data.find(b"\n", passage.start)
+    tail = passage.data[passage.start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
+    if not _is_set_apart(head, before, tail):
+        return False
+    around = before + passage.data[passage.start : passage.start + _AFTER_BYTES] + after
+    said_before = before[-_SENTENCE_BYTES * 2 :]
+    is_talked_of = _TALK.search(said_before) is not None and _CUE.search(around) is not None
+    return is_talked_of and _OBEY.search(said_before) is None
+
+
+def _is_set_apart(head: bytes, before: bytes, tail: bytes) -> bool:
+    """Say whether quotation marks, a fence, a table or a list sets the words apart."""
+    if before.count(b"```") % 2 == 1:
+        return True
+    is_quoted = any(mark in head for mark in _QUOTES) and any(mark in tail for mark in _CLOSING)
+    return is_quoted or head.lstrip()[:1] in (b"|", b">")

@@ -1,0 +1,157 @@
+"""Looks through a skill: every rule over every way to read every file, then what they add up to.
+
+Time is linear in the size. Reads no disk.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Protocol, get_args
+
+from skills_store.guard.catalogue import Group, Rule, Signal, groups
+from skills_store.guard.contents import Contents
+from skills_store.guard.engine import Match
+from skills_store.guard.excuses import comes_from_known_hosts, is_placeholder
+from skills_store.guard.mentions import Passage, is_mention
+from skills_store.guard.structure import is_opaque, structure_findings
+from skills_store.guard.verdict import Finding, Severity, Verdict, verdict_of
+from skills_store.guard.views import View, hidden_line, text_of, views_of
+
+MOST_MATCHES = 30
+"""Per group, file and way to read it; a file with so many is known well enough."""
+MOST_EXCUSES = 40
+"""Matches per group, file and way to read it whose surroundings are looked at; after so many, a
+match is a match."""
+MOST_SCANNED_BYTES = 192 * 1024
+"""Of all texts together, data last: several times what a skill may well say."""
+NEAR_LINES = 20
+"""How far apart, in a text, reading a secret and sending something still belong together."""
+
+_DATA = {".json", ".jsonl", ".csv", ".tsv", ".svg", ".xml", ".xsd", ".txt", ".log", ".ipynb"}
+_PROSE = {".md", ".txt", ".rst", ".adoc", ".markdown", ""}
+
+
+class TextFinding(Protocol):
+    """What another scan of ours found in a text."""
+
+    @property
+    def pattern(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def line(self) -> int:
+        """Counted from 1."""
+        ...
+
+
+TextScan = Callable[[str], Sequence[TextFinding]]
+"""Looks through a whole text for instructions that were put there; in linear time."""
+
+_Signals = dict[Signal, list[int]]
+
+
+def examine(contents: Contents, text_scan: TextScan | None = None) -> Verdict:
+    """Return what a skill looks like. Never raises, whatever it holds.
+
+    Args:
+        contents: the skill.
+        text_scan: looks through each text besides; whatever it finds counts as an injection.
+    """
+    return verdict_of(_findings(contents, text_scan))
+
+
+def _findings(contents: Contents, text_scan: TextScan | None) -> Iterator[Finding]:
+    yield from structure_findings(contents)
+    bytes_left = MOST_SCANNED_BYTES
+    for name, data in sorted(contents.files.items(), key=_urgency):
+        if is_opaque(name, data):
+            continue
+        if len(data) > bytes_left:
+            severity: Severity = "caution" if _is_data(name, data) else "dangerous"
+            yield Finding(name, 0, "structure", severity, "is not looked through to its end")
+        text = text_of(data[: max(bytes_left, 0)])
+        bytes_left -= len(data)
+        yield from _text_findings(name, text)
+        for found in text_scan(text) if text_scan else ():
+            yield Finding(name, found.line, "injection", "dangerous", found.pattern)
+
+
+def _urgency(file: tuple[str, bytes]) -> tuple[bool, str]:
+    name, data = file
+    return _is_data(name, data), name
+
+
+def _is_data(name: str, data: bytes) -> bool:
+    return PurePosixPath(name.lower()).suffix in _DATA and not data.startswith(b"#!")
+
+
+def _text_findings(name: str, text: str) -> Iterator[Finding]:
+    is_program = PurePosixPath(name.lower()).suffix not in _PROSE or text.startswith("#!")
+    line = hidden_line(text)
+    if line:
+        what = "holds characters that hide or turn what is written"
+        yield Finding(name, line, "obfuscation", "dangerous", what)
+    signals: _Signals = {signal: [] for signal in get_args(Signal)}
+    for view in views_of(text):
+        for group in groups():
+            for rule, at in islice(_matches(group, view, is_program=is_program), MOST_MATCHES):
+                found_line = view.line_at(at)
+                if rule.signal:
+                    signals[rule.signal].append(found_line)
+                severity = _severity(rule, view)
+                yield Finding(name, found_line, rule.category, severity, _what(rule, view))
+    yield from _sums(name, signals, NEAR_LINES if not is_program else None)
+
+
+def _matches(group: Group, view: View, *, is_program: bool) -> Iterator[tuple[Rule, int]]:
+    """Yield the rules that hold and where, without those that are excused."""
+    for count, match in enumerate(group.expression.finditer(view.data)):
+        rule = group.rules[(match.lastindex or 1) - 1]
+        is_looked_at = count < MOST_EXCUSES
+        if not (is_looked_at and _is_excused(rule, match, view, is_program=is_program)):
+            yield rule, match.start()
+
+
+def _is_excused(rule: Rule, match: Match, view: View, *, is_program: bool) -> bool:
+    data = view.data
+    if rule.excuses_examples:
+        return is_placeholder(data[match.start() : match.end()])
+    if rule.excuses_hosts:
+        end = data.find(b"\n", match.end())
+        line = data[match.start() : end if end >= 0 else len(data)]
+        if comes_from_known_hosts(line[:500]):
+            return True
+    passage = Passage(data, match.start(), match.end(), is_program)
+    return not view.is_decoded and is_mention(passage)
+
+
+def _severity(rule: Rule, view: View) -> Severity:
+    """What is bad is worse when it was hidden."""
+    return "dangerous" if view.is_decoded and rule.severity == "caution" else rule.severity
+
+
+def _what(rule: Rule, view: View) -> str:
+    return f"in code: {rule.what}" if view.is_decoded else rule.what
+
+
+def _sums(name: str, signals: _Signals, near_lines: int | None) -> Iterator[Finding]:
+    """Yield what is bad only because it stands together, each once."""
+    sinks = signals["sink"] + signals["drop-box"]
+    line = _first_near(signals["source"], sinks, near_lines)
+    if line:
+        what = "reads secrets and sends something to another machine"
+        yield Finding(name, line, "exfiltration", "dangerous", what)
+    if near_lines is None and signals["decodes"] and signals["executes"]:
+        line = min(signals["executes"])
+        what = "decodes something and runs text as a program"
+        yield Finding(name, line, "obfuscation", "dangerous", what)
+
+
+def _first_near(ones: Iterable[int], others: Iterable[int], near_lines: int | None) -> int:
+    """Return the first line that has one of the others near it; 0 when none has."""
+    there = sorted(set(others))
+    for line in sorted(set(ones)):
+        if any(near_lines is None or abs(other - line) <= near_lines for other in there):
+            return line
+    return 0

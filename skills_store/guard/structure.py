@@ -1,0 +1,125 @@
+"""What is wrong with the shape of a skill: its size, links out of it, programs nobody can read.
+
+Judges names, sizes and the first bytes of files; what they say is for the rules.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from skills_store.guard.contents import MOST_BYTES, MOST_FILES, Contents
+from skills_store.guard.verdict import Category, Finding, Severity
+
+SKILL_FILE = "SKILL.md"
+
+_PROGRAMS = (
+    b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
+    b"\xca\xfe\xba\xbe", b"MZ", b"\0asm", b"dex\n", b"L\0\0\0\x01\x14\x02\0",
+)  # fmt: skip
+"""Of Linux, macOS, Java, Windows, the web, Android; and shortcuts of Windows."""
+_PACKED = (
+    b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd",
+    b"!<arch>",
+)  # fmt: skip
+_MEDIA = {
+    b"\x89PNG": (".png",),
+    b"\xff\xd8\xff": (".jpg", ".jpeg"),
+    b"GIF8": (".gif",),
+    b"RIFF": (".webp", ".wav"),
+    b"%PDF": (".pdf",),
+    b"wOFF": (".woff",),
+    b"wOF2": (".woff2",),
+    b"OTTO": (".otf",),
+    b"\0\x01\0\0": (".ttf",),
+    b"\0\0\x01\0": (".ico",),
+    b"SQLite format 3": (".sqlite", ".db"),
+    b"OggS": (".ogg",),
+    b"ID3": (".mp3",),
+}
+_OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".dotx", ".xltx", ".potx", ".epub")
+_COMPILED = (".pyc", ".pyo", ".class", ".so", ".dylib", ".dll", ".exe", ".com", ".scr", ".o", ".a")
+_PACKED_ENDINGS = (
+    ".zip",
+    ".tar",
+    ".gz",
+    ".tgz",
+    ".bz2",
+    ".xz",
+    ".7z",
+    ".rar",
+    ".whl",
+    ".egg",
+    ".jar",
+)
+_STARTERS = {
+    ".vscode/tasks.json", ".envrc", ".claude/settings.json", ".mcp.json", ".npmrc", ".pypirc",
+    "sitecustomize.py", "usercustomize.py", "conftest.py", ".gitmodules", ".pre-commit-config.yaml",
+}  # fmt: skip
+_CATEGORY: Category = "structure"
+
+
+def structure_findings(contents: Contents) -> Iterator[Finding]:
+    """Yield what is wrong with a skill's shape."""
+    yield from _sizes(contents)
+    for name in contents.escapes:
+        yield _finding(name, "dangerous", "is a link out of the skill's folder")
+    for name in contents.specials:
+        yield _finding(name, "dangerous", "is neither a file nor a folder")
+    for name in contents.unread:
+        yield _finding(name, "dangerous", "is too large, or cannot be read, to be looked at")
+    for name, data in contents.files.items():
+        yield from _file_findings(name, data)
+
+
+def is_opaque(name: str, data: bytes) -> bool:
+    """Say whether a file holds no text at all, and is judged by its kind alone."""
+    head = data[:16]
+    if _is_media(name, head):
+        return True
+    return head.startswith((*_PROGRAMS, *_PACKED)) and b"\0" in data[:4096]
+
+
+def _sizes(contents: Contents) -> Iterator[Finding]:
+    count, size = len(contents.files), sum(map(len, contents.files.values()))
+    if count > MOST_FILES:
+        yield _finding("", "caution", f"holds {count} files, more than {MOST_FILES}")
+    if size > MOST_BYTES:
+        yield _finding("", "caution", f"holds {size} bytes, more than {MOST_BYTES}")
+    if SKILL_FILE not in contents.files:
+        yield _finding("", "caution", f"has no {SKILL_FILE}")
+
+
+def _file_findings(name: str, data: bytes) -> Iterator[Finding]:
+    path, head = PurePosixPath(name.lower()), data[:16]
+    if head.startswith(_PROGRAMS) or (path.suffix in _COMPILED and b"\0" in data[:4096]):
+        yield _finding(name, "dangerous", "is a program that cannot be read")
+    elif path.suffix in _OFFICE and head.startswith(b"PK"):
+        yield _finding(name, "note", "is an office document")
+    elif head.startswith(_PACKED) or path.suffix in _PACKED_ENDINGS:
+        yield _finding(name, "caution", "is packed, so that it cannot be looked at")
+    elif _claims_media(path.suffix) and not _is_media(name, head) and data:
+        severity: Severity = "dangerous" if head.startswith((b"#!", b"<?php")) else "caution"
+        yield _finding(name, severity, "is not what the end of its name says")
+    elif (
+        not _is_media(name, head)
+        and b"\0" in data
+        and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    ):
+        yield _finding(name, "caution", "holds bytes that are no text")
+    if any(name == each or name.endswith(f"/{each}") for each in _STARTERS):
+        yield _finding(name, "caution", "is obeyed by other programs without being asked for")
+    if path.name == ".env" or path.name.startswith(("id_rsa", "id_ed25519")):
+        yield Finding(name, 0, "secrets", "caution", "is a file that secrets are kept in")
+
+
+def _is_media(name: str, head: bytes) -> bool:
+    return any(
+        head.startswith(magic) and name.lower().endswith(ends) for magic, ends in _MEDIA.items()
+    )
+
+
+def _claims_media(suffix: str) -> bool:
+    return any(suffix in endings for endings in _MEDIA.values())
+
+
+def _finding(name: str, severity: Severity, what: str) -> Finding:
+    return Finding(name, 0, _CATEGORY, severity, what)

@@ -1,0 +1,149 @@
+"""A file as it may be read: as it stands, without disguise, and what it says in code of its own.
+
+Every way to read keeps its lines, so that a finding can name one. Knows no rules.
+"""
+
+import codecs
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from skills_store.guard.decoding import decoded
+from skills_store.guard.disguises import undisguised
+
+_STYLED = re.compile("[\uff01-\uff5e\u2100-\u214f\U0001d400-\U0001d7ff\ufb00-\ufb06]{1,1000}")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]{1,1000}"
+)
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u04bb\u0501\u0261\u03bf\u03b1\u03bd"
+    "\u0131\u0410\u0415\u041e\u0420\u0421\u0422\u041d\u041a\u041c\u0412",
+    "aeopcyxishdgoaviAEOPCTHKMB",
+)
+_FOREIGN = "".join(map(chr, _LOOK_ALIKES))
+_BETWEEN_LETTERS = re.compile(f"(?<=[A-Za-z])[{_FOREIGN}]{{1,8}}|[{_FOREIGN}]{{1,8}}(?=[A-Za-z])")
+_CONTINUED = re.compile(r"[\\^`][ \t]{0,8}\n")
+_TURNING_WORDS = ("| rev", "|rev", "[::-1]", "reverse", "strrev")
+_ROTATING_WORDS = ("rot13", "rot_13", "n-za-m")
+_BLOCK_BYTES = 4096
+_LONGEST_LINE = 500
+"""In bytes. A longer line is cut, so that what looks for words far apart has an end."""
+_OVERLAP = 200
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to read a file: UTF-8, and the line of the file that each of its parts stands in."""
+
+    data: bytes
+    starts: tuple[int, ...]
+    lines: tuple[int, ...]
+    is_decoded: bool = False
+    """Whether nobody sees it who looks at the file."""
+    has_lines: bool = True
+    """Whether a line end within a part is one of the file's."""
+
+    def line_at(self, offset: int) -> int:
+        """Return the line of the file, counted from 1, that a byte comes from."""
+        part = bisect_right(self.starts, offset) - 1
+        between = _line_ends(self.data, self.starts[part], offset) if self.has_lines else 0
+        return self.lines[part] + between
+
+
+def text_of(data: bytes) -> str:
+    """Return what a file says, whatever it is: a byte that is no text is replaced."""
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        text = data.decode("utf-8", errors="replace").replace("\0", "")
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").replace("\v", " ")
+
+
+def views_of(text: str) -> Iterator[View]:
+    """Yield every way to read a text; the first is the plainest."""
+    plain = _plain(text)
+    yield _lined(plain)
+    bare = undisguised(plain)
+    if bare != plain:
+        yield _lined(bare)
+    lowered = plain.lower()
+    if any(word in lowered for word in _TURNING_WORDS):
+        yield _lined("\n".join(line[::-1] for line in plain.split("\n")), is_decoded=True)
+    if any(word in lowered for word in _ROTATING_WORDS):
+        yield _lined(codecs.encode(plain, "rot13"), is_decoded=True)
+    said = decoded(plain)
+    if said:
+        yield _gathered(said)
+
+
+def hidden_line(text: str) -> int:
+    """Return the first line with characters that turn or hide text; 0 when there is none.
+
+    A byte order mark, the joiners of emoji and of scripts that need them are none.
+    """
+    found = None if text.isascii() else _TELLING_INVISIBLE.search(text, 1)
+    return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+_TELLING_INVISIBLE = re.compile(
+    "[\u202a-\u202e\u2066-\u2069]|[\U000e0000-\U000e007f]{4}"
+    "|(?<=[A-Za-z ])[\u200b\u2060-\u2064\u180e\u3164](?=[A-Za-z ])"
+)
+
+
+def _plain(text: str) -> str:
+    """Undo what only looks different: styled and foreign letters, what is not seen, long lines."""
+    if not text.isascii():
+        text = _INVISIBLE.sub(_tags_spoken, text)
+        text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+        text = _BETWEEN_LETTERS.sub(lambda found: found[0].translate(_LOOK_ALIKES), text)
+    return _CONTINUED.sub("\f", text)
+
+
+def _tags_spoken(run: re.Match[str]) -> str:
+    """Return what a run of tag characters spells out; everything else in it is dropped."""
+    codes = (ord(character) - 0xE0000 for character in run[0])
+    return "".join(chr(code) for code in codes if 0x20 <= code < 0x7F)  # noqa: PLR2004  # ASCII
+
+
+def _lined(text: str, *, is_decoded: bool = False) -> View:
+    """Return a view whose lines are the file's; a line that goes on counts as two."""
+    data = _cut(text.encode(errors="replace"))
+    starts = range(0, max(len(data), 1), _BLOCK_BYTES)
+    lines = accumulate(
+        (_line_ends(data, start, start + _BLOCK_BYTES) for start in starts[:-1]), initial=1
+    )
+    return View(data, tuple(starts), tuple(lines), is_decoded)
+
+
+def _line_ends(data: bytes, start: int, end: int) -> int:
+    """Count the file's line ends in a stretch; a cut is none."""
+    return (
+        data.count(b"\n", start, end) + data.count(b"\f", start, end) - data.count(_CUT, start, end)
+    )
+
+
+_CUT = b"\r\n"
+_LONG_LINE = re.compile(rb"[^\n]{500}[^\n]+")
+
+
+def _cut(data: bytes) -> bytes:
+    """Cut long lines in pieces that overlap, so that each short command is whole in one of them."""
+    return _LONG_LINE.sub(lambda found: _CUT.join(_pieces(found[0])), data)
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    step = _LONGEST_LINE - _OVERLAP
+    return (line[at : at + _LONGEST_LINE] for at in range(0, len(line) - _OVERLAP, step))
+
+
+def _gathered(said: list[tuple[int, str]]) -> View:
+    """Return a view of what was said in code: all of it, piece by piece."""
+    pieces = [_cut(_plain(text).encode(errors="replace")) + b"\n" for _, text in said]
+    starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
+    lines = tuple(line for line, _ in said)
+    return View(b"".join(pieces), tuple(starts), lines, is_decoded=True, has_lines=False)

@@ -1,0 +1,173 @@
+"""Unpacks an archive of skills into a folder: plain files only, inside it, and not too much.
+
+Never lets a library write: each file is read, counted and written here. Links, devices, absolute
+paths, two files of one name and passwords make the whole archive refused.
+"""
+
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from typing_extensions import Buffer
+
+from skills_store.sources.errors import ArchiveRefusedError
+
+MOST_ENTRIES = 5_000
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all files together, unpacked."""
+MOST_PACKED_BYTES = 32 * 1024 * 1024
+_MOST_NAME_CHARACTERS = 400
+_CHUNK_BYTES = 64 * 1024
+_FILE_MODE = 0o644
+_PROGRAM_MODE = 0o755
+_ANY_MAY_RUN = 0o111
+_ENCRYPTED = 0x1
+_CORRUPT = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError,
+    NotImplementedError, UnicodeError, ValueError, RuntimeError, OSError,
+)  # fmt: skip
+"""What the libraries let out for a file that is none of theirs, or is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file of an archive, to be read at once: the next one may end it."""
+
+    name: str
+    is_program: bool
+    content: IO[bytes]
+
+
+class _CountedStream(io.RawIOBase):
+    """A packed stream that ends in an error when too much comes out of it."""
+
+    def __init__(self, stream: gzip.GzipFile, archive: Path) -> None:
+        self._stream = stream
+        self._archive = archive
+        self._left = MOST_BYTES
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Fill a buffer as far as there is something."""
+        view = memoryview(buffer)
+        data = self._stream.read(len(view))
+        self._left -= len(data)
+        if self._left < 0:
+            raise _too_large(self._archive)
+        view[: len(data)] = data
+        return len(data)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive (.zip, .tar.gz, .tgz) into an empty folder. Blocks.
+
+    Raises:
+        ArchiveRefusedError: it holds what is not unpacked; the folder may then hold a part.
+        OSError: a file cannot be written.
+    """
+    if archive.stat().st_size > MOST_PACKED_BYTES:
+        raise _too_large(archive)
+    seen: set[str] = set()
+    left = MOST_BYTES
+    entries = (
+        _zip_entries(archive) if archive.name.lower().endswith(".zip") else _tar_entries(archive)
+    )
+    for entry in _guarded(entries, archive):
+        name = _checked_name(entry.name, archive)
+        if name.casefold() in seen:
+            raise ArchiveRefusedError(str(archive), f"two of its files are named {name!r}")
+        seen.add(name.casefold())
+        data = _content(entry, left, archive)
+        left -= len(data)
+        _write(folder / name, data, is_program=entry.is_program)
+
+
+def _guarded(entries: Iterator[_Entry], archive: Path) -> Iterator[_Entry]:
+    """Pass entries on; what a library says of a broken archive becomes an error of ours."""
+    for _ in range(MOST_ENTRIES):
+        try:
+            entry = next(entries)
+        except StopIteration:
+            return
+        except ArchiveRefusedError:
+            raise
+        except _CORRUPT as error:
+            raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
+        yield entry
+    raise ArchiveRefusedError(str(archive), f"it holds more than {MOST_ENTRIES} files")
+
+
+def _zip_entries(archive: Path) -> Iterator[_Entry]:
+    with zipfile.ZipFile(archive) as packed:
+        for item in packed.infolist():
+            mode = item.external_attr >> 16
+            kind = stat.S_IFMT(mode)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise _refused_kind(archive, item.filename)
+            if item.flag_bits & _ENCRYPTED:
+                raise ArchiveRefusedError(str(archive), "it is locked with a password")
+            if not item.is_dir():
+                with packed.open(item) as content:
+                    yield _Entry(item.filename, bool(mode & _ANY_MAY_RUN), content)
+
+
+def _tar_entries(archive: Path) -> Iterator[_Entry]:
+    with gzip.open(archive) as stream:
+        counted = io.BufferedReader(_CountedStream(stream, archive))
+        with tarfile.open(fileobj=counted, mode="r|") as packed:
+            for item in packed:
+                content = packed.extractfile(item) if item.isreg() else None
+                if content is not None:
+                    yield _Entry(item.name, bool(item.mode & _ANY_MAY_RUN), content)
+                elif not item.isdir():
+                    raise _refused_kind(archive, item.name)
+
+
+def _checked_name(name: str, archive: Path) -> str:
+    parts = name.removeprefix("./").split("/")
+    is_odd = any(part in {"", ".", ".."} or part[-1] in ". " for part in parts)
+    if is_odd or "\\" in name or ":" in name or not name.isprintable():
+        raise ArchiveRefusedError(str(archive), f"it holds a file that would lie outside: {name!r}")
+    if len(name) > _MOST_NAME_CHARACTERS:
+        raise ArchiveRefusedError(str(archive), "it holds a file with too long a name")
+    return "/".join(parts)
+
+
+def _content(entry: _Entry, most_bytes: int, archive: Path) -> bytes:
+    """Return what a file holds: counted as it comes out, whatever its header promises."""
+    data = bytearray()
+    try:
+        while chunk := entry.content.read(_CHUNK_BYTES):
+            data += chunk
+            if len(data) > most_bytes:
+                raise _too_large(archive)
+    except ArchiveRefusedError:
+        raise
+    except _CORRUPT as error:
+        raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
+    return bytes(data)
+
+
+def _write(path: Path, data: bytes, *, is_program: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        file.write(data)
+    path.chmod(_PROGRAM_MODE if is_program else _FILE_MODE)
+
+
+def _too_large(archive: Path) -> ArchiveRefusedError:
+    return ArchiveRefusedError(str(archive), f"it holds more than {MOST_BYTES} bytes")
+
+
+def _refused_kind(archive: Path, name: str) -> ArchiveRefusedError:
+    return ArchiveRefusedError(str(archive), f"it holds a link or a device: {name!r}")

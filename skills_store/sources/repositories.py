@@ -1,0 +1,126 @@
+"""Gets a git repository as a folder: one commit, no hooks, no submodules, and nobody is asked.
+
+The address and the ref are arguments, never words of a command line, and an option can be neither.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from re import fullmatch
+
+from skills_store.sources.errors import CloneError
+from skills_store.sources.locations import RepositorySource
+
+TIMEOUT_SECONDS = 120.0
+_SHOWN_CHARACTERS = 300
+
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.askPass=",
+    "submodule.recurse=false",
+    "protocol.ext.allow=never",
+    "protocol.allow=never",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "protocol.file.allow=always",
+    "fetch.fsckObjects=true",
+    "transfer.fsckObjects=true",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+_VARIABLES = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "GCM_INTERACTIVE": "never",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oClearAllForwardings=yes",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+    "LC_ALL": "C",
+}
+_MOVING_VARIABLES = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR"}
+)
+"""What would have git work elsewhere than where it is told to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The program, and what it is run with. The environment is that of this process's caller."""
+
+    environment: Mapping[str, str]
+    program: str = "git"
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    def clone(self, source: RepositorySource, folder: Path) -> str:
+        """Put one commit of a repository into a folder, and return the commit's id. Blocks.
+
+        Raises:
+            CloneError: it cannot be had, or not in time; the folder may then hold a part.
+        """
+        if fullmatch(r"[0-9a-f]{40}", source.ref):
+            self._fetch_commit(source, folder)
+        else:
+            branch = ["--branch", source.ref] if source.ref else []
+            self._run(
+                source,
+                ["clone", "--depth", "1", "--single-branch", "--no-tags", "--no-recurse-submodules",
+                 "--template=", "--quiet", *branch, "--", source.url, str(folder)],
+            )  # fmt: skip
+        return self._run(source, ["-C", str(folder), "rev-parse", "HEAD"]).strip()
+
+    def _fetch_commit(self, source: RepositorySource, folder: Path) -> None:
+        """Get a commit by its id, which no clone takes."""
+        inside = ["-C", str(folder)]
+        self._run(source, ["init", "--quiet", "--template=", "--", str(folder)])
+        self._run(
+            source,
+            [*inside, "fetch", "--depth", "1", "--no-tags", "--no-recurse-submodules", "--quiet",
+             "--", source.url, source.ref],
+        )  # fmt: skip
+        self._run(source, [*inside, "checkout", "--quiet", "--detach", "FETCH_HEAD"])
+
+    def _run(self, source: RepositorySource, arguments: Sequence[str]) -> str:
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        kept = {n: value for n, value in self.environment.items() if n not in _MOVING_VARIABLES}
+        try:
+            process = subprocess.Popen(  # noqa: S603  # a list, no shell; the words are checked
+                [self.program, *settings, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**kept, **_VARIABLES},
+                start_new_session=True,  # no terminal to ask at, and one group to end
+            )
+        except OSError as error:
+            raise CloneError(source.url, f"{self.program} cannot be run: {error}") from error
+        with process:
+            try:
+                output, complaints = process.communicate(timeout=self.timeout_seconds)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                reason = f"it took longer than {self.timeout_seconds:.0f} seconds"
+                raise CloneError(source.url, reason) from None
+        if process.returncode:
+            raise CloneError(source.url, _last_words(complaints))
+        return output.decode(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git and what it started."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _last_words(complaints: bytes) -> str:
+    lines = complaints.decode(errors="replace").strip().splitlines()
+    said = next((line for line in lines if line.startswith("fatal:")), "")
+    words = said.removeprefix("fatal:").strip() or (lines[-1] if lines else "git gave no reason")
+    return "".join(c if c.isprintable() else "?" for c in words)[:_SHOWN_CHARACTERS].rstrip(".")

@@ -1,0 +1,48 @@
+"""Reads the labelled corpus: hostile and ordinary skills, each a table of files.
+
+`tuning` was looked at while the rules were written; `mended` was written after them, and what it
+missed was mended; `holdout` was written last and is only counted.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from skills_store.guard import Contents
+
+CORPUS = Path(__file__).parent / "corpus"
+PARTS = ("tuning", "mended", "holdout")
+FRONTMATTER = "---\nname: {name}\ndescription: Does one thing. Use it then.\n---\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    name: str
+    contents: Contents
+    category: str = ""
+
+
+@cache
+def hostile(part: str) -> tuple[Labelled, ...]:
+    return _read(f"hostile_{part}")
+
+
+@cache
+def ordinary(part: str) -> tuple[Labelled, ...]:
+    return _read(f"ordinary_{part}")
+
+
+def _read(name: str) -> tuple[Labelled, ...]:
+    tables: dict[str, dict[str, str]] = tomllib.loads((CORPUS / f"{name}.toml").read_text("utf-8"))
+    return tuple(
+        Labelled(f"{name}-{skill}", _contents(skill, table), table.get("category", ""))
+        for skill, table in tables.items()
+    )
+
+
+def _contents(skill: str, table: Mapping[str, str]) -> Contents:
+    texts = {path: text for path, text in table.items() if path != "category"}
+    texts["SKILL.md"] = FRONTMATTER.format(name=skill) + texts["SKILL.md"]
+    return Contents({path: text.lstrip("\n").encode() for path, text in texts.items()})

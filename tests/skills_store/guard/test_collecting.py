@@ -1,0 +1,61 @@
+"""What is read of a folder, and what is only reported."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from skills_store.guard import Contents, collect
+from skills_store.guard.collecting import DEEPEST, MOST_FILE_BYTES
+
+
+def written(folder: Path, **files: bytes) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(0o644)
+    return folder
+
+
+def test_files_and_the_right_to_run_them_are_collected(tmp_path: Path) -> None:
+    written(tmp_path, **{"SKILL.md": b"a", "scripts/b.sh": b"b", ".git/config": b"c"})
+    (tmp_path / "scripts/b.sh").chmod(0o755)
+    assert collect(tmp_path) == Contents(
+        {"SKILL.md": b"a", "scripts/b.sh": b"b"}, frozenset({"scripts/b.sh"})
+    )
+
+
+def test_a_link_is_read_inside_and_reported_outside(tmp_path: Path) -> None:
+    folder = written(tmp_path / "skill", **{"SKILL.md": b"a"})
+    written(tmp_path, secret=b"s")
+    (folder / "copy.md").symlink_to("SKILL.md")
+    (folder / "out").symlink_to(tmp_path / "secret")
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "loop").symlink_to("loop")
+    assert collect(folder) == Contents(
+        {"SKILL.md": b"a", "copy.md": b"a"}, escapes=("loop", "out", "up")
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_reported_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert collect(tmp_path) == Contents({}, specials=("pipe",))
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.truncate(MOST_FILE_BYTES + 1)
+    assert collect(tmp_path) == Contents({}, unread=("a",))
+
+
+def test_what_lies_too_deep_is_reported(tmp_path: Path) -> None:
+    deep = "/".join("d" * (DEEPEST + 1))
+    written(tmp_path, **{f"{deep}/a": b"a"})
+    assert collect(tmp_path) == Contents({}, unread=(f"{deep}/",))
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        collect(tmp_path / "none")

@@ -1,0 +1,58 @@
+"""How well the guard tells hostile skills from ordinary ones; figures: `pytest -rP -k figures`."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from skills_store.guard import examine
+from tests.skills_store.guard.corpus_reading import PARTS, Labelled, hostile, ordinary
+
+KNOWN = [*hostile("tuning"), *hostile("mended")]
+FINE = [*ordinary("tuning"), *ordinary("mended")]
+LEAST_RECALL_UNSEEN = 0.6
+LEAST_PRECISION_UNSEEN = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    recall: float
+    precision: float
+    dangerous: float
+
+
+def figures(part: str) -> Figures:
+    levels = [examine(each.contents).level for each in hostile(part)]
+    caught = sum(level != "safe" for level in levels)
+    wrong = sum(examine(each.contents).level != "safe" for each in ordinary(part))
+    return Figures(
+        caught / len(levels), caught / (caught + wrong), levels.count("dangerous") / len(levels)
+    )
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert sum(len(hostile(part)) for part in PARTS) >= 100
+    assert sum(len(ordinary(part)) for part in PARTS) >= 80
+
+
+@pytest.mark.parametrize("skill", KNOWN, ids=lambda skill: skill.name)
+def test_a_hostile_skill_is_found(skill: Labelled) -> None:
+    assert examine(skill.contents).level != "safe"
+
+
+@pytest.mark.parametrize("skill", hostile("tuning"), ids=lambda skill: skill.name)
+def test_a_hostile_skill_is_found_by_its_category(skill: Labelled) -> None:
+    found = examine(skill.contents).findings
+    assert skill.category in {each.category for each in found if each.severity != "note"}
+
+
+@pytest.mark.parametrize("skill", FINE, ids=lambda skill: skill.name)
+def test_an_ordinary_skill_is_safe(skill: Labelled) -> None:
+    verdict = examine(skill.contents)
+    assert verdict.level == "safe", [str(each) for each in verdict.findings]
+
+
+def test_the_figures_of_what_was_never_looked_at_are_told() -> None:
+    found = figures("holdout")
+    print(f"holdout: {found}")  # noqa: T201  # the figures are what this test is read for
+    assert found.recall >= LEAST_RECALL_UNSEEN
+    assert found.precision >= LEAST_PRECISION_UNSEEN
