@@ -38,4 +38,12 @@ class RunCommand:
     """Whether a command that runs already reads this: what it makes of it, nobody can know."""
 
 
-Effect = ReadFiles | WriteFiles | RunCommand
+@dataclass(frozen=True, slots=True)
+class ChangeMemory:
+    """What is remembered beyond the session is changed, in the two files there are for it."""
+
+    asks_first: bool = False
+    """Whether the user wants to be asked about each change."""
+
+
+Effect = ReadFiles | WriteFiles | RunCommand | ChangeMemory

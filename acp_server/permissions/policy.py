@@ -39,7 +39,15 @@ class CommandFacts:
     """Why what it touches is not simply allowed, in phrases for a person; no "always" covers it."""
 
 
-Facts = FileFacts | CommandFacts
+@dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """The memory is to be changed, which can be undone."""
+
+    asks_first: bool
+    """Whether the user wants to be asked about each change."""
+
+
+Facts = FileFacts | CommandFacts | MemoryFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ Decision = Allow | Ask | Refuse
 
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
 ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
+MEMORY_ASKED = "the settings want to have you asked about each change of the memory"
 REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
@@ -76,6 +85,8 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _on_files(facts, mode, rules)
         case CommandFacts():
             return _on_command(facts, mode, rules)
+        case MemoryFacts():
+            return _on_memory(facts, mode)
         case _:
             assert_never(facts)
 
@@ -124,3 +135,9 @@ def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
     prefix = None if facts.doubts else assessment.prefix
     scope = CommandScope(prefix) if prefix else None
     return Ask(assessment.reason or "; ".join(facts.doubts), scope)
+
+
+def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
+    if mode == "plan":
+        return Refuse(PLANNING)
+    return Ask(MEMORY_ASKED) if facts.asks_first and mode != "bypass" else Allow()

@@ -11,11 +11,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from acp_server.permissions.effects import Effect, ReadFiles, RunCommand, Target, WriteFiles
+from acp_server.permissions.effects import (
+    ChangeMemory,
+    Effect,
+    ReadFiles,
+    RunCommand,
+    Target,
+    WriteFiles,
+)
 from acp_server.permissions.ground import Ground, ground_of
 from acp_server.permissions.ignoring import IgnoreFiles, search_globs
 from acp_server.permissions.picking import TooManyError, picked
-from acp_server.permissions.policy import CommandFacts, Facts, FileFacts
+from acp_server.permissions.policy import CommandFacts, Facts, FileFacts, MemoryFacts
 from acp_server.permissions.protected import SEARCH_GLOBS
 from acp_server.permissions.repositories import doubt_on_git
 from acp_server.permissions.scopes import Act
@@ -47,10 +54,18 @@ class Surveyor:
                 return self._file_facts("write", effect.targets)
             case RunCommand():
                 return self._command_facts(effect)
+            case ChangeMemory():
+                return MemoryFacts(effect.asks_first)
 
     def has_moved(self, effect: Effect) -> bool:
         """Whether a path leads elsewhere by now than when the tool looked."""
-        targets = (effect.cwd,) if isinstance(effect, RunCommand) else effect.targets
+        match effect:
+            case ReadFiles() | WriteFiles():
+                targets = effect.targets
+            case RunCommand():
+                targets = (effect.cwd,)
+            case ChangeMemory():
+                targets = ()
         return any(os.path.realpath(target.path) != str(target.real) for target in targets)
 
     def left_out_of_searches(self) -> Sequence[str]:

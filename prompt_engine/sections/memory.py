@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from prompt_engine.facts import Facts, MemoryStore
+from prompt_engine.memory_entries import joined
 from prompt_engine.section import Section
 
 BAR = "═" * 46
-DELIMITER = "\n§\n"
 NOTES = "MEMORY (your personal notes)"
 PROFILE = "USER PROFILE (who the user is)"
 
@@ -33,4 +33,4 @@ def block(title: str, store: MemoryStore) -> str:
     used, limit = store.used_characters, store.limit_characters
     share = 100 * used // limit if limit else 100
     header = f"{title} [{share}% — {used:,}/{limit:,} chars]"
-    return "\n".join((BAR, header, BAR, DELIMITER.join(store.entries)))
+    return "\n".join((BAR, header, BAR, joined(store.entries)))

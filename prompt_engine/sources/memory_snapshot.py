@@ -1,16 +1,16 @@
 """The memory files as they were when the prompt was written: split, scanned, never changed.
 
-Owns how a file falls into entries for reading. Writing, locking and limits are not its affair.
+Owns what may be shown of entries, to a prompt and to whoever asks later. Writing, locking and
+limits are not its affair.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from prompt_engine.facts import MemoryStore
 from prompt_engine.findings import Scan
-from prompt_engine.sections.memory import DELIMITER
+from prompt_engine.memory_entries import DELIMITER, escaped, joined, split
 from prompt_engine.sources.own_files import OwnText, read_own
 from prompt_engine.sources.reading import Unread
 from prompt_engine.trust import told
@@ -22,8 +22,6 @@ USER_LIMIT = 1_375
 
 TOLERANCE = 2
 """How many times its limit a file that was written by hand may take of the prompt."""
-
-_DELIMITER_LINE = re.compile(r"^§$", re.MULTILINE)
 
 
 def read_memory(path: Path, limit_characters: int, scan: Scan) -> MemoryStore:
@@ -38,14 +36,14 @@ def read_memory(path: Path, limit_characters: int, scan: Scan) -> MemoryStore:
         case Unread(_, reason):
             return replace(empty, fate="dropped", reason=reason)
         case OwnText(text):
-            return _snapshot(split(text), empty, scan)
+            return snapshot_of(split(text), empty, scan)
 
 
-def _snapshot(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> MemoryStore:
-    """Fill an empty store with what may be shown of the entries."""
+def snapshot_of(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> MemoryStore:
+    """Fill an empty store with what may be shown of entries, wherever they were read."""
     fitting = _fitting(entries, TOLERANCE * empty.limit_characters)
     shown = [_blocked(entry, scan) or entry for entry in fitting]
-    used = len(DELIMITER.join(entries))
+    used = len(joined(entries))
     store = replace(empty, entries=tuple(shown), used_characters=used)
     if missing := len(entries) - len(fitting):
         rest = f"[{missing} more entries do not fit; they stay in {Path(empty.source).name}.]"
@@ -58,21 +56,11 @@ def _snapshot(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> MemoryS
     return store
 
 
-def split(text: str) -> tuple[str, ...]:
-    r"""Return the entries of a file: what stands between lines that hold only `§`.
-
-    >>> split("Name: Ada\n§\nUses § as a sign\n")
-    ('Name: Ada', 'Uses § as a sign')
-    """
-    parts = (part.strip() for part in _DELIMITER_LINE.split(text))
-    return tuple(part for part in parts if part)
-
-
 def _fitting(entries: Sequence[str], max_characters: int) -> list[str]:
     """Return the entries from the first one on that fit whole."""
     fitting: list[str] = []
     for entry in entries:
-        max_characters -= len(entry) + len(DELIMITER)
+        max_characters -= len(escaped(entry)) + len(DELIMITER)
         if max_characters < 0:
             break
         fitting.append(entry)

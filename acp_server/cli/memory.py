@@ -1,0 +1,286 @@
+"""`acp-server memory`: what is remembered beyond sessions, for the person whom it is about."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+import click
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.memory.answers import Answer, Contents
+from acp_server.memory.errors import StoreError
+from acp_server.memory.operations import Operation
+from acp_server.memory.providers import external_memory, installed
+from acp_server.memory.store import Memory
+from acp_server.settings import Configuration
+from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
+from prompt_engine.threats import scan
+
+NAMES: tuple[StoreName, ...] = ("memory", "user")
+LAST_EDITOR = "vi"
+
+target_option = click.option(
+    "--target", type=click.Choice(NAMES), default="memory", help="Which store; memory if not given."
+)
+any_target_option = click.option("--target", type=click.Choice(NAMES), help="Only this store.")
+json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(
+    epilog="""\
+\b
+Examples:
+  acp-server memory show
+  acp-server memory add "Tests run with just"
+  acp-server memory undo
+"""
+)
+def command() -> None:
+    """Look at what is remembered beyond sessions, and change it.
+
+    memory holds the agent's notes (memories/MEMORY.md in HERMES_HOME), user what it knows of you
+    (memories/USER.md). A session's prompt shows both as they were when it began.
+    """
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory show
+  acp-server memory show --target user --json
+"""
+)
+@any_target_option
+@json_option
+def show(target: StoreName | None, *, is_json: bool) -> int:
+    """Print the entries, also those that are kept from the model.
+
+    With --json: {STORE: {"file", "usage", "entries": [...], "blocked": [numbers from 1]}}.
+    """
+    memory = _memory(settings.load({}))
+    try:
+        found = {name: memory.contents(name) for name in ((target,) if target else NAMES)}
+    except StoreError as error:
+        return _failed(error.reason)
+    if is_json:
+        stores = {name: _as_json(memory, contents) for name, contents in found.items()}
+        click.echo(json.dumps(stores, ensure_ascii=False, indent=2))
+        return 0
+    click.echo("\n\n".join(_as_text(memory, contents) for contents in found.values()))
+    for contents in found.values():
+        _warn(contents)
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory add "Tests run with just"
+  acp-server memory add --target user "Prefers short answers"
+"""
+)
+@click.argument("text")
+@target_option
+@json_option
+def add(text: str, target: StoreName, *, is_json: bool) -> int:
+    """Add an entry."""
+    return _change(target, Operation("add", text), is_json=is_json)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory remove "run with just"
+"""
+)
+@click.argument("text")
+@target_option
+@json_option
+def remove(text: str, target: StoreName, *, is_json: bool) -> int:
+    """Remove the one entry that contains TEXT."""
+    return _change(target, Operation("remove", old_text=text), is_json=is_json)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory undo
+  acp-server memory undo --target user
+"""
+)
+@any_target_option
+@json_option
+def undo(target: StoreName | None, *, is_json: bool) -> int:
+    """Take back the last change, made by the agent or by these commands.
+
+    The last 20 changes of each store can be taken back. What you wrote into a file yourself since
+    then is never overwritten.
+    """
+    return _told(_memory(settings.load({})).undo(target), is_json=is_json)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory edit
+  EDITOR="code --wait" acp-server memory edit --target user
+"""
+)
+@target_option
+def edit(target: StoreName) -> int:
+    """Open a store in $VISUAL or $EDITOR, and keep what you save.
+
+    Between entries stands a line that holds only §.
+    """
+    memory = _memory(settings.load({}))
+    try:
+        base = memory.raw(target)
+        draft = Path(tempfile.mkdtemp(prefix="acp-server-")) / FILE_NAMES[target]
+        draft.write_bytes(base)
+    except StoreError as error:
+        return _failed(error.reason)
+    except OSError as error:
+        return _failed(f"nothing can be edited: {error}")
+    try:
+        click.edit(filename=str(draft), editor=_editor(settings.child_environment({})))
+        answer = memory.rewrite(target, base, draft.read_bytes())
+    except (click.ClickException, OSError) as error:
+        return _failed(f"{error}; the draft is left at {draft}")
+    if not answer.is_success:
+        return _failed(f"{answer.text}; what you wrote is in {draft}")
+    shutil.rmtree(draft.parent, ignore_errors=True)
+    if answer.contents is not None:
+        _warn(answer.contents)
+    return _told(answer)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server memory status
+  acp-server memory status --json
+"""
+)
+@json_option
+def status(*, is_json: bool) -> int:
+    """Say how full the stores are, and whether the external memory answers."""
+    configuration = settings.load({})
+    memory, current = _memory(configuration), configuration.settings
+    stores = [
+        _standing(memory, "memory", is_on=current.memory_enabled),
+        _standing(memory, "user", is_on=current.user_profile_enabled),
+    ]
+    provider = anyio.run(_provider, configuration)
+    if is_json:
+        found = {"stores": stores, "asks_first": current.memory_ask, "provider": provider}
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return 0
+    for store in stores:
+        state = "" if store["is_on"] else "; switched off"
+        click.echo(f"{store['name']:9} {store['state']}{state}; {store['file']}")
+    click.echo(f"changes   {'are asked about' if current.memory_ask else 'are made unasked'}")
+    click.echo(f"provider  {provider['state']}")
+    return 0
+
+
+def _memory(configuration: Configuration) -> Memory:
+    """Return both stores: a person may also look at one that is switched off."""
+    current = configuration.settings
+    limits: Mapping[StoreName, int] = {
+        "memory": current.memory_char_limit,
+        "user": current.user_char_limit,
+    }
+    return Memory(configuration.home, limits, scan)
+
+
+def _change(target: StoreName, operation: Operation, *, is_json: bool) -> int:
+    return _told(_memory(settings.load({})).apply(target, [operation]), is_json=is_json)
+
+
+def _told(answer: Answer, *, is_json: bool = False) -> int:
+    """Print an answer; return the exit code that it comes to."""
+    if is_json:
+        click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
+        return 0 if answer.is_success else 1
+    if not answer.is_success:
+        choices = answer.matches or answer.current_entries or ()
+        return _failed("\n".join([answer.text, *(f"  {_first_line(each)}" for each in choices)]))
+    usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
+    click.echo(f"{answer.text}{usage}")
+    return 0
+
+
+def _failed(reason: str) -> int:
+    click.echo(f"acp-server memory: {reason}", err=True)
+    return 1
+
+
+def _warn(contents: Contents) -> None:
+    """Say what of a store the model will not see, or cannot add to."""
+    for number in _blocked(contents):
+        click.echo(f"note: entry {number} of {contents.name} is kept from the model", err=True)
+    if contents.used > contents.limit:
+        over = f"{contents.name} is {contents.used - contents.limit:,} characters over its limit"
+        click.echo(f"note: {over}; nothing is added until it fits", err=True)
+
+
+def _blocked(contents: Contents) -> list[int]:
+    """Return the numbers, from 1, of the entries that are kept from the model."""
+    return [n for n, entry in enumerate(contents.entries, 1) if scan(entry, "strict")]
+
+
+def _as_text(memory: Memory, contents: Contents) -> str:
+    head = f"{contents.name} [{contents.usage} characters] {memory.path(contents.name)}"
+    return "\n".join((head, "", DELIMITER.join(contents.entries) or "(empty)"))
+
+
+def _as_json(memory: Memory, contents: Contents) -> dict[str, JsonValue]:
+    return {
+        "file": str(memory.path(contents.name)),
+        "usage": contents.usage,
+        "entries": list(contents.entries),
+        "blocked": list[JsonValue](_blocked(contents)),
+    }
+
+
+def _standing(memory: Memory, name: StoreName, *, is_on: bool) -> dict[str, JsonValue]:
+    """Return how a store stands, also one that cannot be read."""
+    try:
+        contents = memory.contents(name)
+        blocked = len(_blocked(contents))
+        count = len(contents.entries)
+        state = f"{contents.usage} characters, {count} entr{'y' if count == 1 else 'ies'}"
+        state += f", {blocked} kept from the model" if blocked else ""
+    except StoreError as error:
+        state = error.reason
+    return {"name": name, "file": str(memory.path(name)), "is_on": is_on, "state": state}
+
+
+async def _provider(configuration: Configuration) -> dict[str, JsonValue]:
+    """Return how the external memory answers when it is asked."""
+    name = configuration.settings.memory_provider
+    memory = external_memory(name, configuration.home, scan)
+    found: dict[str, JsonValue] = {"name": name, "installed": list[JsonValue](installed())}
+    if memory is None:
+        return found | {"is_working": None, "state": "none"}
+    notice = (await memory.system_block()).notice
+    return found | {"is_working": not notice, "state": notice or f"{name} answers"}
+
+
+def _editor(environment: Mapping[str, str]) -> str:
+    return environment.get("VISUAL") or environment.get("EDITOR") or LAST_EDITOR
+
+
+def _first_line(entry: str) -> str:
+    first, *others = entry.splitlines()
+    return f"{first} …" if others else first

@@ -1,0 +1,47 @@
+"""A provider as somebody else might write one: what users said before, kept in a file of lines."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from acp_server.memory.providers import TurnMessage
+
+
+class SaidBefore:
+    """Remembers what users said; of that, what shares a word with a prompt."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def prefetch(self, query: str) -> str:
+        words = set(query.lower().split())
+        return "\n".join(text for text in self._said() if words & set(text.lower().split()))
+
+    def on_turn_end(self, messages: Sequence[TurnMessage]) -> None:
+        with self._file.open("a", encoding="utf-8") as file:
+            file.writelines(
+                f"{json.dumps(each.text)}\n" for each in messages if each.role == "user"
+            )
+
+    def system_block(self) -> str:
+        return f"Said before: {len(self._said())} things."
+
+    def _said(self) -> list[str]:
+        lines = self._file.read_text(encoding="utf-8") if self._file.exists() else ""
+        return [str(json.loads(line)) for line in lines.splitlines()]
+
+
+def open_said_before(home: Path) -> SaidBefore:
+    """What the entry point names."""
+    return SaidBefore(home / "said-before.jsonl")
+
+
+def install(folder: Path, *names: str) -> None:
+    """Lay a package's record into a folder of the path, with the example under these names."""
+    record = folder / "said_before-1.0.dist-info"
+    record.mkdir(parents=True)
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: said-before\nVersion: 1.0\n")
+    points = [f"{name} = tests.memory.example_provider:open_said_before" for name in names]
+    (record / "entry_points.txt").write_text(
+        "\n".join(["[acp_server.memory_providers]", *points, ""])
+    )

@@ -1,0 +1,45 @@
+"""Hermes at a memory file, as far as it matters here: how it reads, when it balks, how it writes.
+
+Run as a program it adds entries under its lock, like a session of Hermes next to ours.
+"""
+
+import fcntl
+import sys
+import tempfile
+from pathlib import Path
+
+SEPARATOR = "\n§\n"
+
+
+def parse(text: str) -> list[str]:
+    """Return the entries that Hermes finds; it opens files with universal newlines."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    pieces = (piece.strip() for piece in text.split(SEPARATOR))
+    return [piece for piece in pieces if piece]
+
+
+def read(path: Path) -> list[str]:
+    """Return a file's entries."""
+    return parse(path.read_bytes().decode()) if path.exists() else []
+
+
+def balks(path: Path, limit: int) -> bool:
+    """Whether Hermes takes a file for one that others have been at, and changes nothing in it."""
+    entries = read(path)
+    text = path.read_text(encoding="utf-8").strip()
+    return text != SEPARATOR.join(entries) or any(len(entry) > limit for entry in entries)
+
+
+def add(path: Path, entry: str) -> None:
+    """Add an entry as Hermes does: the lock, the file anew, a rename."""
+    with path.with_suffix(".md.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        entries = [*read(path), entry]
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(SEPARATOR.join(entries))
+        Path(file.name).replace(path)
+
+
+if __name__ == "__main__":
+    for number in range(int(sys.argv[3])):
+        add(Path(sys.argv[1]), f"{sys.argv[2]} {number}")

@@ -1,0 +1,166 @@
+"""What people and Hermes write into the files: it is all there after our next write."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_server.memory.operations import Operation
+from tests.memory import hermes
+from tests.memory.stores import add, entries, memory_of, put
+
+LAYOUTS = {
+    "no line at the end": ("one\n§\ntwo", ("one", "two")),
+    "blank lines": ("\n\none\n\n§\n\n\ntwo\n\n", ("one", "two")),
+    "delimiters at both ends": ("§\none\n§\n", ("one",)),
+    "empty entries": ("one\n§\n§\n\n§\ntwo", ("one", "two")),
+    "no delimiter at all": ("# Notes\n\n- one\n- two\n", ("# Notes\n\n- one\n- two",)),
+    "a sign in a line": ("§ 7 says no\n§\nsee §", ("§ 7 says no", "see §")),
+    "delimiters with blanks": ("one\n § \ntwo", ("one\n § \ntwo",)),
+    "a backslash before the sign": ("one\n\\§\ntwo", ("one\n§\ntwo",)),
+    "duplicates": ("one\n§\none", ("one", "one")),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_a_layout_survives_the_next_write(
+    text: str, found: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = put(tmp_path, text)
+    assert entries(tmp_path) == found
+    assert add(tmp_path, "new").is_success
+    assert entries(tmp_path) == (*found, "new")
+    assert not hermes.balks(path, 2_200)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"one\r\n\xc2\xa7\r\ntwo\r\n", b"one\r\n\xc2\xa7\r\ntwo\r\n\xc2\xa7\r\nnew\r\n"),
+        (b"\xef\xbb\xbfone\n", b"\xef\xbb\xbfone\n\xc2\xa7\nnew\n"),
+        (b"\xef\xbb\xbfone\r\ntwo\r\n", b"\xef\xbb\xbfone\r\ntwo\r\n\xc2\xa7\r\nnew\r\n"),
+        (b"a\nb\nc\r\nd", b"a\nb\nc\nd\n\xc2\xa7\nnew\n"),
+        (b"a\rb", b"a\nb\n\xc2\xa7\nnew\n"),
+    ],
+    ids=["crlf", "byte order mark", "both", "mixed", "cr"],
+)
+def test_the_form_of_a_file_stays(before: bytes, after: bytes, tmp_path: Path) -> None:
+    path = put(tmp_path, before)
+    assert add(tmp_path, "new").is_success
+    assert path.read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("added", "found"),
+    [
+        ("by hand", ("by hand",)),
+        ("\n\nby hand\nin two lines\n", ("by hand\nin two lines",)),
+        ("by hand\n§\nproperly", ("by hand", "properly")),
+        ("below\n\\§\na line", ("below\n§\na line",)),
+    ],
+    ids=["a line", "a paragraph", "with a delimiter", "with an escaped one"],
+)
+def test_what_is_added_below_an_entry_of_ours_is_one_of_its_own(
+    added: str, found: tuple[str, ...], tmp_path: Path
+) -> None:
+    add(tmp_path, "ours\nin two lines")
+    path = tmp_path / "memories" / "MEMORY.md"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(added)
+    assert entries(tmp_path) == ("ours\nin two lines", *found)
+    answer = memory_of(tmp_path).apply("memory", [Operation("remove", old_text="ours")])
+    assert answer.is_success
+    assert entries(tmp_path) == found
+
+
+def test_entries_of_ours_part_again_when_a_delimiter_is_gone(tmp_path: Path) -> None:
+    add(tmp_path, "one", "one\nand more", "two")
+    put(tmp_path, "one\nand more  \ntwo\nby hand")
+    assert entries(tmp_path) == ("one\nand more", "two", "by hand")
+
+
+def test_what_was_not_ours_stays_whole(tmp_path: Path) -> None:
+    put(tmp_path, "theirs\nand more")
+    add(tmp_path, "ours")
+    put(tmp_path, "theirs\nand more\nby hand\n§\nabove\nours\n§\nours, changed")
+    whole = ("theirs\nand more\nby hand", "above\nours", "ours, changed")
+    assert entries(tmp_path) == whole
+
+
+def test_an_entry_of_ours_that_stands_by_itself_parts_no_other(tmp_path: Path) -> None:
+    put(tmp_path, "uses uv\nfor everything")
+    add(tmp_path, "uses uv")
+    assert entries(tmp_path) == ("uses uv\nfor everything", "uses uv")
+
+
+def test_an_entry_that_begins_like_the_one_it_replaces_stays_whole(tmp_path: Path) -> None:
+    add(tmp_path, "uses uv")
+    longer = Operation("replace", "uses uv\nfor everything", "uses uv")
+    assert memory_of(tmp_path).apply("memory", [longer]).is_success
+    assert entries(tmp_path) == ("uses uv\nfor everything",)
+
+
+def test_an_entry_that_hermes_wrote_is_found_as_it_wrote_it(tmp_path: Path) -> None:
+    add(tmp_path, "ours")
+    hermes.add(tmp_path / "memories" / "MEMORY.md", "from hermes\nin two lines")
+    assert add(tmp_path, "ours too").is_success
+    found = ("ours", "from hermes\nin two lines", "ours too")
+    assert entries(tmp_path) == found
+    assert hermes.read(tmp_path / "memories" / "MEMORY.md") == list(found)
+
+
+def test_a_link_is_written_where_it_leads(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "memory.md"
+    real.parent.mkdir()
+    real.write_text("one", encoding="utf-8")
+    link = put(tmp_path, "")
+    link.unlink()
+    link.symlink_to(real)
+    assert add(tmp_path, "two").is_success
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == "one\n§\ntwo\n"
+
+
+@pytest.mark.parametrize("index", ["{", "[]", '{"memory": 3}', '{"memory": {"x": "y"}}'])
+def test_an_index_that_says_nothing_costs_nothing(index: str, tmp_path: Path) -> None:
+    add(tmp_path, "one")
+    (tmp_path / "acp" / "memory_index.json").write_text(index, encoding="utf-8")
+    assert add(tmp_path, "two").is_success
+    assert entries(tmp_path) == ("one", "two")
+
+
+def test_the_index_knows_what_is_there_and_ours_and_nothing_else(tmp_path: Path) -> None:
+    put(tmp_path, "theirs")
+    add(tmp_path, "one")
+    add(tmp_path, "two")
+    memory_of(tmp_path).apply("memory", [Operation("remove", old_text="one")])
+    index = json.loads((tmp_path / "acp" / "memory_index.json").read_text(encoding="utf-8"))
+    assert list(index["memory"].values()) == [len("two")]
+
+
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["add", "append", "prepend"]), st.text("ab \n§\\é", max_size=8)),
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(edits=EDITS)
+def test_no_line_is_ever_lost_whoever_writes(
+    edits: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    path = put(home, "")
+    written: set[str] = set()
+    for deed, text in edits:
+        old = path.read_text(encoding="utf-8")
+        if deed == "add":
+            add(home, text)
+        else:
+            path.write_text(old + text if deed == "append" else text + old, encoding="utf-8")
+            glued = path.read_text(encoding="utf-8").split("\n")
+            written = {line for line in glued if line.strip(" §\\")}
+        lines = {line.strip() for line in path.read_text(encoding="utf-8").split("\n")}
+        assert {line.strip() for line in written} <= lines
