@@ -15,19 +15,13 @@ from pydantic import JsonValue
 from prompt_engine.findings import Scan
 from prompt_engine.hints import LoadedHints
 from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.sources.cursor_rules import FOLDER as RULES_FOLDER
 from prompt_engine.sources.cursor_rules import CursorRule
 from prompt_engine.sources.kinds import Look, Piece, Reader, is_speaking, pieces_of
-from prompt_engine.sources.places import git_root
+from prompt_engine.sources.places import chain, git_root
 from prompt_engine.sources.reading import Identity, resolve
-from prompt_engine.truncation import (
-    LEAST_CAP_CHARACTERS,
-    character_cap,
-    shared_limits,
-    truncate,
-)
+from prompt_engine.truncation import character_cap, shared_limits, truncate
 from prompt_engine.trust import Trusted, told, trust_nothing
-
-MAX_CHARACTERS = LEAST_CAP_CHARACTERS
 
 AgentsScope = Literal["chain", "cwd"]
 """Where AGENTS.md is looked for: from the git root down to the folder, or in the folder alone."""
@@ -85,9 +79,12 @@ def find_context(
     return collected.found()
 
 
-def find_context_files(folder: Path) -> tuple[ContextFile, ...]:
-    """Return a folder's instructions, for a caller that has no scan."""
-    return find_context(ContextRequest(folder), lambda _text, _scope: ()).files
+def context_folders(request: ContextRequest) -> tuple[Path, ...]:
+    """Return the folders in which `find_context` looks; some may not be there."""
+    folders: list[Path] = []
+    for root in map(resolve, (request.cwd, *request.additional)):
+        folders += (*chain(git_root(root) or root, root), root / RULES_FOLDER)
+    return tuple(dict.fromkeys(folders))
 
 
 class _Collected:

@@ -5,7 +5,7 @@ anew when a file changes, but not what was delivered: that stands in the convers
 caller says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from prompt_engine.findings import Finding, Scan
 from prompt_engine.hints import Hint, LoadedHints
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.cursor_rules import CursorRule
-from prompt_engine.sources.ignoring import SKIPPED_NAMES
+from prompt_engine.sources.ignoring import SKIPPED_NAMES, Way
 from prompt_engine.sources.instructions import Shown, Source, show
 from prompt_engine.sources.kinds import (
     AGENTS_NAMES,
@@ -97,42 +97,55 @@ class HintFinder:
         The paths are in the order in which they were touched; relative ones begin at the first
         root. `loaded` is what still stands in the conversation, the system prompt included.
         """
-        notes: list[FileNote] = []
+        look = _Look(loaded)
         candidates: dict[str, _Candidate] = {}
         for place, path in enumerate(paths):
-            for candidate in self._candidates(path, place, loaded, notes):
+            for candidate in self._candidates(path, place, look):
                 candidates.setdefault(candidate.label, candidate)
-        delivery = _Delivery(loaded, notes)
+        delivery = _Delivery(loaded, look.notes)
         for candidate in candidates.values():
             delivery.offer(candidate)
         return delivery.close()
 
-    def _candidates(
-        self, path: Path, place: int, loaded: LoadedHints, notes: list[FileNote]
-    ) -> Iterator[_Candidate]:
+    def current(self, labels: Iterable[str]) -> LoadedHints:
+        """Return the state of some files that were delivered; of those that still say something."""
+        digests: dict[str, str] = {}
+        for name in labels:
+            path = self._home / name
+            touched = self._touched(path, {})
+            source = None if touched is None else touched.root.source(path)
+            if isinstance(source, Source) and source.body:
+                digests[name] = self._show(source).digest
+        return LoadedHints(digests)
+
+    def _candidates(self, path: Path, place: int, look: "_Look") -> Iterator[_Candidate]:
         """Yield what applies to a path, what matters most first: near before far, then rules."""
-        touched = self._touched(path)
+        touched = self._touched(path, look.ways)
         if touched is None:
             return
         root = touched.root
         for folder in touched.folders(MOST_ANCESTORS):
             depth = len(folder.parts)
-            for shown in self._first_of(folder, touched, notes):
+            if folder not in look.folders:
+                look.folders[folder] = list(self._first_of(folder, touched, look.notes))
+            for shown in look.folders[folder]:
                 yield _Candidate(shown, folder, path, (place, depth))
-        for source in root.own_sources(loaded.files):
-            yield _Candidate(self._show(source), root.path, path, (place, 0))
-        for index, rule in enumerate(self._rules(touched, notes)):
+        if root.path not in look.own:
+            look.own[root.path] = [self._show(each) for each in root.own_sources(look.loaded.files)]
+        for shown in look.own[root.path]:
+            yield _Candidate(shown, root.path, path, (place, 0))
+        for index, rule in enumerate(self._rules(touched, look)):
             shown = self._show(rule.source)
             yield _Candidate(shown, root.path, path, (place, _RULE_DEPTH + index))
 
-    def _touched(self, path: Path) -> Touched | None:
+    def _touched(self, path: Path, ways: dict[Path, Way]) -> Touched | None:
         """Return where a path lies; None if that is outside the workspace."""
         try:
             real = resolve(self._home / path)
         except ValueError:
             return None
         root = next((each for each in self._roots if real.is_relative_to(each.path)), None)
-        return None if root is None else root.touched(real)
+        return None if root is None else root.touched(real, ways)
 
     def _first_of(self, folder: Path, touched: Touched, notes: list[FileNote]) -> Iterator[Shown]:
         """Yield the first file of a folder that says something, and what is blocked before it."""
@@ -150,13 +163,19 @@ class HintFinder:
                 if not shown.verdict.is_blocked:
                     break
 
-    def _rules(self, touched: Touched, notes: list[FileNote]) -> Iterator[CursorRule]:
+    def _rules(self, touched: Touched, look: "_Look") -> Iterator[CursorRule]:
         if touched.is_foreign:
             return
-        for rule in touched.root.rules():
+        root, relative = touched.root, touched.relative
+        if root.path not in look.rules:
+            look.rules[root.path] = list(self._readable_rules(root, look.notes))
+        yield from (rule for rule in look.rules[root.path] if rule.applies_to(relative))
+
+    def _readable_rules(self, root: Root, notes: list[FileNote]) -> Iterator[CursorRule]:
+        for rule in root.rules():
             if isinstance(rule, FileNote):
                 self._note(rule, notes)
-            elif rule.source.body and rule.applies_to(touched.relative):
+            elif rule.source.body:
                 yield rule
 
     def _show(self, source: Source) -> Shown:
@@ -174,6 +193,18 @@ class HintFinder:
         if note not in self._noted:
             self._noted.add(note)
             notes.append(note)
+
+
+@dataclass(slots=True)
+class _Look:
+    """What was found for the paths of one call so far: most lie in the same few folders."""
+
+    loaded: LoadedHints
+    notes: list[FileNote] = field(default_factory=list[FileNote])
+    ways: dict[Path, Way] = field(default_factory=dict[Path, Way])
+    folders: dict[Path, list[Shown]] = field(default_factory=dict[Path, "list[Shown]"])
+    own: dict[Path, list[Shown]] = field(default_factory=dict[Path, "list[Shown]"])
+    rules: dict[Path, list[CursorRule]] = field(default_factory=dict[Path, "list[CursorRule]"])
 
 
 class _Delivery:

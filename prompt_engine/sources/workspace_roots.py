@@ -39,12 +39,14 @@ class Root:
         self._rule_paths = Remembered(lambda _folder: rule_paths(self.path)[:MOST_RULES])
         self._rules = Remembered(lambda path: read_rule(path, self.path, self.home))
 
-    def touched(self, real: Path) -> "Touched":
-        """Return how a resolved path of this root lies in it."""
+    def touched(self, real: Path, ways: dict[Path, Way]) -> "Touched":
+        """Return how a resolved path of this root lies in it; `ways` are those found just now."""
         folder = real if is_folder(real) else real.parent
         if not folder.is_relative_to(self.path):  # the root itself, and it is no folder
             folder = self.path
-        return Touched(self, real, folder, self._ignored.way_to(folder))
+        if folder not in ways:
+            ways[folder] = self._ignored.way_to(folder)
+        return Touched(self, real, folder, ways[folder])
 
     def source(self, path: Path) -> Source | FileNote | None:
         """Return a file of instructions as it is now."""

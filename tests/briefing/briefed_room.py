@@ -10,7 +10,7 @@ may be filled before the room is opened. What the model was told stands in `room
 """
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,6 +31,7 @@ from acp_server.session.loading import LazyBriefing
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
+from acp_server.session.watch import EventSource, FolderWatch, Task
 from acp_server.tools.loading import Premises, Surroundings, ToolLoader
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, Toolbox
@@ -93,8 +94,12 @@ async def open_briefed_room(
     capabilities: JsonValue = None,
     answers: Mapping[str, Answer] | None = None,
     settings: PromptSettings | None = None,
+    events: Callable[[], EventSource] | None = None,
 ) -> AsyncGenerator[BriefedRoom]:
-    """Open a session over folders of its own; see this module."""
+    """Open a session over folders of its own; see this module.
+
+    Files are watched only with `events`, which makes what tells of their changes.
+    """
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
     for made in (root, outside, own):
         made.mkdir(exist_ok=True)
@@ -103,10 +108,15 @@ async def open_briefed_room(
     editor = AnsweringEditor(editor_end, server_end, answers or {})
     loader = ToolLoader(Premises(folder, own, VARIABLES, ()))
     link = Link.over(server_end)
+
+    def spawn(task: Task) -> None:
+        link.background.start_soon(task)
+
+    watch = FolderWatch(events, spawn) if events is not None else None
     equipped = replace(
         equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode),
         toolbox=partial(_toolbox, link, loader, sessions),
-        briefing=partial(LazyBriefing, settings or prompt_settings(folder)),
+        briefing=partial(LazyBriefing, settings or prompt_settings(folder), watch=watch),
     )
     connection = Connection(link, SessionRegistry(equipped), way_in())
     async with anyio.create_task_group() as tasks:

@@ -58,6 +58,16 @@ CALLS = {
         call("terminal", command="cat 'a/b/'\"c.txt\""),
         [OUTER, INNER],
     ),
+    "terminal with a pattern": (call("terminal", command="cat a/b/*.txt"), [OUTER, INNER]),
+    "terminal with braces": (call("terminal", command="ls {a/b,d}/*"), [OUTER, INNER, OTHER]),
+    "terminal with a program that is not known": (
+        call("terminal", command="./unheard-of a/b/c.txt"),
+        [OUTER, INNER],
+    ),
+    "terminal in the background": (
+        call("terminal", command="cat a/b/c.txt", background=True),
+        [OUTER, INNER],
+    ),
     "terminal with a redirection": (
         call("terminal", command="echo hello > d/out.txt"),
         [OTHER],
@@ -323,3 +333,16 @@ async def test_a_blocked_one_is_a_line_and_the_user_is_told_once(tmp_path: Path)
         again = await room.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(again.text) == [(label, line), INNER]
         assert room.editor.said(room.session_id).count(KEPT) == 1
+
+
+async def test_a_blocked_rule_is_a_line_and_the_user_is_told(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        furnish(room)
+        room.put(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{ATTACK}\n")
+        told = await room.run_one(call("read_file", path="d/d.txt"))
+        hint, (label, line) = hints_in(told.text)
+        assert (hint, label) == (OTHER, ".cursor/rules/r.mdc")
+        assert line.startswith("[.cursor/rules/r.mdc was blocked and is not shown: ")
+        shown = at(told.updates[-1], "_meta", "hermes", "instructions")
+        assert shown == ["d/AGENTS.md", ".cursor/rules/r.mdc (blocked)"]
+        assert ".cursor/rules/r.mdc is kept from the model" in room.editor.said(room.session_id)

@@ -22,6 +22,7 @@ async def system_prompt(
     *,
     model_id: str = "test",
     tools: tuple[str, ...] = ("terminal",),
+    window_tokens: int | None = WINDOW_TOKENS,
 ) -> str:
     """Return the system prompt of a session, with this `config.yaml`."""
     home, cwd = folder / "home", folder / "workspace"
@@ -29,7 +30,7 @@ async def system_prompt(
         each.mkdir(exist_ok=True)
     file(home / "config.yaml", config)
     briefing = ProjectBriefing(prompt_settings(configuration(home)), Workspace(cwd))
-    return await briefing.write(Subject(model_id, WINDOW_TOKENS, frozenset(tools)))
+    return await briefing.write(Subject(model_id, window_tokens, frozenset(tools)))
 
 
 async def test_the_soul_replaces_the_identity(tmp_path: Path) -> None:
@@ -132,6 +133,13 @@ async def test_a_cap_for_files_of_instructions_holds(tmp_path: Path) -> None:
     cut = await system_prompt(tmp_path, "context_file_max_chars: 2000")
     assert whole.count("x" * 15_000) == 1
     assert 12_000 < len(whole) - len(cut) < 14_000
+
+
+async def test_a_window_that_is_only_assumed_does_not_raise_the_cap(tmp_path: Path) -> None:
+    file(tmp_path / "workspace/AGENTS.md", "x" * 25_000)
+    assert "x" * 25_000 in await system_prompt(tmp_path)
+    assumed = await system_prompt(tmp_path, window_tokens=None)
+    assert "18,000 of 25,000 characters are shown; read AGENTS.md for the rest" in assumed
 
 
 async def test_instructions_above_the_folder_can_be_left_out(tmp_path: Path) -> None:

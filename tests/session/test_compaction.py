@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import anyio
 import pytest
 
 from acp_server.session.compaction import NOT_WORTH_IT, Compactor
@@ -16,7 +17,7 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.errors import ModelFailedError, TurnError
-from acp_server.turn.events import NoticeRaised, Usage
+from acp_server.turn.events import CompactionChanged, NoticeRaised, SummaryChunk, Usage
 from acp_server.turn.loop import Kit, Spent
 from acp_server.turn.ports import ModelRequest, TextDelta, UsageReported
 from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
@@ -85,7 +86,11 @@ async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_wr
     ]
     assert len(desk.conversation) == 22
     title = "The conversation was summed up: 40 messages are 22 now"
-    assert desk.sink.events == [NoticeRaised("info", title, "m2")]
+    assert desk.sink.events == [
+        CompactionChanged("m1", "in_progress"),
+        SummaryChunk("m1", "So far so good."),
+        CompactionChanged("m1", "completed", notice=NoticeRaised("info", title, "m3")),
+    ]
     assert desk.spent == Spent(Usage(90, 10), 1, 10.0)
 
 
@@ -112,9 +117,11 @@ async def test_a_summary_that_fails_leaves_all_as_it_was_and_is_tried_again_late
     desk = Desk(Playing(failing, SUMMARY))
     assert await desk.prepare() is desk.kit
     assert list(desk.conversation) == list(desk.messages)
-    [notice] = desk.sink.events
-    assert isinstance(notice, NoticeRaised)
-    assert notice.severity == "warning"
+    ended = desk.sink.events[-1]
+    assert isinstance(ended, CompactionChanged)
+    assert ended.notice is not None
+    assert (ended.status, ended.notice.severity) == ("failed", "warning")
+    assert ended.notice.title == f"The conversation could not be summed up: {ended.error}"
     desk.clock = 599
     assert await desk.prepare() is desk.kit
     desk.clock = 600
@@ -142,6 +149,31 @@ async def test_by_hand_it_is_done_at_any_size_with_what_must_not_be_lost() -> No
     short = Desk(Playing(SUMMARY), exchanges(3))
     with pytest.raises(TurnError, match=NOT_WORTH_IT):
         await short.compactor.compact(short.conversation, short.kit, short.sink)
+
+
+async def test_a_failure_that_answers_a_request_of_the_users_is_not_told_twice() -> None:
+    desk = Desk(Playing(Round([], ModelFailedError("overloaded"))))
+    with pytest.raises(ModelFailedError):
+        await desk.compactor.compact(desk.conversation, desk.kit, desk.sink)
+    assert desk.sink.events == [
+        CompactionChanged("m1", "in_progress"),
+        CompactionChanged("m1", "failed", "overloaded"),
+    ]
+
+
+async def test_a_summary_that_is_cancelled_ends_as_cancelled() -> None:
+    model = Playing(Round([TextDelta("So")], None))
+    desk = Desk(model)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.prepare)
+        await model.hangs.wait()
+        tasks.cancel_scope.cancel()
+    assert desk.sink.events == [
+        CompactionChanged("m1", "in_progress"),
+        SummaryChunk("m1", "So"),
+        CompactionChanged("m1", "cancelled"),
+    ]
+    assert list(desk.conversation) == list(desk.messages)
 
 
 def _last_text(request: ModelRequest) -> str:

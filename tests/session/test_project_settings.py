@@ -7,6 +7,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.session.project_settings import ProjectSettings, narrowed, understood
 
 MODELS = ("big", "small")
+TOOLS = ("read", "write", "run")
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,28 @@ MODELS = ("big", "small")
                 )
             ),
         ),
+        ({"tools": ["run", "read"]}, ProjectSettings(tools=("read", "run"))),
+        ({"tools": "read, run"}, ProjectSettings(tools=("read", "run"))),
+        (
+            {"tools": ["read", "fly"], "skills": "review naming"},
+            ProjectSettings(
+                tools=("read",),
+                skills=("review", "naming"),
+                refused=("'fly' among its tools (there is none of that name)",),
+            ),
+        ),
+        (
+            {"tools": ["fly", 7], "skills": ["../../etc", "a b"]},
+            ProjectSettings(
+                refused=("tools (none of them is there)", "skills (they are no names)")
+            ),
+        ),
+        (
+            {"tools": None, "skills": []},
+            ProjectSettings(
+                refused=("tools (none of them is there)", "skills (they are no names)")
+            ),
+        ),
         (
             {"mode": ["plan"], "hooks": {}},
             ProjectSettings(
@@ -39,7 +62,7 @@ MODELS = ("big", "small")
 def test_what_can_be_used_is_used_and_the_rest_is_named(
     values: dict[str, JsonValue], expected: ProjectSettings
 ) -> None:
-    assert understood(values, MODELS) == expected
+    assert understood(values, MODELS, TOOLS) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,3 +79,8 @@ def test_a_project_makes_a_mode_stricter_and_never_laxer(
     mode: Mode, wanted: Mode | None, result: Mode
 ) -> None:
     assert narrowed(mode, wanted) == result
+
+
+def test_what_would_be_used_is_named_for_the_user() -> None:
+    asked = ProjectSettings("plan", "small", ("read", "run"), ("review",))
+    assert asked.uses == ("mode: plan", "model: small", "tools: read, run", "skills: review")

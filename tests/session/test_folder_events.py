@@ -1,0 +1,257 @@
+"""Real folders, watched for real: what the system tells of, whatever is done to them."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.folder_events import FolderEvents, Notifier, open_notifier
+from tests.session.watching import CHECK_SECONDS, SAVES, Keeper, open_watch
+
+Save = Callable[[Path, str], None]
+NAME = "AGENTS.md"
+LIMIT = "OS file watch limit reached"
+RAW_LIMIT = f'{LIMIT}. about ["/a"] (Error {{ kind: MaxFilesWatch, paths: ["/a"] }})'
+
+
+def lead(link: Path, folder: Path) -> None:
+    """Make a link lead to a folder, at once if it led to another one."""
+    new = link.with_name("new")
+    new.symlink_to(folder)
+    new.replace(link)
+
+
+@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES.keys())
+async def test_a_file_is_told_of_however_an_editor_saves_it(tmp_path: Path, save: Save) -> None:
+    async with open_watch() as watch:
+        listener, path = Keeper(), tmp_path / NAME
+        watch.subscribe(listener).watch({tmp_path})
+        await listener.until({tmp_path})
+        save(path, "made")
+        await listener.until({path})
+        save(path, "changed")
+        await listener.until({path})
+
+
+async def test_a_file_that_is_removed_or_renamed_is_told_of(tmp_path: Path) -> None:
+    one, two = tmp_path / NAME, tmp_path / "CLAUDE.md"
+    one.write_text("text")
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({tmp_path})
+        await listener.until({tmp_path})
+        one.rename(two)
+        await listener.until({one, two})
+        two.unlink()
+        await listener.until({two})
+
+
+async def test_what_concerns_nobody_and_what_is_below_is_not_told_of(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({tmp_path})
+        await listener.until({tmp_path})
+        (tmp_path / ".lock").write_text("x")
+        (tmp_path / "sub" / NAME).write_text("x")
+        (tmp_path / NAME).write_text("x")
+        await listener.until_true(lambda: bool(listener.looks))
+        assert listener.paths == {tmp_path / NAME}
+
+
+async def test_a_folder_that_goes_and_comes_back_is_watched_again(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / NAME).write_text("text")
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({folder})
+        await listener.until({folder})
+        shutil.rmtree(folder)
+        await listener.until({folder})
+        folder.mkdir()
+        await listener.until({folder})
+        (folder / NAME).write_text("text")
+        await listener.until({folder / NAME})
+
+
+async def test_a_folder_that_is_replaced_by_another_is_watched_again(tmp_path: Path) -> None:
+    one, two, parent = (tmp_path / name for name in ("one", "two", "parent"))
+    folder = parent / "a"
+    (one / "a").mkdir(parents=True)
+    (two / "a").mkdir(parents=True)
+    lead(parent, one)
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({folder})
+        await listener.until({folder})
+        lead(parent, two)
+        await listener.until({folder})
+        (folder / NAME).write_text("text")
+        await listener.until({folder / NAME})
+
+
+async def test_a_folder_need_not_be_there_from_the_start(tmp_path: Path) -> None:
+    folder = tmp_path / ".cursor" / "rules"
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({folder})
+        await listener.until({folder})
+        folder.mkdir(parents=True)
+        await listener.until({folder})
+        (folder / "all.mdc").write_text("text")
+        await listener.until({folder / "all.mdc"})
+
+
+async def test_a_folder_behind_a_link_is_told_of_by_the_name_it_was_given(tmp_path: Path) -> None:
+    real, other, link = (tmp_path / name for name in ("real", "other", "link"))
+    real.mkdir()
+    other.mkdir()
+    lead(link, real)
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({link, real})
+        await listener.until({link, real})
+        (real / NAME).write_text("text")
+        await listener.until({link / NAME, real / NAME})
+        lead(link, other)
+        await listener.until({link})
+        (other / NAME).write_text("text")
+        await listener.until({link / NAME})
+
+
+async def test_a_file_in_the_place_of_a_folder_is_no_folder(tmp_path: Path) -> None:
+    place = tmp_path / "a"
+    place.write_text("text")
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({place})
+        await listener.until({place})
+        place.unlink()
+        place.mkdir()
+        await listener.until({place})
+        assert listener.problems == []
+
+
+async def test_a_name_that_is_not_utf8_ends_nothing(tmp_path: Path) -> None:
+    async with open_watch() as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({tmp_path})
+        await listener.until({tmp_path})
+        try:
+            (tmp_path / "odd\udcff.md").write_text("text")
+        except OSError:
+            pytest.skip("this file system has UTF-8 names only")
+        (tmp_path / NAME).write_text("text")
+        await listener.until_true(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
+        listener.forget()
+        (tmp_path / NAME).write_text("more")
+        await listener.until_true(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
+
+
+async def test_two_hundred_folders_take_two_threads(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(200)]
+    for folder in folders:
+        folder.mkdir()
+    async with open_watch() as watch:
+        listener = Keeper()
+        subscription = watch.subscribe(listener)
+        before = threading.active_count()
+        for count in (50, 100, 200):  # a set that grows is followed
+            subscription.watch(folders[:count])
+            await listener.until(folders[count // 2 : count])
+        assert threading.active_count() - before <= 1  # the other one is the system's part of it
+        for folder in folders:
+            (folder / NAME).write_text("text")
+        await listener.until([folder / NAME for folder in folders])
+
+
+async def test_a_change_while_the_set_changes_is_told_of(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(20)]
+    for folder in folders:
+        folder.mkdir()
+    async with open_watch() as watch:
+        listener = Keeper()
+        subscription = watch.subscribe(listener)
+        subscription.watch(folders[:1])
+        await listener.until(folders[:1])
+        for number in range(2, 20):
+            subscription.watch(folders[:number])
+            (folders[0] / f"{number}.md").write_text("text")
+        await listener.until([folders[0] / f"{number}.md" for number in range(2, 20)])
+
+
+class Scarce:
+    """A system that has watches for a few folders only."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.asked: list[int] = []
+
+    def open(self, folders: Iterable[Path]) -> Notifier:
+        wanted = list(folders)
+        self.asked.append(len(wanted))
+        if len(wanted) > self.most:
+            raise OSError(RAW_LIMIT)
+        return open_notifier(wanted)
+
+    def events(self) -> FolderEvents:
+        """Return events of this system."""
+        return FolderEvents(self.open, check_seconds=CHECK_SECONDS)
+
+
+async def test_without_watches_left_it_is_said_once_and_what_was_watched_is(
+    tmp_path: Path,
+) -> None:
+    one, two, three = folders = [tmp_path / name for name in ("one", "two", "three")]
+    for folder in folders:
+        folder.mkdir()
+    system = Scarce(1)
+    async with open_watch(system.events) as watch:
+        early, late = Keeper(), Keeper()
+        watch.subscribe(early).watch({one})
+        await early.until({one})
+        subscription = watch.subscribe(late)
+        subscription.watch({two})
+        await late.until_true(lambda: bool(late.problems))
+        (one / NAME).write_text("text")
+        await early.until({one / NAME})
+        subscription.watch({two, three})
+        (one / NAME).write_text("more")
+        await early.until({one / NAME})
+        system.most = 3
+        subscription.watch({three})
+        await late.until({three})
+        assert (early.problems, late.problems) == ([], [LIMIT])
+        assert system.asked[:2] == [1, 2]
+
+
+async def test_a_folder_that_goes_while_the_watching_begins_is_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    tries: list[Path] = []
+
+    def open_late(folders: Iterable[Path]) -> Notifier:
+        wanted = list(folders)
+        if not tries:
+            folder.rmdir()
+        tries.extend(wanted or [folder])
+        return open_notifier(wanted)
+
+    async with open_watch(lambda: FolderEvents(open_late, check_seconds=CHECK_SECONDS)) as watch:
+        listener = Keeper()
+        watch.subscribe(listener).watch({folder})
+        await listener.until({folder})
+        folder.mkdir()
+        await listener.until({folder})
+        assert listener.problems == []
+
+
+def test_an_end_is_seen(tmp_path: Path) -> None:
+    is_over, events = threading.Event(), FolderEvents()
+    wanted = {tmp_path: (Keeper().is_concerned,)}
+    assert events.wait(lambda: wanted, is_over).paths == {tmp_path}
+    is_over.set()
+    assert events.wait(lambda: wanted, is_over).paths == frozenset()

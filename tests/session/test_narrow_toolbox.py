@@ -1,0 +1,36 @@
+"""Fewer tools: what the model is told, and what becomes of a call of a tool that was left out."""
+
+from acp_server.session.narrow_toolbox import NarrowToolbox
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.events import CallAppeared
+from acp_server.turn.ports import Outcome
+from tests.turn.playing import Tools, echo
+from tests.turn.recording import RecordingSink
+
+CALL = ToolCall("c1", "other", "{}")
+
+
+def narrow() -> NarrowToolbox:
+    return NarrowToolbox(Tools(one=echo, other=echo, two=echo), ("two", "one"))
+
+
+def test_the_tools_that_are_left_keep_their_order() -> None:
+    assert [spec.name for spec in narrow().specs] == ["one", "two"]
+
+
+async def test_a_call_of_a_tool_that_was_left_out_does_nothing_and_says_why() -> None:
+    sink = RecordingSink()
+    live = await narrow().open("c1", "other", sink)
+    await live.write("{}")
+    reason = "the project allows only these tools: one, two"
+    assert await live.run(CALL) == Outcome(reason, is_error=True)
+    assert live.cut_short("cancelled") == Outcome("cancelled", is_error=True)
+    assert sink.events == [CallAppeared("c1", "other")]
+
+
+async def test_a_call_of_a_tool_that_is_left_is_the_toolboxs_own() -> None:
+    tools = narrow()
+    sink = RecordingSink()
+    live = await tools.open("c1", "one", sink)
+    outcome = await live.run(ToolCall("c1", "one", "{}"))
+    assert not outcome.is_error

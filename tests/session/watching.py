@@ -1,0 +1,140 @@
+"""A watch over real folders, a listener that keeps what it is given, and editors that save.
+
+async with open_watch() as watch:
+    listener = Keeper()
+    watch.subscribe(listener).watch({folder})
+    await listener.until({folder})                 # the watching has begun
+    save_in_place(folder / "AGENTS.md", "Be kind.")
+    await listener.until({folder / "AGENTS.md"})
+"""
+
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from acp_server.session.folder_events import FolderEvents
+from acp_server.session.watch import EventSource, FolderWatch, Task
+
+PATIENCE_SECONDS = 10
+CHECK_SECONDS = 0.02
+
+
+class Keeper:
+    """A listener that keeps what it is given; names that begin with a dot do not concern it."""
+
+    def __init__(self) -> None:
+        self.looks: list[frozenset[Path]] = []
+        self.problems: list[str] = []
+        self._changed = anyio.Event()
+
+    def is_concerned(self, path: Path) -> bool:
+        return not path.name.startswith(".")
+
+    async def look(self, paths: frozenset[Path]) -> None:
+        self.looks.append(paths)
+        self._change()
+
+    def hear(self, problem: str) -> None:
+        self.problems.append(problem)
+        self._change()
+
+    @property
+    def paths(self) -> set[Path]:
+        """All that it was given since it last forgot."""
+        return {path for paths in self.looks for path in paths}
+
+    def forget(self) -> None:
+        """Forget what it was given."""
+        self.looks = []
+
+    async def until(self, paths: Collection[Path]) -> None:
+        """Wait until it was given these paths, and forget them."""
+        await self.until_true(lambda: self.paths >= set(paths))
+        self.forget()
+
+    async def until_true(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something holds; it is asked after each call."""
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while not is_so():
+                await self._changed.wait()
+
+    def _change(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+
+def quick_events() -> FolderEvents:
+    """Return real events; what folders have become is asked all the time."""
+    return FolderEvents(check_seconds=CHECK_SECONDS)
+
+
+@asynccontextmanager
+async def open_watch(
+    open_source: Callable[[], EventSource] = quick_events,
+) -> AsyncGenerator[FolderWatch]:
+    """Run a watch."""
+    async with anyio.create_task_group() as tasks:
+        yield FolderWatch(open_source, spawner(tasks))
+        tasks.cancel_scope.cancel()
+
+
+def spawner(tasks: TaskGroup) -> Callable[[Task], None]:
+    """Return what starts tasks in a group."""
+
+    def spawn(task: Task) -> None:
+        tasks.start_soon(task)
+
+    return spawn
+
+
+def save_in_place(path: Path, text: str) -> None:
+    """Save as VS Code does."""
+    path.write_text(text)
+
+
+def save_by_rename(path: Path, text: str) -> None:
+    """Save as most programs do that care: a new file takes the place of the old one."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def save_like_vim(path: Path, text: str) -> None:
+    """Put the old file aside, write another one, remove the old."""
+    aside = path.with_name(f"{path.name}~")
+    if path.exists():
+        path.rename(aside)
+    path.write_text(text)
+    aside.unlink(missing_ok=True)
+
+
+def save_like_emacs(path: Path, text: str) -> None:
+    """Lock, keep the old file as a backup, write another one, unlock."""
+    lock = path.with_name(f".#{path.name}")
+    lock.symlink_to("user@machine.1:2")
+    if path.exists():
+        path.replace(path.with_name(f"{path.name}~"))
+    path.write_text(text)
+    lock.unlink()
+
+
+def save_like_jetbrains(path: Path, text: str) -> None:
+    """Write beside, put the old file aside, put the new one in its place, remove the old."""
+    new, aside = (path.with_name(f"{path.name}___jb_{each}___") for each in ("tmp", "old"))
+    new.write_text(text)
+    if path.exists():
+        path.rename(aside)
+    new.rename(path)
+    aside.unlink(missing_ok=True)
+
+
+SAVES = {
+    "VS Code": save_in_place,
+    "a rename": save_by_rename,
+    "vim": save_like_vim,
+    "emacs": save_like_emacs,
+    "JetBrains": save_like_jetbrains,
+}
