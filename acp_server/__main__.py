@@ -6,10 +6,11 @@ a mistyped one included, goes to `acp_server.cli`.
 
 import sys
 
-SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file")
+SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file", "--unstable")
 CHOICES = {
     "--mode": ("ask", "accept_edits", "plan", "bypass"),
     "--log-level": ("debug", "info", "warning", "error"),
+    "--unstable": ("true", "false"),
 }
 """The values of options that have only these; a mistyped one must not be served weaker."""
 
@@ -47,7 +48,7 @@ def serve(options: dict[str, str]) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         print(HINT, file=sys.stderr)  # noqa: T201  for the person who typed the command
     try:
-        wire = claim_wire()
+        wire = claim_wire(is_unstable=options.get("--unstable") == "true")
     except OSError as error:
         print(f"acp-server: stdin and stdout must be open: {error}", file=sys.stderr)  # noqa: T201
         return 1

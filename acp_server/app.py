@@ -22,6 +22,7 @@ from acp_server.handlers.permissions import EditorAsker
 from acp_server.handlers.trust import EditorTrustAsker
 from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
+from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.models.anthropic.access import Access
@@ -30,15 +31,17 @@ from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_ca
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
 from acp_server.permissions.trust import ContentTrust, TrustKeeper, TrustStore
-from acp_server.session.loading import LazyBriefing
+from acp_server.session.loading import LazyBriefing, open_folder_events
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
-from acp_server.settings import Configuration
-from acp_server.tools.loading import Premises, Surroundings, ToolLoader
+from acp_server.session.watch import FolderWatch, Task
+from acp_server.settings import Configuration, Settings
+from acp_server.tools.loading import MemoryPremises, Premises, Surroundings, ToolLoader
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
+from prompt_engine.memory_entries import StoreName
 
 logger = logging.getLogger(__name__)
 
@@ -114,32 +117,52 @@ def build(
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
     sdk = SdkLoader()
     catalog = _catalog(configuration, credentials, sdk)
-    link, tools = Link.over(transport), _tool_loader(configuration.home)
+    link, tools = Link.over(transport), _tool_loader(configuration)
+    archive = LazyArchive(configuration.home / "acp" / "sessions.db")
     equipment = Equipment(
         catalog=catalog,
+        archive=archive,
         toolbox=partial(_toolbox, link, tools),
         trust=partial(_trust, link, configuration.home),
         close=partial(_close, tools, sdk),
-        briefing=partial(LazyBriefing, prompt_settings(configuration)),
+        briefing=partial(LazyBriefing, prompt_settings(configuration), watch=_watch(link)),
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
-    connection = Connection(link, SessionRegistry(equipment), auth, initialize_params)
+    connection = Connection(
+        link,
+        SessionRegistry(equipment),
+        auth,
+        initialize_params,
+        is_unstable=current.unstable,
+    )
     catalog.on_change(connection.tell_options)
+    archive.on_problem = connection.tell_problem
     return connection
 
 
-def _tool_loader(home: Path) -> ToolLoader:
+def _tool_loader(configuration: Configuration) -> ToolLoader:
     return ToolLoader(
         Premises(
             user_home=Path.home(),
-            own_folder=home,
+            own_folder=configuration.home,
             environment=settings.child_environment({}),
             secret_names=settings.secret_variables(),
+            memory=_memory_premises(configuration.settings),
+            recall=partial(open_recall, configuration.home),
         )
     )
+
+
+def _memory_premises(current: Settings) -> MemoryPremises:
+    limits: dict[StoreName, int] = {}
+    if current.memory_enabled:
+        limits["memory"] = current.memory_char_limit
+    if current.user_profile_enabled:
+        limits["user"] = current.user_char_limit
+    return MemoryPremises(limits, asks_first=current.memory_ask)
 
 
 async def _close(tools: ToolLoader, sdk: SdkLoader) -> None:
@@ -152,6 +175,13 @@ async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
     return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+def _watch(link: Link) -> FolderWatch:
+    def spawn(task: Task) -> None:
+        link.background.start_soon(task)
+
+    return FolderWatch(open_folder_events, spawn)
 
 
 def _trust(link: Link, home: Path, session: Session) -> TrustKeeper:
@@ -214,7 +244,7 @@ def _catalog(
         retry=RetryPolicy(attempts=current.retries),
         list_file=configuration.home / "acp" / "models.json",
     )
-    return AnthropicProvider(plan, credentials.current, sdk, mark)
+    return AnthropicProvider(plan, credentials.current, sdk, partial(mark, ttl=current.cache_ttl))
 
 
 def _leave_for_certain(exit_code: int) -> None:

@@ -35,22 +35,35 @@ AGENT_INFO: JsonValue = {
     "title": "Hermes Agent",
     "version": __version__,
 }
-AGENT_CAPABILITIES: JsonValue = {
-    "loadSession": False,
+SESSION_CAPABILITIES: dict[str, JsonValue] = {
+    "additionalDirectories": {},
+    "close": {},
+    "delete": {},
+    "list": {},
+    "resume": {},
+}
+AGENT_CAPABILITIES: dict[str, JsonValue] = {
+    "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": False, "sse": False},
-    "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
+    "sessionCapabilities": SESSION_CAPABILITIES,
     "auth": {"logout": {}},
 }
 AUTH_METHOD_IDS = ("api-key", "setup")
 
 
+UNSTABLE_SESSION_CAPABILITIES: dict[str, JsonValue] = {"fork": {}}
+"""What is offered only where the user wants what is not part of the protocol yet."""
+
+
 class Wire:
     """The claimed descriptors: nothing else in the process can reach them by accident."""
 
-    def __init__(self, read: int, write: int) -> None:
+    def __init__(self, read: int, write: int, *, is_unstable: bool = False) -> None:
         self.read = read
         self.write = write
+        self.is_unstable = is_unstable
+        """Whether methods are offered that are not part of the protocol yet."""
         self.unread = b""
         """Bytes that were read and not answered: the peer's."""
         self.initialize_params: dict[str, JsonValue] | None = None
@@ -59,7 +72,7 @@ class Wire:
         """The client left right after the greeting."""
 
 
-def initialize_result(params: JsonValue) -> JsonValue:
+def initialize_result(params: JsonValue, *, is_unstable: bool = False) -> JsonValue:
     """Return the answer to `initialize`: the same for every version asked for.
 
     An unsupported version is answered with ours, never an error and never an echo
@@ -68,10 +81,17 @@ def initialize_result(params: JsonValue) -> JsonValue:
     """
     return {
         "protocolVersion": PROTOCOL_VERSION,
-        "agentCapabilities": AGENT_CAPABILITIES,
+        "agentCapabilities": _capabilities(is_unstable=is_unstable),
         "authMethods": _auth_methods(params),
         "agentInfo": AGENT_INFO,
     }
+
+
+def _capabilities(*, is_unstable: bool) -> JsonValue:
+    if not is_unstable:
+        return AGENT_CAPABILITIES
+    sessions = {**SESSION_CAPABILITIES, **UNSTABLE_SESSION_CAPABILITIES}
+    return {**AGENT_CAPABILITIES, "sessionCapabilities": sessions}
 
 
 def _auth_methods(params: JsonValue) -> JsonValue:
@@ -107,7 +127,7 @@ def _look_up(value: JsonValue, *path: str) -> JsonValue:
     return value
 
 
-def claim_wire() -> Wire:
+def claim_wire(*, is_unstable: bool = False) -> Wire:
     """Take stdin and stdout for the protocol alone.
 
     Descriptor 1 becomes stderr, so that a stray print shows in the editor's log instead of
@@ -119,7 +139,7 @@ def claim_wire() -> Wire:
     for descriptor in (0, 1):
         os.fstat(descriptor)
     nothing = os.open(os.devnull, os.O_RDWR)  # becomes stderr where there is none
-    wire = Wire(os.dup(0), os.dup(1))
+    wire = Wire(os.dup(0), os.dup(1), is_unstable=is_unstable)
     os.dup2(nothing, 0)
     os.dup2(STDERR, 1)
     if nothing == STDERR:
@@ -195,7 +215,8 @@ def _answer(line: bytes, wire: Wire) -> bytes | None:
         return None
     if not isinstance(params, dict) or not _is_version(params.get("protocolVersion")):
         return None
-    answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": initialize_result(params)}
+    result = initialize_result(params, is_unstable=wire.is_unstable)
+    answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": result}
     wire.initialize_params = params
     return _encode(answer) + b"\n"
 

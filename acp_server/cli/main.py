@@ -26,6 +26,8 @@ COMMANDS: Mapping[str, str] = {
     "trust": "Say whether a workspace's own settings and programs are used.",
     "prompt": "Show the system prompt of a session in a folder.",
     "context": "Say which files of instructions are used; trust a blocked one.",
+    "memory": "Look at what is remembered beyond sessions, and change it.",
+    "sessions": "List, show, search, export and delete past sessions.",
     "doctor": "Check this installation and say what to do about it.",
     "completion": "Print the completion script of a shell.",
 }

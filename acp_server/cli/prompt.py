@@ -8,7 +8,7 @@ import click
 
 from acp_server import settings
 from acp_server.app import prompt_settings
-from acp_server.models.families import family_for
+from acp_server.models.families import known_window_tokens
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
 from acp_server.session.session import Workspace
@@ -50,7 +50,7 @@ def show(cwd: Path, model: str, *, is_json: bool) -> int:
     configuration = settings.load({"--model": model} if model else {})
     briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
     model_id = configuration.settings.model or "unnamed"
-    window = family_for(model_id).context_window_tokens
+    window = known_window_tokens(model_id)
     text = anyio.run(briefing.write, Subject(model_id, window, frozenset(TOOL_NAMES)))
     notices = list(briefing.notices())
     if is_json:

@@ -28,7 +28,7 @@ def setting_options() -> list[click.Option]:
             [source.option, name],
             type=_choices(hints[name]),
             metavar=_placeholder(name, hints[name]),
-            help=f"{source.meaning} [{source.variable}].",
+            help=f"{source.meaning}{f' [{source.variable}]' if source.variable else ''}.",
         )
         for name, source in sources().items()
         if source.option
@@ -37,15 +37,21 @@ def setting_options() -> list[click.Option]:
 
 def _choices(hint: object) -> click.Choice[str] | None:
     """Return what checks a value of which there are only few; None for any text."""
-    if get_origin(hint) is Literal:
-        return click.Choice([str(each) for each in get_args(hint)])
-    return None
+    values = _values(hint)
+    return click.Choice(values) if values else None
+
+
+def _values(hint: object) -> list[str]:
+    """Return the values of a setting that has only few."""
+    if hint is bool:
+        return ["true", "false"]
+    return [str(each) for each in get_args(hint)] if get_origin(hint) is Literal else []
 
 
 def _placeholder(name: str, hint: object) -> str:
     """Return what help shows for a value: the choices, where they are few."""
-    if get_origin(hint) is Literal:
-        return "|".join(map(str, get_args(hint)))
+    if _values(hint):
+        return "|".join(_values(hint))
     parts = get_args(hint) if get_origin(hint) in {UnionType, Union} else ()
     return name.rpartition("_")[2].upper() if parts else "TEXT"
 

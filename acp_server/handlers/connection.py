@@ -16,7 +16,11 @@ from acp_server.handshake import initialize_result
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
-from acp_server.protocol.extensions import ACTIVE_FILE_METHOD, ActiveFileNotification
+from acp_server.protocol.extensions import (
+    ACTIVE_FILE_METHOD,
+    ActiveFileNotification,
+    ForkSessionRequest,
+)
 from acp_server.protocol.lifecycle import (
     AuthenticateRequest,
     InitializeRequest,
@@ -25,7 +29,11 @@ from acp_server.protocol.lifecycle import (
 from acp_server.protocol.prompting import CancelNotification, PromptRequest
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
+    DeleteSessionRequest,
+    ListSessionsRequest,
+    LoadSessionRequest,
     NewSessionRequest,
+    ResumeSessionRequest,
     SetSessionConfigOptionRequest,
     SetSessionModeRequest,
 )
@@ -45,8 +53,11 @@ class Connection:
         sessions: SessionRegistry,
         auth: AuthHandlers,
         initialize_params: JsonValue = None,
+        *,
+        is_unstable: bool = False,
     ) -> None:
         self._is_initialized = False
+        self._is_unstable = is_unstable
         self._sessions = sessions
         self._auth = auth
         self._link = link
@@ -80,8 +91,13 @@ class Connection:
         for session in self._sessions:
             self._client.update_now(session.id, options_update(session))
 
+    def tell_problem(self, problem: str) -> None:
+        """Tell the user in every session why nothing is kept of it."""
+        for session in self._sessions:
+            session.bulletin.say(problem)
+
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
-        sessions = SessionHandlers(self._client, self._sessions, warm_up)
+        sessions = SessionHandlers(self._link, self._sessions, warm_up)
         auth = self._auth
         prompts = PromptHandlers(self._link, self._sessions)
         ready = self._require_initialize
@@ -90,6 +106,10 @@ class Connection:
             "authenticate": request_handler(AuthenticateRequest, auth.authenticate, ready),
             "logout": request_handler(LogoutRequest, auth.logout, ready),
             "session/new": request_handler(NewSessionRequest, sessions.new, ready),
+            "session/load": request_handler(LoadSessionRequest, sessions.load, ready),
+            "session/resume": request_handler(ResumeSessionRequest, sessions.resume, ready),
+            "session/list": request_handler(ListSessionsRequest, sessions.page, ready),
+            "session/delete": request_handler(DeleteSessionRequest, sessions.delete, ready),
             "session/close": request_handler(CloseSessionRequest, sessions.close, ready),
             "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, ready),
             "session/set_config_option": request_handler(
@@ -97,6 +117,8 @@ class Connection:
             ),
             "session/prompt": request_handler(PromptRequest, prompts.prompt, ready),
         }
+        if self._is_unstable:
+            requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),
@@ -108,7 +130,8 @@ class Connection:
         self._meet(request)
 
         async def run() -> Reply:
-            return Reply(initialize_result(call.request.params))
+            result = initialize_result(call.request.params, is_unstable=self._is_unstable)
+            return Reply(result)
 
         return run
 

@@ -69,3 +69,21 @@ def _image(index: int, mime_type: str, data: str) -> Media:
 def _refuse(index: int, problem: str) -> NoReturn:
     reason = f"prompt.{index}: {problem}; this agent's promptCapabilities name what is"
     raise InvalidParamsError(reason)
+
+
+def content_of(part: PromptPart) -> ContentBlock:
+    """Return a part of a prompt as it can be shown again."""
+    match part:
+        case Text():
+            return TextContent(text=part.text)
+        case Link():
+            return ResourceLink(uri=part.uri, name=part.name)
+        case Attachment():
+            return EmbeddedResource(resource=TextResourceContents(uri=part.uri, text=part.text))
+        case Media(mime_type=mime_type) if mime_type in IMAGE_TYPES:
+            return ImageContent(data=part.data, mime_type=mime_type)
+        case Media():
+            resource = BlobResourceContents(uri="", blob=part.data, mime_type=part.mime_type)
+            return EmbeddedResource(resource=resource)
+        case _:
+            assert_never(part)

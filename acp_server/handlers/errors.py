@@ -9,7 +9,12 @@ from contextlib import contextmanager
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, RpcError
-from acp_server.session.errors import SessionError, UnknownSessionError
+from acp_server.session.errors import (
+    ArchiveError,
+    SessionError,
+    SessionInUseError,
+    UnknownSessionError,
+)
 from acp_server.turn.errors import (
     CredentialsMissingError,
     ModelFailedError,
@@ -22,6 +27,8 @@ RESOURCE_NOT_FOUND = -32002
 
 _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSessionError, RESOURCE_NOT_FOUND, "Session not found"),
+    (SessionInUseError, INTERNAL_ERROR, "Session in use"),
+    (ArchiveError, INTERNAL_ERROR, "Sessions cannot be kept"),
     (SessionError, INVALID_PARAMS, "Invalid params"),
     (CredentialsMissingError, AUTH_REQUIRED, "Authentication required"),
     (PromptTooLargeError, INVALID_PARAMS, "Prompt too large"),

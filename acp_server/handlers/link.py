@@ -34,6 +34,12 @@ class Link:
         return session is not None and session.notices is not None
 
     @property
+    def shows_compactions(self) -> bool:
+        """Whether it shows when a conversation is summed up, and how."""
+        session = self.capabilities.session
+        return session is not None and session.compaction is not None
+
+    @property
     def shows_terminal_output(self) -> bool:
         """Whether it shows output that comes under `_meta` as a live terminal."""
         return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -1,31 +1,52 @@
-"""session/new, close, set_mode and set_config_option."""
+"""session/new, load, resume, list, close, delete, set_mode and set_config_option."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from acp_server.handlers.link import Link
 from acp_server.handlers.updates import (
+    EditorScreen,
+    Outlet,
     commands_update,
     config_options,
+    info_update,
     mode_state,
     mode_update,
     options_update,
+    usage_update,
+    written,
 )
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
-from acp_server.protocol.client import Client
-from acp_server.protocol.extensions import ActiveFileNotification
+from acp_server.protocol.extensions import (
+    ActiveFileNotification,
+    ForkSessionRequest,
+    ForkSessionResponse,
+)
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
     CloseSessionResponse,
+    DeleteSessionRequest,
+    DeleteSessionResponse,
+    ListSessionsRequest,
+    ListSessionsResponse,
+    LoadSessionRequest,
+    LoadSessionResponse,
     NewSessionRequest,
     NewSessionResponse,
+    ResumeSessionRequest,
+    ResumeSessionResponse,
+    SessionInfo,
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
     SetSessionModeRequest,
     SetSessionModeResponse,
 )
-from acp_server.session.registry import SessionRegistry
+from acp_server.protocol.updates import Notice
+from acp_server.session.records import SessionFacts
+from acp_server.session.registry import Reopened, SessionRegistry
+from acp_server.session.replay import events_of
 from acp_server.session.session import Session
 
 
@@ -33,9 +54,11 @@ class SessionHandlers:
     """What a client can do with sessions, beside prompting."""
 
     def __init__(
-        self, client: Client, sessions: SessionRegistry, warm_up: Callable[[Session], object]
+        self, link: Link, sessions: SessionRegistry, warm_up: Callable[[Session], object]
     ) -> None:
-        self._client = client
+        self._link = link
+        self._client = link.client
+        self._outlet = Outlet(link)
         self._sessions = sessions
         self._warm_up = warm_up
 
@@ -45,20 +68,117 @@ class SessionHandlers:
 
         async def run() -> Reply:
             session = await self._sessions.open(request.cwd, request.additional_directories)
-            session.on_choice = partial(self._tell_choices, session)
+            self._listen(session)
             response = NewSessionResponse(
                 session_id=session.id,
                 modes=mode_state(session.mode),
                 config_options=config_options(session),
             )
-
-            async def advertise() -> None:
-                await self._client.update(session.id, commands_update(session.commands.all()))
-                self._warm_up(session)
-
-            return Reply(response, advertise)
+            return Reply(response, self._ready(session))
 
         return run
+
+    def load(self, request: LoadSessionRequest, call: Call) -> Job:
+        """Take a session up again: all of it is shown anew before the answer."""
+        del call
+
+        async def run() -> Reply:
+            reopened = await self._reopen(request)
+            events = events_of(reopened.stored, shows_terminals=self._link.shows_terminal_output)
+            await EditorScreen(self._link, request.session_id, self._outlet).replay(events)
+            session = reopened.session
+            response = LoadSessionResponse(
+                modes=mode_state(session.mode), config_options=config_options(session)
+            )
+            return Reply(response, self._ready(session))
+
+        return run
+
+    def resume(self, request: ResumeSessionRequest, call: Call) -> Job:
+        """Take a session up again for a client that knows what was said."""
+        del call
+
+        async def run() -> Reply:
+            session = (await self._reopen(request)).session
+            response = ResumeSessionResponse(
+                modes=mode_state(session.mode), config_options=config_options(session)
+            )
+            return Reply(response, self._ready(session))
+
+        return run
+
+    def fork(self, request: ForkSessionRequest, call: Call) -> Job:
+        """Begin a session that goes on from another one."""
+        del call
+
+        async def run() -> Reply:
+            session = await self._sessions.fork(
+                request.session_id, request.cwd, request.additional_directories
+            )
+            self._listen(session)
+            response = ForkSessionResponse(
+                session_id=session.id,
+                modes=mode_state(session.mode),
+                config_options=config_options(session),
+            )
+            return Reply(response, self._ready(session))
+
+        return run
+
+    def page(self, request: ListSessionsRequest, call: Call) -> Job:
+        """List kept sessions, some at a time."""
+        del call
+
+        async def run() -> Reply:
+            page = await self._sessions.page(request.cwd, request.cursor)
+            sessions = tuple(_info(facts) for facts in page.sessions)
+            return Reply(ListSessionsResponse(sessions=sessions, next_cursor=page.cursor))
+
+        return run
+
+    def delete(self, request: DeleteSessionRequest, call: Call) -> Job:
+        """Forget a session for good; one that is not there needs nothing."""
+        del call
+
+        async def run() -> Reply:
+            await self._sessions.delete(request.session_id)
+            return Reply(DeleteSessionResponse())
+
+        return run
+
+    async def _reopen(self, request: LoadSessionRequest | ResumeSessionRequest) -> Reopened:
+        reopened = await self._sessions.reopen(
+            request.session_id, request.cwd, request.additional_directories
+        )
+        self._listen(reopened.session)
+        return reopened
+
+    def _listen(self, session: Session) -> None:
+        """Pass on what a session tells by itself."""
+        session.on_choice = partial(self._tell_choices, session)
+        session.on_title = partial(self._tell_title, session)
+        session.on_notice(partial(self._show_notice, session))
+
+    def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:
+        """Return what is told and begun once the client knows that a session is there."""
+
+        async def advertise() -> None:
+            await self._client.update(session.id, commands_update(session.commands.all()))
+            usage = usage_update(session)
+            if usage is not None:
+                await self._client.update(session.id, usage)
+            self._warm_up(session)
+
+        return advertise
+
+    def _tell_title(self, session: Session) -> None:
+        self._client.update_now(session.id, info_update(session))
+
+    def _show_notice(self, session: Session, sentence: str) -> bool:
+        """Show a sentence at once, if the client shows any outside of a turn; return whether."""
+        if self._link.shows_notices:
+            self._client.update_now(session.id, Notice(severity="info", title=sentence))
+        return self._link.shows_notices
 
     def look_at(self, notification: ActiveFileNotification) -> None:
         """Note which file is in the user's view; sessions that are not there have none."""
@@ -113,3 +233,13 @@ class SessionHandlers:
             return Reply(response, tell if session.mode != mode else None)
 
         return run
+
+
+def _info(facts: SessionFacts) -> SessionInfo:
+    return SessionInfo(
+        session_id=facts.id,
+        cwd=str(facts.cwd),
+        additional_directories=tuple(str(folder) for folder in facts.additional),
+        title=facts.title or None,
+        updated_at=written(facts.updated_at),
+    )

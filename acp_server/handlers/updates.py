@@ -1,11 +1,14 @@
 """The engine's events become session updates."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import assert_never
 
 import anyio
+from pydantic_core import MISSING
 
 from acp_server.handlers.calls import call_progress, call_start, plan
+from acp_server.handlers.content import content_of
 from acp_server.handlers.link import Link
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.protocol.content import TextContent
@@ -21,13 +24,17 @@ from acp_server.protocol.updates import (
     AgentThoughtChunk,
     AvailableCommand,
     AvailableCommandsUpdate,
+    CompactionSummaryChunk,
+    CompactionUpdate,
     ConfigOptionUpdate,
     Cost,
     CurrentModeUpdate,
     Notice,
+    SessionInfoUpdate,
     SessionUpdate,
     UnstructuredCommandInput,
     UsageUpdate,
+    UserMessageChunk,
 )
 from acp_server.session.commands import Command
 from acp_server.session.options import Option
@@ -35,11 +42,14 @@ from acp_server.session.session import Session
 from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
+    CompactionChanged,
     ContextMeasured,
     Event,
     MessageChunk,
     NoticeRaised,
     PlanChanged,
+    PromptReceived,
+    SummaryChunk,
     TerminalEnded,
     TerminalOpened,
     TerminalPrinted,
@@ -64,22 +74,35 @@ class Outlet:
                 await self._client.wait_for_room()
 
 
-def update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
-    """Return an event in ACP's words; in those only that the client has said it understands."""
+def updates_of(event: Event | PromptReceived, link: Link) -> Sequence[SessionUpdate]:
+    """Return what a client is shown of an event; a prompt is shown part by part."""
+    if isinstance(event, CompactionChanged | SummaryChunk) and not link.shows_compactions:
+        notice = event.notice if isinstance(event, CompactionChanged) else None
+        return () if notice is None else updates_of(notice, link)
+    if isinstance(event, PromptReceived):
+        message_id = event.message_id
+        parts = (content_of(part) for part in event.parts)
+        return [UserMessageChunk(content=part, message_id=message_id) for part in parts]
+    return (_update_of(event, shows_notices=link.shows_notices),)
+
+
+def _update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
             chunk = AgentMessageChunk if isinstance(event, MessageChunk) else AgentThoughtChunk
             return chunk(content=TextContent(text=event.text), message_id=event.message_id)
-        case CallAppeared():
-            return call_start(event)
-        case CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded():
-            return call_progress(event)
+        case (
+            CallAppeared() | CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded()
+        ):
+            return call_start(event) if isinstance(event, CallAppeared) else call_progress(event)
         case PlanChanged():
             return plan(event)
         case NoticeRaised():
             return _notice(event, shows_notices=shows_notices)
         case ContextMeasured():
             return _usage(event)
+        case CompactionChanged() | SummaryChunk():
+            return _compaction(event)
         case _:
             assert_never(event)
 
@@ -92,6 +115,13 @@ def _notice(event: NoticeRaised, *, shows_notices: bool) -> SessionUpdate:
     if event.is_said:
         return AgentMessageChunk(content=content, message_id=event.message_id)
     return AgentThoughtChunk(content=content, message_id=event.message_id)
+
+
+def _compaction(event: CompactionChanged | SummaryChunk) -> SessionUpdate:
+    id_ = event.compaction_id
+    if isinstance(event, SummaryChunk):
+        return CompactionSummaryChunk(compaction_id=id_, content=TextContent(text=event.text))
+    return CompactionUpdate(compaction_id=id_, status=event.status, error=event.error or MISSING)
 
 
 def _usage(event: ContextMeasured) -> UsageUpdate:
@@ -116,10 +146,20 @@ class EditorScreen:
         """Wait while the editor reads slowly."""
         await self._outlet.wait()
 
+    async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
+        """Send what was shown before, in order; notices only as they are kept for such clients."""
+        shows_notices = self._link.shows_notices
+        for event in events:
+            if isinstance(event, NoticeRaised) and shows_notices:
+                continue  # where they are notices they are live, and no part of what was said
+            for update in updates_of(event, self._link):
+                await self._outlet.wait()
+                self._link.client.update_now(self._session_id, update)
+
     def show(self, event: Event) -> None:
         """Send one event at once."""
-        update = update_of(event, shows_notices=self._link.shows_notices)
-        self._link.client.update_now(self._session_id, update, _key(event))
+        for update in updates_of(event, self._link):
+            self._link.client.update_now(self._session_id, update, _key(event))
 
 
 def mode_state(current: Mode) -> SessionModeState:
@@ -143,6 +183,27 @@ def mode_update(session: Session) -> CurrentModeUpdate:
 def options_update(session: Session) -> ConfigOptionUpdate:
     """Return all options as they stand, for clients that show options."""
     return ConfigOptionUpdate(config_options=config_options(session))
+
+
+def info_update(session: Session) -> SessionInfoUpdate:
+    """Return what a list of sessions shows of this one."""
+    return SessionInfoUpdate(title=session.title, updated_at=written(session.updated_at))
+
+
+def usage_update(session: Session) -> UsageUpdate | None:
+    """Return how full the window is, where that is known."""
+    used = session.spent.context_tokens
+    measured = ContextMeasured(used, session.window_tokens, session.spent.cost_usd)
+    return _usage(measured) if used else None
+
+
+def written(moment: datetime) -> str:
+    """Return a moment as ISO 8601, in UTC.
+
+    >>> written(datetime(2026, 11, 22, 9, 30, tzinfo=UTC))
+    '2026-11-22T09:30:00Z'
+    """
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def commands_update(commands: Sequence[Command]) -> AvailableCommandsUpdate:

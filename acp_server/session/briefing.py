@@ -4,7 +4,7 @@ The system prompt is written from facts that are read once and frozen; instructi
 folders come along with the results of the calls which touched them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +18,8 @@ class Subject:
     """Whom a system prompt is written for."""
 
     model_id: str
-    window_tokens: int
+    window_tokens: int | None
+    """The model's window, if it is known and not assumed."""
     tools: frozenset[str]
     """The names of the tools that are sent along."""
 
@@ -55,10 +56,33 @@ class Briefing(Protocol):
         """Return what the project asks for in its files of instructions; the nearest counts."""
         ...
 
+    def remarks(self, conversation: Conversation) -> Sequence[str]:
+        """Return what the model is to be told with the next prompt, and does not know yet."""
+        ...
+
+    def state(self) -> Mapping[str, JsonValue]:
+        """Return what another process needs to go on from the prompt that was written last."""
+        ...
+
+    async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
+        """Go on from a prompt of a former process; return whether it is still as files say."""
+        ...
+
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         """Return what is new for touched paths (absolute), under the same keys, in that order."""
+        ...
+
+    def listen(self, show: Callable[[str], bool]) -> None:
+        """Have the user told when something of it changes on the disk, a sentence at a time.
+
+        `show` returns whether the user sees it at once; what he does not is among the notices.
+        """
+        ...
+
+    def close(self) -> None:
+        """Tell nothing any more."""
         ...
 
 
@@ -88,9 +112,29 @@ class PlainBriefing:
         """There are none."""
         return {}
 
+    def remarks(self, conversation: Conversation) -> Sequence[str]:
+        """There are none."""
+        del conversation
+        return ()
+
+    def state(self) -> Mapping[str, JsonValue]:
+        """There is nothing to go on from."""
+        return {}
+
+    async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
+        """Say whether it is the prompt that was given."""
+        del state
+        return text == self.system
+
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         """There are none."""
         del conversation, touched
         return {}
+
+    def listen(self, show: Callable[[str], bool]) -> None:
+        """Nothing changes."""
+
+    def close(self) -> None:
+        """There is nothing to end."""

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from acp_server.turn.ports import Sink
@@ -43,10 +43,12 @@ def parse_invocation(text: str) -> Invocation | None:
 class CommandRegistry:
     """The commands of a session, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, commands: Sequence[Command] = ()) -> None:
         self._commands: dict[str, Command] = {}
         self.add(Command("help", "List the commands, or explain one", self._help, "[command]"))
         self.add(Command("version", "Say which version of acp-server this is", _version))
+        for command in commands:
+            self.add(command)
 
     def add(self, command: Command) -> None:
         """Add a command; one of the same name gives way."""

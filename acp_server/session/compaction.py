@@ -6,17 +6,27 @@ it is read from the provider's cache. Until the summary is there, nothing change
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import Literal, NoReturn
+
+import anyio
 
 from acp_server.turn.compaction import compacted, request_for_summary, split
 from acp_server.turn.conversation import Conversation, Link, Message, PromptPart, Text, ToolCall
 from acp_server.turn.errors import ModelFailedError, TurnError
-from acp_server.turn.events import Event, NoticeRaised, Usage
+from acp_server.turn.events import (
+    CompactionChanged,
+    Event,
+    MessageChunk,
+    NoticeRaised,
+    SummaryChunk,
+    Usage,
+)
 from acp_server.turn.loop import Kit, Spent
 from acp_server.turn.ports import LiveCall, ModelRequest, Outcome, Sink, ToolSpec
-from acp_server.turn.step import Step
+from acp_server.turn.step import NewId, Step
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +64,23 @@ class Compactor:
         if not is_full or is_resting or is_vain:
             return kit
         try:
-            return await self.compact(conversation, kit, sink)
-        except TurnError as error:
+            return await self.compact(conversation, kit, sink, is_asked_for=False)
+        except TurnError:
             self._failed_at = self.now_seconds()
-            title = f"The conversation could not be summed up: {error.reason}"
-            await sink.emit(NoticeRaised("warning", title, kit.new_id()))
             return kit
 
     async def compact(
-        self, conversation: Conversation, kit: Kit, sink: Sink, focus: str = ""
+        self,
+        conversation: Conversation,
+        kit: Kit,
+        sink: Sink,
+        focus: str = "",
+        *,
+        is_asked_for: bool = True,
     ) -> Kit:
         """Sum the conversation up now; `focus` says what must not be lost.
+
+        The user is told of a failure where it is not the answer to a request of theirs.
 
         Raises:
             TooShortError: there is too little to sum up.
@@ -74,17 +90,19 @@ class Compactor:
         parts = split(messages)
         if parts is None:
             raise TooShortError
-        summary = await self._summary(request_for_summary(messages, focus), kit)
+        progress = _Progress(sink, kit.new_id, is_asked_for=is_asked_for)
+        async with progress.shown():
+            summary = await self._summary(request_for_summary(messages, focus), kit, progress)
         shorter = compacted(parts, summary)
         self._judge(messages, shorter, kit)
         conversation.rebuild(shorter)
         self.spent.context_tokens = 0
         title = f"The conversation was summed up: {len(messages)} messages are {len(shorter)} now"
-        await sink.emit(NoticeRaised("info", title, kit.new_id()))
+        progress.end("completed", notice=NoticeRaised("info", title, kit.new_id()))
         return replace(kit, system=await self.rebuild_system())
 
-    async def _summary(self, messages: tuple[Message, ...], kit: Kit) -> str:
-        step = Step(kit.model, _NoCalls(), _Nobody(), kit.new_id, None)
+    async def _summary(self, messages: tuple[Message, ...], kit: Kit, sink: Sink) -> str:
+        step = Step(kit.model, _NoCalls(), sink, kit.new_id, None)
         specs = tuple(kit.toolbox.specs)
         try:
             stop = await step.run(ModelRequest(messages, kit.system, specs, kit.thought_level))
@@ -108,14 +126,48 @@ class Compactor:
         self._poor_passes = self._poor_passes + 1 if saved < LEAST_SAVED_SHARE * size else 0
 
 
-class _Nobody:
-    """A sink for what nobody is to see."""
+class _Progress:
+    """Shows how a summary comes about; of what the model says, only its text."""
+
+    def __init__(self, sink: Sink, new_id: NewId, *, is_asked_for: bool) -> None:
+        self._sink = sink
+        self._new_id = new_id
+        self._is_asked_for = is_asked_for
+        self._id = new_id()
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncGenerator[None]:
+        """Show the beginning, and an end that is none to wish for."""
+        await self._sink.emit(CompactionChanged(self._id, "in_progress"))
+        try:
+            yield
+        except TurnError as error:
+            self.end("failed", error.reason, self._notice_of(error))
+            raise
+        except anyio.get_cancelled_exc_class():
+            self.end("cancelled")
+            raise
+
+    def end(
+        self,
+        status: Literal["completed", "failed", "cancelled"],
+        error: str = "",
+        notice: NoticeRaised | None = None,
+    ) -> None:
+        """Show the end, also while the turn is being cancelled."""
+        self._sink.emit_now(CompactionChanged(self._id, status, error, notice))
 
     async def emit(self, event: Event) -> None:
-        """Drop it."""
+        """Show more of the summary."""
+        if isinstance(event, MessageChunk):
+            await self._sink.emit(SummaryChunk(self._id, event.text))
 
     def emit_now(self, event: Event) -> None:
         """Drop it."""
+
+    def _notice_of(self, error: TurnError) -> NoticeRaised | None:
+        title = f"The conversation could not be summed up: {error.reason}"
+        return None if self._is_asked_for else NoticeRaised("warning", title, self._new_id())
 
 
 class _NoCalls:

@@ -4,9 +4,9 @@ Joins the prompt engine to a session. All reading of disk happens off the event 
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 import anyio
@@ -15,21 +15,31 @@ from pydantic import JsonValue
 
 from acp_server.permissions.survey import Surveyor
 from acp_server.session.briefing import Delivery, Subject
+from acp_server.session.days import remark_on_day
+from acp_server.session.file_news import FileNews, Places, Standing, places_of, standing_of
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.session import Workspace
+from acp_server.session.watch import FolderWatch
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult
 from prompt_engine.assemble import Prompt, build
 from prompt_engine.facts import Facts, HintOverride, Identity, Passage
 from prompt_engine.hints import LoadedHints, loaded_in, wrap_all
 from prompt_engine.inputs import FileNote
-from prompt_engine.report import Entry
-from prompt_engine.sources.context_files import ContextFound, ContextRequest, find_context
+from prompt_engine.report import Entry, report_from
+from prompt_engine.sources.context_files import (
+    ContextFound,
+    ContextRequest,
+    context_folders,
+    find_context,
+)
 from prompt_engine.sources.environment import Host, profile_of, read_environment
 from prompt_engine.sources.memory_snapshot import read_memory
+from prompt_engine.sources.reading import resolve
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import scan
+from prompt_engine.trust import sha256_of
 
 TOLD_FATES = ("truncated", "blocked", "dropped")
 TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
@@ -48,7 +58,13 @@ class _History:
 class ProjectBriefing:
     """What a session in a workspace tells its model."""
 
-    def __init__(self, settings: PromptSettings, workspace: Workspace) -> None:
+    def __init__(
+        self,
+        settings: PromptSettings,
+        workspace: Workspace,
+        watch: FolderWatch | None = None,
+        today: Callable[[], date] = date.today,
+    ) -> None:
         self._settings = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
@@ -57,10 +73,18 @@ class ProjectBriefing:
         self._facts: Facts | None = None
         self._prompt: Prompt | None = None
         self._found = ContextFound()
+        self._window_tokens: int | None = None
+        self._today = today
+        self._day: date | None = None
+        """The one that the prompt names."""
         self._finder: HintFinder | None = None
         self._history = _History()
         self._notices: tuple[str, ...] = ()
         self._told: set[str] = set()
+        self._home = resolve(workspace.cwd)
+        self._standing = Standing()
+        """What files said when the model was told of them."""
+        self._file_news = FileNews(watch, self._home, self._compared)
         self._reading = anyio.Lock()
         """One thread reads at a time: a first prompt waits for what is gathered already."""
 
@@ -75,13 +99,23 @@ class ProjectBriefing:
         if self._prompt is not None:
             self._facts = None
         await self.gather()
-        self._prompt = await to_thread.run_sync(self._written, subject)
+        async with self._reading:
+            self._prompt = await to_thread.run_sync(self._written, subject)
+            self._file_news.begin(await to_thread.run_sync(self._begun))
         self._notices = tuple(_notices(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
     def notices(self) -> Sequence[str]:
         """Return what of the project's and the user's files the model does not see."""
-        return self._news(self._notices)
+        return (*self._news(self._notices), *self._file_news.take())
+
+    def listen(self, show: Callable[[str], bool]) -> None:
+        """Have the user told of files that change; `show` returns whether it is seen at once."""
+        self._file_news.show = show
+
+    def close(self) -> None:
+        """Watch no files any more."""
+        self._file_news.close()
 
     def description(self) -> str:
         """Return a table of the prompt's sections, and the instructions that came on the way."""
@@ -101,6 +135,30 @@ class ProjectBriefing:
         """What the prompt that was written last is made of."""
         return None if self._prompt is None else self._prompt.report.as_json()
 
+    def state(self) -> Mapping[str, JsonValue]:
+        """Return the report on the prompt, the files in it, and the seal of the hints behind it."""
+        return {
+            "seal": self._secret.hex(),
+            "window": self._window_tokens,
+            "day": None if self._day is None else self._day.isoformat(),
+            "files": _digests(self._found),
+            "report": self.report,
+        }
+
+    async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
+        """Go on from a prompt of a former process, unless the files in it have changed since."""
+        seal, window = _seal(state), state.get("window")
+        report = report_from(state.get("report"))
+        if seal is None or not isinstance(window, int | None) or report is None:
+            return False
+        found = await to_thread.run_sync(self._found_now, window)
+        if _digests(found) != state.get("files"):
+            return False
+        self._secret, self._window_tokens, self._found = seal, window, found
+        self._prompt, self._day = Prompt(text, "", "", report), _day(state)
+        self._file_news.begin(await to_thread.run_sync(self._begun))
+        return True
+
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter of the project's files; the nearest counts."""
         merged: dict[str, JsonValue] = {}
@@ -108,12 +166,44 @@ class ProjectBriefing:
             merged |= found.values
         return merged
 
+    def remarks(self, conversation: Conversation) -> Sequence[str]:
+        """Return the day, if it is another one than the model was told of last."""
+        remark = remark_on_day(conversation, self._day, self._today())
+        return (remark,) if remark else ()
+
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         """Return the instructions of the folders that were touched and are new to the model."""
         async with self._reading:
-            return await to_thread.run_sync(self._delivered, conversation, touched)
+            found = await to_thread.run_sync(self._delivered, conversation, touched)
+            if any(delivery.text for delivery in found.values()):
+                self._file_news.follow(await to_thread.run_sync(self._places))
+        return found
+
+    async def _compared(self) -> tuple[Standing, Standing]:
+        """Return what files said when the model was told, and what they say now."""
+        async with self._reading:
+            return await to_thread.run_sync(self._standings)
+
+    def _begun(self) -> Places:
+        """Keep what the files of a prompt say, and return where they are."""
+        soul = self._soul() if self._facts is None else self._facts.identity.soul
+        self._standing = standing_of(self._found, soul, self._standing.hints)
+        return self._places()
+
+    def _standings(self) -> tuple[Standing, Standing]:
+        found, hints = self._found_now(self._window_tokens), self._standing.hints
+        now = LoadedHints() if self._finder is None else self._finder.current(hints)
+        return self._standing, standing_of(found, self._soul(), now.files)
+
+    def _places(self) -> Places:
+        folders = context_folders(self._request(self._window_tokens))
+        return places_of(self._standing, self._home, (*folders, self._settings.home))
+
+    def _soul(self) -> Passage:
+        settings = self._settings
+        return read_soul(settings.home, scan, is_trusted=settings.is_trusted)
 
     def _gathered(self) -> Facts:
         settings, workspace = self._settings, self._workspace
@@ -127,11 +217,11 @@ class ProjectBriefing:
             is_python_probed=settings.probes_python,
         )
         return Facts(
-            day=_today(),
+            day=self._today(),
             model="",
             provider=settings.provider,
             platform=settings.platform,
-            identity=Identity(soul=read_soul(home, scan, is_trusted=settings.is_trusted)),
+            identity=Identity(soul=self._soul()),
             enforcement=settings.enforcement,
             environment=replace(environment, profile=profile_of(home)),
             hint_overrides={n: HintOverride(*o) for n, o in settings.hint_overrides.items()},
@@ -147,24 +237,33 @@ class ProjectBriefing:
 
     def _written(self, subject: Subject) -> Prompt:
         """Put the prompt together; the project's instructions are read at this moment."""
-        settings, workspace = self._settings, self._workspace
-        request = ContextRequest(
-            workspace.cwd,
-            workspace.additional,
-            settings.agents_md_scope,
-            settings.max_characters,
-            subject.window_tokens,
-        )
-        self._found = self._allowed(find_context(request, scan, settings.is_trusted))
-        facts = self._facts or self._gathered()
+        self._window_tokens = subject.window_tokens
+        self._found = self._found_now(subject.window_tokens)
+        facts, self._day = self._facts or self._gathered(), self._today()
         return build(
             replace(
                 facts,
+                day=self._day,
                 model=subject.model_id,
                 tools=subject.tools,
                 context_files=self._found.files,
                 context_notes=self._found.notes,
             )
+        )
+
+    def _found_now(self, window_tokens: int | None) -> ContextFound:
+        """Return the project's instructions as they are at this moment."""
+        request = self._request(window_tokens)
+        return self._allowed(find_context(request, scan, self._settings.is_trusted))
+
+    def _request(self, window_tokens: int | None) -> ContextRequest:
+        settings, workspace = self._settings, self._workspace
+        return ContextRequest(
+            workspace.cwd,
+            workspace.additional,
+            settings.agents_md_scope,
+            settings.max_characters,
+            window_tokens,
         )
 
     def _delivered(
@@ -184,6 +283,9 @@ class ProjectBriefing:
             notices = self._news(_note_texts(found.notes))
             if text or notices:
                 deliveries[key] = Delivery(text, _labels(found), notices)
+        own = self._found.loaded.files
+        hints = {label: digest for label, digest in loaded.files.items() if label not in own}
+        self._standing = replace(self._standing, hints=hints)
         return deliveries
 
     def _allowed(self, found: ContextFound) -> ContextFound:
@@ -214,6 +316,26 @@ class ProjectBriefing:
         return history.loaded
 
 
+def _day(state: Mapping[str, JsonValue]) -> date | None:
+    try:
+        return date.fromisoformat(str(state.get("day")))
+    except ValueError:
+        return None
+
+
+def _seal(state: Mapping[str, JsonValue]) -> bytes | None:
+    try:
+        return bytes.fromhex(str(state.get("seal")))
+    except ValueError:
+        return None
+
+
+def _digests(found: ContextFound) -> list[JsonValue]:
+    """Return the files of a prompt, each with what identifies its text."""
+    raw = [(file.path, file.text.encode(errors="surrogatepass")) for file in found.files]
+    return [[path, sha256_of(text)] for path, text in raw]
+
+
 def _labels(found: HintDelivery) -> tuple[str, ...]:
     """Return which files a delivery holds, for the user; a blocked one is only a line in it."""
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
@@ -228,10 +350,6 @@ def _hidden(note: FileNote) -> FileNote:
 
 def _texts(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
-
-
-def _today() -> date:
-    return datetime.now(UTC).astimezone().date()
 
 
 def _notices(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]:

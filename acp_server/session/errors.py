@@ -6,6 +6,9 @@ SessionError
   UnknownOptionError      no such configuration option
   InvalidValueError       the option exists, the value does not fit it
   InvalidRootError        a workspace folder that cannot be one
+  InvalidCursorError      not a cursor that a list of sessions gave out
+  SessionInUseError       another process, which is alive, has the session
+  ArchiveError            what is kept of sessions cannot be read or written
 """
 
 
@@ -44,3 +47,23 @@ class InvalidValueError(SessionError):
 
 class InvalidRootError(SessionError):
     """A folder that cannot be a workspace root."""
+
+
+class InvalidCursorError(SessionError):
+    """Not a cursor that a list of sessions gave out."""
+
+    def __init__(self) -> None:
+        super().__init__("the cursor is none of this list; ask again without one")
+
+
+class SessionInUseError(SessionError):
+    """Another process has the session; it can be had here when that has ended."""
+
+    def __init__(self, session_id: str, holder: str) -> None:
+        super().__init__(
+            f"session {session_id!r} is open in another process ({holder}); close it there first"
+        )
+
+
+class ArchiveError(SessionError):
+    """What is kept of sessions cannot be read or written; the text says why and what to do."""

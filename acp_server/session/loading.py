@@ -1,4 +1,4 @@
-"""Imports the prompt engine in a thread, when a session's facts are gathered: it takes a while."""
+"""Imports what takes a while in a thread: the prompt engine, and what watches folders."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,16 +9,20 @@ from pydantic import JsonValue
 from acp_server.session.briefing import Briefing, Delivery, Subject
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.session import Workspace
+from acp_server.session.watch import EventSource, FolderWatch
 from acp_server.turn.conversation import Conversation
 
 
 class LazyBriefing:
     """A session's briefing, from the first time that somebody needs it."""
 
-    def __init__(self, settings: PromptSettings, workspace: Workspace) -> None:
-        self._make: Callable[[], Briefing] = lambda: _import(settings, workspace)
+    def __init__(
+        self, settings: PromptSettings, workspace: Workspace, watch: FolderWatch | None = None
+    ) -> None:
+        self._make: Callable[[], Briefing] = lambda: _import(settings, workspace, watch)
         self._lock = anyio.Lock()
         self._briefing: Briefing | None = None
+        self._show: Callable[[str], bool] | None = None
 
     async def gather(self) -> None:
         """Import the engine and read the facts."""
@@ -42,20 +46,52 @@ class LazyBriefing:
         """Return what the project asks for."""
         return {} if self._briefing is None else self._briefing.project_settings()
 
+    def remarks(self, conversation: Conversation) -> Sequence[str]:
+        """Return what the model is to be told with the next prompt."""
+        return () if self._briefing is None else self._briefing.remarks(conversation)
+
+    def state(self) -> Mapping[str, JsonValue]:
+        """Return what another process needs to go on from the prompt."""
+        return {} if self._briefing is None else self._briefing.state()
+
+    async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
+        """Go on from a prompt of a former process, if it still holds."""
+        return await (await self._load()).restore(text, state)
+
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         """Return what is new for touched paths."""
         return await (await self._load()).instructions(conversation, touched)
 
+    def listen(self, show: Callable[[str], bool]) -> None:
+        """Have the user told of changes, once there is something that may change."""
+        self._show = show
+        if self._briefing is not None:
+            self._briefing.listen(show)
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        if self._briefing is not None:
+            self._briefing.close()
+
     async def _load(self) -> Briefing:
         async with self._lock:
             if self._briefing is None:
                 self._briefing = await to_thread.run_sync(self._make)
+                if self._show is not None:
+                    self._briefing.listen(self._show)
         return self._briefing
 
 
-def _import(settings: PromptSettings, workspace: Workspace) -> Briefing:
+def open_folder_events() -> EventSource:
+    """Return what a `FolderWatch` learns of changes from; blocks for the import."""
+    from acp_server.session.folder_events import FolderEvents
+
+    return FolderEvents()
+
+
+def _import(settings: PromptSettings, workspace: Workspace, watch: FolderWatch | None) -> Briefing:
     from acp_server.session.context import ProjectBriefing
 
-    return ProjectBriefing(settings, workspace)
+    return ProjectBriefing(settings, workspace, watch)

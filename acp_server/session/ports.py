@@ -44,6 +44,10 @@ class ModelCatalog(Protocol):
         """Return what the model holds and costs."""
         ...
 
+    def known_window_tokens(self, model_id: str) -> int | None:
+        """Return the size of the model's window; None if it is only assumed."""
+        ...
+
     async def refresh(self) -> None:
         """Learn what the endpoint offers, once; failing changes nothing and raises nothing."""
         ...

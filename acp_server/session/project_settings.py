@@ -1,10 +1,12 @@
 """What a workspace asks for in the frontmatter of its `.hermes.md`, as far as it may.
 
-A project may narrow what the agent does, never widen it: a stricter mode, a model. What it may not
-ask for, or asks in a way that is not understood, is named and not used.
+A project may narrow what the agent does, never widen it: a stricter mode, a model, fewer tools,
+skills to prefer. What it may not ask for, or asks in a way that is not understood, is named and not
+used.
 """
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +17,9 @@ from acp_server.permissions.modes import Mode
 STRICTNESS: tuple[Mode, ...] = ("bypass", "accept_edits", "ask", "plan")
 """From the mode that asks for nothing to the one that allows the least."""
 NARROW: tuple[Literal["ask", "plan"], ...] = ("ask", "plan")
+MOST_SKILLS = 50
+
+_SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +28,38 @@ class ProjectSettings:
 
     mode: Mode | None = None
     model: str | None = None
+    tools: tuple[str, ...] = ()
+    """The names of the only tools that it wants; empty for all."""
+    skills: tuple[str, ...] = ()
+    """The names of skills to prefer."""
     refused: tuple[str, ...] = ()
 
     @property
     def uses(self) -> tuple[str, ...]:
         """What would be used, in a phrase each."""
-        wanted = {"mode": self.mode, "model": self.model}
+        wanted = {
+            "mode": self.mode,
+            "model": self.model,
+            "tools": ", ".join(self.tools),
+            "skills": ", ".join(self.skills),
+        }
         return tuple(f"{name}: {value}" for name, value in wanted.items() if value)
 
 
-def understood(values: Mapping[str, JsonValue], models: Collection[str]) -> ProjectSettings:
-    """Return what of a project's settings can be used; `models` are those that can be had."""
+def understood(
+    values: Mapping[str, JsonValue], models: Collection[str], tools: Sequence[str] = ()
+) -> ProjectSettings:
+    """Return what of a project's settings can be used; `models` and `tools` can be had."""
     mode: Mode | None = next((each for each in NARROW if values.get("mode") == each), None)
     model = next((each for each in models if values.get("model") == each), None)
-    used = {"mode": mode, "model": model}
-    refused = tuple(_refusal(name) for name in values if not used.get(name))
-    return ProjectSettings(mode, model, refused)
+    wanted = _names(values.get("tools"))
+    allowed = tuple(each for each in tools if each in wanted)
+    skills = tuple(each for each in _names(values.get("skills")) if _SKILL.fullmatch(each))
+    used = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
+    unknown = [each for each in wanted if allowed and each not in allowed]
+    refused = [_refusal(name) for name in values if not used.get(name)]
+    refused += [f"{each!r} among its tools (there is none of that name)" for each in unknown]
+    return ProjectSettings(mode, model, allowed, skills[:MOST_SKILLS], tuple(refused))
 
 
 def narrowed(mode: Mode, wanted: Mode | None) -> Mode:
@@ -48,11 +69,21 @@ def narrowed(mode: Mode, wanted: Mode | None) -> Mode:
     return wanted
 
 
+def _names(value: JsonValue) -> tuple[str, ...]:
+    """Return the names of a list, or of a line with commas or blanks between them, each once."""
+    texts = value if isinstance(value, list) else str(value or "").replace(",", " ").split()
+    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str)))
+
+
 def _refusal(name: str) -> str:
     match name:
         case "mode":
             return f"mode (a project may ask for {' or '.join(NARROW)})"
         case "model":
             return "model (there is none of that name)"
+        case "tools":
+            return "tools (none of them is there)"
+        case "skills":
+            return "skills (they are no names)"
         case _:
             return f"{name} (a project cannot set it)"

@@ -1,12 +1,24 @@
 """All open sessions of this process, by id."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from acp_server.session.equipment import Equipment, Past, Workspace, fresh
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
-from acp_server.session.session import Equipment, Session, Workspace
+from acp_server.session.records import Archive, Page, StoredSession
+from acp_server.session.replay import closed, events_of, mended
+from acp_server.session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A session that was taken up again, and what is kept of it."""
+
+    session: Session
+    stored: StoredSession
 
 
 class SessionRegistry:
@@ -15,6 +27,8 @@ class SessionRegistry:
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment
         self._sessions: dict[str, Session] = {}
+        self._reopening = anyio.Lock()
+        """One session is taken up at a time: a second request for it finds it open."""
 
     async def open(self, cwd: str, additional: Sequence[str]) -> Session:
         """Open a session in a workspace.
@@ -22,10 +36,80 @@ class SessionRegistry:
         Raises:
             InvalidRootError: a folder is not absolute, or `cwd` is no folder.
         """
-        workspace = Workspace(await _folder(cwd), tuple(_absolute(root) for root in additional))
+        workspace = await _workspace(cwd, additional)
         session = Session(workspace, self._equipment)
         self._sessions[session.id] = session
         return session
+
+    async def reopen(self, session_id: str, cwd: str, additional: Sequence[str]) -> Reopened:
+        """Take a kept session up again, in the workspace that the request names.
+
+        One that is open here and works goes on as it is; one that rests is opened anew.
+
+        Raises:
+            UnknownSessionError: there is none of this id.
+            SessionInUseError: another process has it.
+            ArchiveError: what is kept cannot be read.
+            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+        """
+        workspace = await _workspace(cwd, additional)
+        async with self._reopening:
+            present = self._sessions.get(session_id)
+            if present is not None and not present.is_idle:
+                return Reopened(present, await self._archive.read(session_id))
+            if present is not None:
+                await present.close()
+            journal = await self._archive.resume(session_id)
+            stored = await self._archive.read(session_id)
+            messages = mended(stored)
+            for message in messages[len(stored.messages) :]:
+                journal.append(message)
+            journal.end_turn()
+            past = Past(stored.facts, messages, journal)
+            session = Session(workspace, self._equipment, past)
+            self._sessions[session_id] = session
+        return Reopened(session, stored)
+
+    async def fork(self, session_id: str, cwd: str, additional: Sequence[str]) -> Session:
+        """Open a session that goes on from what is kept of another one, which stays as it is.
+
+        Raises:
+            UnknownSessionError: there is none of this id.
+            ArchiveError: what is kept cannot be read.
+            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+        """
+        workspace = await _workspace(cwd, additional)
+        stored = await self._archive.read(session_id)
+        facts = fresh(stored.facts, workspace)
+        messages, journal = mended(stored), self._archive.create(facts)
+        for shown in events_of(closed(stored), shows_terminals=True):
+            journal.show(shown)
+        for message in messages:
+            journal.append(message)
+        session = Session(workspace, self._equipment, Past(facts, messages, journal))
+        self._sessions[session.id] = session
+        return session
+
+    async def page(self, cwd: str | None, cursor: str | None) -> Page:
+        """Return kept sessions, of one folder or of all, the one that was last used first.
+
+        Raises:
+            InvalidRootError: the folder is not absolute.
+            InvalidCursorError: the cursor was not given out.
+            ArchiveError: what is kept cannot be read.
+        """
+        return await self._archive.page(None if cwd is None else _absolute(cwd), cursor)
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session for good, open or not; one that is not there needs nothing."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            await session.close()
+        await self._archive.delete(session_id)
+
+    @property
+    def _archive(self) -> Archive:
+        return self._equipment.archive
 
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._sessions.values()))
@@ -37,6 +121,7 @@ class SessionRegistry:
         """
         await session.prepare()
         await session.gather()
+        await session.keep()
         await self._equipment.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:
@@ -87,9 +172,14 @@ class SessionRegistry:
             async with anyio.create_task_group() as closing:
                 for session in self._sessions.values():
                     closing.start_soon(session.close)
-        if self._equipment.close is not None:
-            with anyio.CancelScope(shield=True):
+        with anyio.CancelScope(shield=True):
+            await self._archive.close()
+            if self._equipment.close is not None:
                 await self._equipment.close()
+
+
+async def _workspace(cwd: str, additional: Sequence[str]) -> Workspace:
+    return Workspace(await _folder(cwd), tuple(_absolute(root) for root in additional))
 
 
 def _absolute(path: str) -> Path:

@@ -1,75 +1,46 @@
 """One conversation: its folders, its choices, its queue of turns."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import anyio
 
-from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
-from acp_server.permissions.trust import TrustKeeper
-from acp_server.session.briefing import Briefing, Subject
-from acp_server.session.commands import Command, CommandRegistry, Invocation, parse_invocation
-from acp_server.session.compaction import Compactor, TooShortError
-from acp_server.session.errors import UnknownModeError
-from acp_server.session.options import (
-    MODE_OPTION,
-    MODEL_OPTION,
-    Chosen,
-    Option,
-    choose,
-    options_of,
+from acp_server.permissions.modes import Mode, is_mode
+from acp_server.session.asking import Nobody, answer_to
+from acp_server.session.bulletin import Bulletin
+from acp_server.session.choices import Choices
+from acp_server.session.commands import (
+    Command,
+    CommandRegistry,
+    Invocation,
+    parse_invocation,
 )
-from acp_server.session.ports import ModelCatalog
-from acp_server.session.project_settings import narrowed, understood
+from acp_server.session.compaction import Compactor
+from acp_server.session.equipment import Equipment, Past, Workspace, beginning
+from acp_server.session.narrow_toolbox import NarrowToolbox
+from acp_server.session.options import Option
+from acp_server.session.own_commands import OwnCommands
+from acp_server.session.project_wishes import ProjectWishes
+from acp_server.session.prompts import PromptCompletion
+from acp_server.session.recording import Recorder, RecordingScreen, title_of
+from acp_server.session.records import SessionFacts
+from acp_server.session.system import SystemPrompt
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
-from acp_server.turn.compaction import unsealed
 from acp_server.turn.conversation import (
-    Attachment,
     Conversation,
-    Link,
     Text,
+    ToolResult,
     UserMessage,
-    UserPart,
     text_of,
 )
 from acp_server.turn.errors import TurnError
-from acp_server.turn.events import MessageChunk
+from acp_server.turn.events import CallChanged, MessageChunk, PromptReceived
 from acp_server.turn.loop import Kit, Spent, Turn
-from acp_server.turn.ports import Model, Sink, StopReason, Toolbox
-
-SUM_UP = "Sum the conversation up to make room"
-SHOW_CONTEXT = "Show what the model is told, and how full its window is"
-
-
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """The folders of a session: absolute, `cwd` first among equals."""
-
-    cwd: Path
-    additional: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Equipment:
-    """What every session of a server works with."""
-
-    catalog: ModelCatalog
-    toolbox: Callable[["Session"], Awaitable[Toolbox]]
-    """Makes the tools of a session, once it is open."""
-    briefing: Callable[[Workspace], Briefing]
-    """Makes what a session tells its model beside the conversation."""
-    trust: Callable[["Session"], TrustKeeper] | None = None
-    """Knows whether a session's workspace is trusted; without it none is."""
-    close: Callable[[], Awaitable[None]] | None = None
-    """Ends what the sessions shared, once all are closed."""
-    mode: Mode = "ask"
-    max_turn_requests: int = 100
-    compaction_threshold: float = 0.75
+from acp_server.turn.ports import Model, ModelRequest, Sink, StopReason, Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,62 +54,71 @@ class Answer:
 class Session:
     """A conversation in a workspace."""
 
-    def __init__(self, workspace: Workspace, equipment: Equipment) -> None:
-        self.id = f"sess_{uuid4().hex}"
+    def __init__(
+        self, workspace: Workspace, equipment: Equipment, past: Past | None = None
+    ) -> None:
+        """Begin a session, or go on with one."""
+        past = past or beginning(workspace, equipment)
+        facts = past.facts
+        self.id = facts.id
         self.workspace = workspace
-        self.commands = CommandRegistry()
-        self.conversation = Conversation()
-        self.spent = Spent()
-        self._equipment = equipment
-        self._catalog = equipment.catalog
-        self._chosen_model: str | None = None
-        self._chosen_level: str | None = None
-        self._mode: Mode = equipment.mode
-        self._models: dict[str, Model] = {}
+        self.title = facts.title
+        self.created_at, self.updated_at = facts.created_at, facts.updated_at
+        self.spent = facts.spent
+        self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
-        self.on_choice: Callable[[], None] = lambda: None
+        self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
-        self._trust = equipment.trust(self) if equipment.trust is not None else None
-        self._has_heeded_project = False
-        self._system: str | None = None
-        self._briefed_model = ""
+        self.on_title: Callable[[], None] = _nobody
+        """Called when the session has got another title."""
+        self.bulletin = Bulletin()
+        self._equipment = equipment
+        self._journal = past.journal
+        self._choices = self._choices_in(facts)
+        self._models: dict[str, Model] = {}
         self._briefing = equipment.briefing(workspace)
+        self._system = self._system_in(facts)
+        trust = equipment.trust(self) if equipment.trust is not None else None
+        self._wishes = ProjectWishes(self._briefing, self._choices, self._system, trust, new_id)
         self._compactor = Compactor(
             self.spent, self._rewrite_system, equipment.compaction_threshold
         )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
-        for command in self._own_commands():
-            self.commands.add(command)
-        self._turns = TurnQueue()
+        self.commands = CommandRegistry(self._own_commands())
+        self._turns, self._preparing = TurnQueue(), anyio.Lock()
+        self._running: Ticket | None = None
         self._toolbox: Toolbox | None = None
-        self._preparing = anyio.Lock()
 
     @property
     def mode(self) -> Mode:
         """How much the agent may do unasked."""
-        return self._mode
+        return self._choices.mode
 
     @property
     def model_id(self) -> str:
-        """The chosen model while it can be had, else the default as it is known by now."""
-        for choice in self._catalog.choices():
-            if choice.id == self._chosen_model:
-                return choice.id
-        return self._catalog.default_id
+        """The model that the next turn asks."""
+        return self._choices.model_id
 
     @property
     def thought_level(self) -> str | None:
-        """The chosen level if the model has it, else the model's own; None for no choice."""
-        levels = self._catalog.thought_levels(self.model_id)
-        if self._chosen_level in levels:
-            return self._chosen_level
-        return self._catalog.default_thought_level(self.model_id)
+        """How deeply it thinks; None for no choice."""
+        return self._choices.thought_level
+
+    @property
+    def preferred_skills(self) -> Sequence[str]:
+        """The names of skills that its project prefers, once that is known and trusted."""
+        return self._wishes.skills
+
+    @property
+    def window_tokens(self) -> int:
+        """The size of its model's window."""
+        return self._equipment.catalog.meter(self.model_id).window_tokens
 
     @property
     def options(self) -> Sequence[Option]:
         """The pickers of this session, as they stand."""
-        return self._options()
+        return self._choices.options
 
     def set_mode(self, mode: str) -> None:
         """Switch the mode, at any time.
@@ -146,9 +126,7 @@ class Session:
         Raises:
             UnknownModeError: it is none of ours.
         """
-        if not is_mode(mode):
-            raise UnknownModeError(mode, MODE_IDS)
-        self._mode = mode
+        self._choices.set_mode(mode)
 
     def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
         """Choose a value of an option, at any time; a running turn goes on with what it has.
@@ -157,13 +135,12 @@ class Session:
             UnknownOptionError: there is no such option.
             InvalidValueError: the option has no such value.
         """
-        chosen = choose(option_id, value, self._options())
-        if option_id == MODE_OPTION:
-            self._mode = cast("Mode", chosen)
-        elif option_id == MODEL_OPTION:
-            self._chosen_model = chosen
-        else:
-            self._chosen_level = chosen
+        self._choices.set_option(option_id, value)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no prompt runs or waits."""
+        return self._turns.is_empty
 
     def admit(self) -> Ticket:
         """Take a place in the queue for a prompt, in the order in which prompts were read."""
@@ -183,6 +160,7 @@ class Session:
         async def run(gate: Sink) -> StopReason:
             nonlocal before
             before = self.spent.copy()
+            self._receive(ticket, message)
             try:
                 invocation = parse_invocation(text_of(message.parts))
                 if invocation is not None:
@@ -196,19 +174,50 @@ class Session:
         def settle() -> None:
             for turn in turns:
                 turn.settle()
+            self._rest(ticket)
 
-        reason = await self._turns.run(ticket, screen, Work(run, settle, abandon))
+        kept = RecordingScreen(self._journal, screen)
+        try:
+            reason = await self._turns.run(ticket, kept, Work(run, settle, abandon))
+        finally:
+            self._rest(ticket)
         return Answer(reason, self.spent.since(before))
+
+    def _receive(self, ticket: Ticket, message: UserMessage) -> None:
+        """Keep a prompt as the user sent it; the first one gives the session its title."""
+        parts = tuple(part for part in message.parts if not isinstance(part, ToolResult))
+        self._running = ticket
+        self.updated_at = datetime.now(UTC)
+        self._journal.show(PromptReceived(new_id(), parts))
+        if not self.title:
+            self.title = title_of(parts)
+            self.on_title()
+        self._keep_facts()
+
+    def _rest(self, ticket: Ticket) -> None:
+        """Keep that a prompt is over; one that was given up before may end behind the next."""
+        if self._running is ticket:
+            self._running = None
+            self.updated_at = datetime.now(UTC)
+            self._journal.end_turn()
+            self._recorder().sync()
 
     async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
         """Put together what a turn works with, and run it; `turns` is where it is known from."""
+        self._journal.begin_turn()
         kit = await self._kit()
-        await tell(self._briefing.notices(), sink, new_id)
+        await tell(self._news(), sink, new_id)
         if await self._heed_project(sink):
             kit = await self._kit()
-        prompt = await self._completed(message, kit.toolbox, sink)
+        completion = PromptCompletion(self.conversation, self._briefing, self._upkeep)
+        prompt = await completion.completed(message, kit.toolbox, self.active_file, sink)
         turns.append(Turn(self.conversation, kit, sink, self.spent))
         return await turns[0].run(prompt)
+
+    def on_notice(self, show: Callable[[str], bool]) -> None:
+        """Have sentences for the user shown between turns too; `show` returns whether it did."""
+        self._briefing.listen(show)
+        self.bulletin.listen(show)
 
     def cancel(self) -> None:
         """Stop the running prompt and those that wait. Nothing happens on an idle session."""
@@ -220,13 +229,51 @@ class Session:
 
     async def close(self) -> None:
         """End all work: prompts, then what tools left running."""
+        self._briefing.close()
         self.cancel()
         await self.wait_until_idle()
         if self._toolbox is not None:
             await self._toolbox.close()
+        await self._journal.close()
 
-    def _options(self) -> tuple[Option, ...]:
-        return options_of(Chosen(self.mode, self.model_id, self.thought_level), self._catalog)
+    async def answer_to(self, instructions: str, text: str) -> str:
+        """Return what the session's model makes of a text, apart from the conversation.
+
+        Raises:
+            TurnError: it cannot be asked, or said nothing.
+        """
+        request = ModelRequest((UserMessage((Text(text),)),), instructions)
+        return await answer_to(request, await self._kit(), self.spent, Nobody())
+
+    async def keep(self) -> None:
+        """Have what is known of the session written down; the first to ask opens the archive."""
+        await self._journal.commit()
+
+    async def note_answer(self, call_id: str, choice: str) -> None:
+        """Keep what the user said to a question about a call, before it is acted upon."""
+        self._journal.show(CallChanged(call_id, permission=choice))
+        await self._journal.commit()
+
+    def _facts(self) -> SessionFacts:
+        return SessionFacts(
+            id=self.id,
+            cwd=self.workspace.cwd,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            additional=self.workspace.additional,
+            title=self.title,
+            mode=self.mode,
+            model_id=self._choices.chosen_model,
+            thought_level=self._choices.chosen_level,
+            spent=self.spent.copy(),
+            system=self._system.saved,
+        )
+
+    def _keep_facts(self) -> None:
+        self._journal.update(self._facts())
+
+    def _recorder(self) -> Recorder:
+        return Recorder(self._journal, self._facts)
 
     async def prepare(self) -> Toolbox:
         """Return the session's tools, made at the first call."""
@@ -241,104 +288,74 @@ class Session:
 
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once, for one model."""
-        toolbox, model_id = await self.prepare(), self.model_id
-        if self._system is not None and self._briefed_model != model_id:
-            self.conversation.rebuild(unsealed(tuple(self.conversation)))
-            self._system = None
-        system = await self._write_system(model_id) if self._system is None else self._system
+        toolbox, model_id = self._narrowed(await self.prepare()), self.model_id
+        system = await self._system.text_for(model_id)
         if model_id not in self._models:
-            self._models[model_id] = self._catalog.model(model_id)
+            self._models[model_id] = self._equipment.catalog.model(model_id)
         return Kit(
             model=self._models[model_id],
-            meter=self._catalog.meter(model_id),
+            meter=self._equipment.catalog.meter(model_id),
             toolbox=toolbox,
             new_id=new_id,
             system=system,
             thought_level=self.thought_level,
             max_requests=self._equipment.max_turn_requests,
             upkeep=self._upkeep,
+            record=self._recorder(),
         )
 
     async def _rewrite_system(self) -> str:
-        """Write the system prompt anew, for the model that it was written for."""
-        return await self._write_system(self._briefed_model or self.model_id)
+        return await self._system.rewrite(self.model_id)
 
-    async def _write_system(self, model_id: str) -> str:
-        """Write the system prompt for a model, from what the facts are now."""
-        window = self._catalog.meter(model_id).window_tokens
-        tools = frozenset(spec.name for spec in (await self.prepare()).specs)
-        self._system = await self._briefing.write(Subject(model_id, window, tools))
-        self._briefed_model = model_id
-        return self._system
+    async def _tool_names(self) -> frozenset[str]:
+        return frozenset(spec.name for spec in self._narrowed(await self.prepare()).specs)
+
+    def _narrowed(self, toolbox: Toolbox) -> Toolbox:
+        allowed = self._system.allowed_tools
+        return toolbox if allowed is None else NarrowToolbox(toolbox, allowed)
+
+    def _news(self) -> Sequence[str]:
+        """Return what the user is to know before the turn, once."""
+        rewritten = self._system.take_notice()
+        said = [*self.bulletin.take(), *([rewritten] if rewritten else ())]
+        return [*said, *self._briefing.notices()]
 
     async def _heed_project(self, sink: Sink) -> bool:
-        """Use what the project asks for, once, if its workspace is trusted; return whether.
-
-        The user is told what is not used, and why.
-        """
-        if self._has_heeded_project:
+        """Use what the project asks for, once; return whether that changes anything."""
+        specs = (await self.prepare()).specs
+        if not await self._wishes.heed([spec.name for spec in specs], sink):
             return False
-        self._has_heeded_project = True
-        models = [choice.id for choice in self._catalog.choices()]
-        asked = understood(self._briefing.project_settings(), models)
-        unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
-        is_trusted = self._trust is not None and await self._trust.is_given(asked.uses)
-        if not is_trusted:
-            reason = "the workspace is not trusted (`acp-server trust`)"
-            unused += [f"The project's .hermes.md asks for {e}; {reason}" for e in asked.uses]
-        await tell(unused, sink, new_id)
-        if not is_trusted or not asked.uses:
-            return False
-        self._mode = narrowed(self._mode, asked.mode)
-        self._chosen_model = asked.model or self._chosen_model
+        self._keep_facts()
         self.on_choice()
         return True
 
-    async def _completed(self, message: UserMessage, toolbox: Toolbox, sink: Sink) -> UserMessage:
-        """Return a prompt with the files that it points at, and the instructions of their folders.
+    def _choices_in(self, facts: SessionFacts) -> Choices:
+        mode = facts.mode if is_mode(facts.mode) else self._equipment.mode
+        chosen = facts.model_id, facts.thought_level
+        return Choices(self._equipment.catalog, mode, *chosen, on_change=self._keep_facts)
 
-        The file in the user's view counts too.
-        """
-        parts: list[UserPart] = []
-        for part in message.parts:
-            parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        uris = [part.uri for part in message.parts if isinstance(part, Link | Attachment)]
-        touched = [str(path) for path in map(path_of_uri, uris) if path is not None]
-        touched += [str(self.active_file)] if self.active_file is not None else []
-        if touched:
-            found = await self._upkeep.instruct(self.conversation, {"": touched}, sink)
-            parts += [Text(instructions.text) for instructions in found.values()]
-        return UserMessage(tuple(parts))
-
-    def _own_commands(self) -> tuple[Command, ...]:
-        return (
-            Command("compact", SUM_UP, self._compact, "[what must not be lost]"),
-            Command("context", SHOW_CONTEXT, self._context),
-            Command("reload", "Read the instructions of the project anew", self._reload),
+    def _system_in(self, facts: SessionFacts) -> SystemPrompt:
+        return SystemPrompt(
+            self._briefing,
+            self._equipment.catalog,
+            self.conversation,
+            self._tool_names,
+            saved=facts.system,
+            is_former=facts.system is not None,
+            on_write=self._keep_facts,
         )
 
-    async def _context(self, arguments: str, sink: Sink) -> str:
-        del arguments, sink
-        await self._kit()
-        window, used = self._catalog.meter(self.model_id).window_tokens, self.spent.context_tokens
-        share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
-        told = f"The window holds {share}." if used else "How full it is shows with an answer."
-        return f"{self._briefing.description()}\n\n{told}"
-
-    async def _reload(self, arguments: str, sink: Sink) -> str:
-        """Write the system prompt anew; what a provider sealed before does not hold behind it."""
-        del arguments
-        self.conversation.rebuild(unsealed(tuple(self.conversation)))
-        await self._write_system(self.model_id)
-        await tell(self._briefing.notices(), sink, new_id)
-        return f"The instructions were read anew.\n\n{self._briefing.description()}"
-
-    async def _compact(self, focus: str, sink: Sink) -> str:
-        try:
-            await self._compactor.compact(self.conversation, await self._kit(), sink, focus)
-        except TooShortError as error:
-            return error.reason
-        return f"There are {len(self.conversation)} messages now."
+    def _own_commands(self) -> Sequence[Command]:
+        own = OwnCommands(
+            self.conversation,
+            self._briefing,
+            self._system,
+            self._compactor,
+            self._kit,
+            lambda: self.model_id,
+            new_id,
+        )
+        return own.all()
 
     async def _answer_command(self, invocation: Invocation, sink: Sink) -> StopReason:
         answer = await self.commands.answer(invocation, sink)
@@ -346,15 +363,7 @@ class Session:
         return "end_turn"
 
 
-def path_of_uri(uri: str) -> Path | None:
-    """Return the path that a `file:` URI of this machine names; None for anything else."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
-    path = unquote(parts.path)
-    is_local = parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in path
-    return Path(path) if is_local and path.startswith("/") else None
+def _nobody() -> None: ...
 
 
 def new_id() -> str:

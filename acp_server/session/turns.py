@@ -97,6 +97,11 @@ class TurnQueue:
         for ticket in tuple(self._tickets):
             ticket.cancel()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no prompt runs or waits."""
+        return not self._tickets
+
     async def wait_until_idle(self) -> None:
         """Wait until every prompt admitted so far is over."""
         for ticket in tuple(self._tickets):

@@ -1,23 +1,32 @@
 """The tools that a session has, joined to its files, its shell, its editor and its gate."""
 
+from functools import partial
+
+from acp_server.memory.store import Memory
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
+from acp_server.session.session import Session
 from acp_server.tools.attachments import Attachments
 from acp_server.tools.editing import Workshop
 from acp_server.tools.files.desk import FileDesk
 from acp_server.tools.loading import Premises, Surroundings
+from acp_server.tools.memory import memory_tool
 from acp_server.tools.patch import patch_tool
 from acp_server.tools.process import process_tool
 from acp_server.tools.read_file import read_file_tool
 from acp_server.tools.search_files import search_files_tool
+from acp_server.tools.session_search import Archives, SummaryError, session_search_tool
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher
 from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
+from acp_server.tools.tool import Tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.tools.write_file import write_file_tool
+from acp_server.turn.errors import TurnError
+from prompt_engine.threats import scan
 
 TOOL_NAMES = (
     "read_file",
@@ -27,8 +36,12 @@ TOOL_NAMES = (
     "terminal",
     "process",
     "todo",
+    "memory",
+    "session_search",
 )
 """The names of all tools, in the order in which the model is told of them."""
+
+CHARACTERS_PER_TOKEN = 3
 
 
 class SessionToolMaker:
@@ -37,6 +50,7 @@ class SessionToolMaker:
     def __init__(self, premises: Premises) -> None:
         self._premises = premises
         self._watcher: Watcher | None = None
+        self._recall = premises.recall() if premises.recall is not None else None
 
     def toolbox(self, around: Surroundings) -> SessionToolbox:
         """Return the tools of a session."""
@@ -52,7 +66,9 @@ class SessionToolMaker:
             patch_tool(workshop),
             terminal_tool(workshop, shell),
             process_tool(workshop, shell),
-            todo_tool(),
+            todo_tool(around.session.conversation),
+            *self._memory_tools(gate),
+            *self._search_tools(around.session),
         )
         return SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
 
@@ -71,7 +87,23 @@ class SessionToolMaker:
             surveyor=Surveyor(roots, premises.user_home, premises.own_folder),
             store=RuleStore(premises.own_folder / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
+            note_answer=session.note_answer,
         )
+
+    def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
+        """Return the tool for the memory, if any store is switched on."""
+        own_folder, rules = self._premises.own_folder, self._premises.memory
+        if not rules.limits:
+            return ()
+        memory = Memory(own_folder, rules.limits, scan)
+        return (memory_tool(memory, gate, asks_first=rules.asks_first),)
+
+    def _search_tools(self, session: Session) -> tuple[Tool, ...]:
+        """Return the tool for past sessions, where these are kept."""
+        if self._recall is None:
+            return ()
+        archives = Archives(self._recall, session.id, partial(_condensed, session))
+        return (session_search_tool(archives),)
 
     def _shell(self, around: Surroundings) -> Shell:
         premises = self._premises
@@ -81,3 +113,12 @@ class SessionToolMaker:
             self._watcher, around.tasks, premises.environment, premises.secret_names
         )
         return Shell(shell, BackgroundCommands(shell), around.editor, premises.secret_names)
+
+
+async def _condensed(session: Session, instructions: str, text: str, most_tokens: int) -> str:
+    """Have the session's model condense a text."""
+    limit = f"Write at most {most_tokens * CHARACTERS_PER_TOKEN} characters."
+    try:
+        return await session.answer_to(f"{instructions}\n\n{limit}", text)
+    except TurnError as error:
+        raise SummaryError(error.reason) from error

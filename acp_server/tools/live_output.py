@@ -10,6 +10,7 @@ from typing import Protocol
 
 import anyio
 
+from acp_server.session.markdown import block
 from acp_server.tools.report import Report
 from acp_server.tools.shell.output import OutputLog, for_model
 from acp_server.turn.conversation import Text
@@ -161,11 +162,3 @@ def fenced(output: str, most_characters: int) -> str:
     cut = shown[-most_characters:]
     mark = "…" if len(cut) < len(shown) or len(output) > 4 * most_characters else ""
     return block(f"{mark}{cut.strip(chr(10))}")
-
-
-def block(text: str, language: str = "") -> str:
-    """Return a text as a block of Markdown that nothing in it can end."""
-    fence = "`" * 3
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"

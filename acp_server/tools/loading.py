@@ -1,7 +1,7 @@
 """Imports the tools in a thread, once, after the first session was answered: it takes a while."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -11,8 +11,23 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.questions import Asker
 from acp_server.session.editor import Editor
+from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
+from acp_server.session.recall import Recall
 from acp_server.session.session import Session
 from acp_server.turn.ports import Toolbox
+from prompt_engine.memory_entries import StoreName
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPremises:
+    """What may be remembered beyond a session."""
+
+    limits: Mapping[StoreName, int] = field(
+        default_factory=lambda: {"memory": MEMORY_LIMIT, "user": USER_LIMIT}
+    )
+    """The sizes in characters of the stores that are switched on; without one there is no tool."""
+    asks_first: bool = False
+    """Whether the user is asked about each change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,9 @@ class Premises:
     environment: Mapping[str, str]
     """Our variables; commands see them without those of `secret_names`."""
     secret_names: Collection[str]
+    memory: MemoryPremises = MemoryPremises()
+    recall: Callable[[], Recall] | None = None
+    """Opens what searches past sessions; called in a thread."""
 
 
 @dataclass(frozen=True, slots=True)

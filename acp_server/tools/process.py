@@ -8,9 +8,9 @@ from pydantic import Field
 
 from acp_server.permissions.effects import RunCommand
 from acp_server.permissions.questions import Question
+from acp_server.session.markdown import block
 from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Workshop
-from acp_server.tools.live_output import block
 from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.shell.background import BackgroundCommand

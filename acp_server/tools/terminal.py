@@ -10,11 +10,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import anyio
+from anyio import to_thread
 from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommand
 from acp_server.permissions.questions import Question
-from acp_server.permissions.shell.assessment import assess
 from acp_server.session.editor import (
     Editor,
     EditorError,
@@ -44,6 +44,7 @@ from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.command import Ended, LocalCommand
 from acp_server.tools.shell.environment import MARK_VARIABLE, STEERING, command_environment
 from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.named_paths import named_paths
 from acp_server.tools.shell.output import OutputLog, for_model
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.tool import Description, Tool, Use, spec_of
@@ -128,10 +129,8 @@ class TerminalUse(Use[TerminalArguments]):
                 return Outcome(refusal.reason, is_error=True)
             await self.report.begin()
             self._workshop.desk.note_command()
-            if arguments.background:
-                return await self._start(arguments, place.real)
-            outcome = await self._run(arguments, place.real)
-            return replace(outcome, touched=self._touched(arguments, place.real))
+            outcome = await self._do(arguments, place.real)
+            return replace(outcome, touched=await self._touched(arguments, place.real))
         except (FileError, ShellError) as error:
             return Outcome(error.reason, is_error=True)
         except EditorError as error:
@@ -159,10 +158,15 @@ class TerminalUse(Use[TerminalArguments]):
             locations=(Location(str(place.path)),),
         )
 
-    def _touched(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
+    async def _touched(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
         """Return the folder and every path that the command names."""
-        named = assess(arguments.command, str(cwd), str(self._workshop.home))
-        return (str(cwd), *named.reads, *named.writes)
+        return await to_thread.run_sync(
+            named_paths, arguments.command, cwd, self._workshop.home, abandon_on_cancel=True
+        )
+
+    async def _do(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
+        start = self._start if arguments.background else self._run
+        return await start(arguments, cwd)
 
     async def _start(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         started = await self._shell.background.start(arguments.command, cwd)

@@ -1,19 +1,21 @@
 """The tool `todo`: the session's list of what is to be done, shown as the editor's plan."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.arguments import ArgumentError, Arguments, SoFar, read_arguments
 from acp_server.tools.report import Report
 from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.conversation import Message, ToolCall, ToolResult, arguments_of
 from acp_server.turn.events import PlanChanged, PlanEntry
 from acp_server.turn.ports import Outcome
 
 Status = Literal["pending", "in_progress", "completed", "cancelled"]
 
+NAME = "todo"
 DESCRIPTION = (
     "Your task list, shown to the user as a plan. Use it for work of three or more steps: one "
     "item in_progress at a time, completed as soon as it is done. Without todos it returns the "
@@ -96,8 +98,28 @@ class TodoUse(Use[TodoArguments]):
         return Outcome(f"{text}; {open_count} open")
 
 
-def todo_tool() -> Tool:
-    """Return the tool, with a list of its own."""
+def list_in(messages: Iterable[Message]) -> TodoList:
+    """Return the list as the calls in a conversation have left it."""
     todos = TodoList()
-    spec = spec_of("todo", DESCRIPTION, TodoArguments)
+    parts = [part for message in messages for part in message.parts]
+    failed = {part.call_id for part in parts if isinstance(part, ToolResult) and part.is_error}
+    for part in parts:
+        if isinstance(part, ToolCall) and part.name == NAME and part.id not in failed:
+            _repeat(part, todos)
+    return todos
+
+
+def _repeat(call: ToolCall, todos: TodoList) -> None:
+    try:
+        arguments = read_arguments(TodoArguments, arguments_of(call))
+    except (ValueError, ArgumentError):  # nothing came of it then either
+        return
+    if arguments.todos is not None:
+        todos.update(arguments.todos, is_merge=arguments.merge)
+
+
+def todo_tool(messages: Iterable[Message] = ()) -> Tool:
+    """Return the tool, with a list of its own that goes on from a conversation."""
+    todos = list_in(messages)
+    spec = spec_of(NAME, DESCRIPTION, TodoArguments)
     return Tool(spec, "think", "Plan", lambda report: TodoUse(todos, report))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -144,22 +145,40 @@ def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
     return value
 
 
+class Keeper(Protocol):
+    """Writes a conversation down. Neither waits nor fails."""
+
+    def append(self, message: Message) -> None:
+        """Keep a message behind all others."""
+        ...
+
+    def rebuild(self, messages: Sequence[Message]) -> None:
+        """Keep these messages in the place of all."""
+        ...
+
+
 class Conversation:
     """Messages in order. Only ever appended to, but for a rebuild that makes it shorter."""
 
-    def __init__(self) -> None:
-        self._messages: list[Message] = []
+    def __init__(self, messages: Sequence[Message] = (), keeper: Keeper | None = None) -> None:
+        """Go on from messages; the keeper has those already."""
+        self._messages = list(messages)
+        self._keeper = keeper
         self.generation = 0
         """Counts the rebuilds."""
 
     def append(self, message: Message) -> None:
         """Add a message behind all others."""
         self._messages.append(message)
+        if self._keeper is not None:
+            self._keeper.append(message)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
         """Put other messages in the place of all: after it, no provider's cache or seal holds."""
         self._messages = list(messages)
         self.generation += 1
+        if self._keeper is not None:
+            self._keeper.rebuild(messages)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(tuple(self._messages))

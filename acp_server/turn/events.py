@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from acp_server.turn.conversation import Media, Text
+from acp_server.turn.conversation import Media, PromptPart, Text
 
 CallKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
@@ -45,6 +45,14 @@ class Usage:
             self.cache_write_5m_tokens + sign * other.cache_write_5m_tokens,
             self.cache_write_1h_tokens + sign * other.cache_write_1h_tokens,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReceived:
+    """What the user said, as the editor sent it; shown only when a conversation is shown again."""
+
+    message_id: str
+    parts: tuple[PromptPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,8 @@ class CallChanged:
     """Files of instructions that came to the model with its result."""
     is_passing: bool = False
     """Whether it may be left out for a later one: a diff that grows, output that runs."""
+    permission: str | None = None
+    """What the user answered when this was asked about; kept, not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +184,25 @@ class NoticeRaised:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionChanged:
+    """A summing up of the conversation begins, or has ended."""
+
+    compaction_id: str
+    status: Literal["in_progress", "completed", "failed", "cancelled"]
+    error: str = ""
+    notice: NoticeRaised | None = None
+    """What clients are told that do not show it; kept, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryChunk:
+    """More of the summary that a conversation is given."""
+
+    compaction_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ContextMeasured:
     """How full the model's window is after a call, and what the session has cost."""
 
@@ -192,5 +221,7 @@ Event = (
     | TerminalEnded
     | PlanChanged
     | NoticeRaised
+    | CompactionChanged
+    | SummaryChunk
     | ContextMeasured
 )

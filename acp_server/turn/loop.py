@@ -94,6 +94,18 @@ class Upkeep(Protocol):
         ...
 
 
+class Record(Protocol):
+    """Where a turn is written down as it goes on."""
+
+    async def commit(self) -> None:
+        """Return when what was said so far is kept, whatever becomes of this process."""
+        ...
+
+    def sync(self) -> None:
+        """Note that a step is over."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kit:
     """What a turn works with."""
@@ -108,6 +120,7 @@ class Kit:
     go_on_seconds: float = 0.5
     """How long to wait after a stream broke, doubled each time."""
     upkeep: Upkeep | None = None
+    record: Record | None = None
 
 
 @dataclass(slots=True)
@@ -163,9 +176,11 @@ class Turn:
         """
         prompt = self._fitted(prompt)
         self._append(prompt)
+        await self._commit()
         for _ in range(self._kit.max_requests):
             await self._prepare()
             reason = await self._step()
+            self._sync()
             if reason is not None:
                 return reason
         return "max_turn_requests"
@@ -271,6 +286,7 @@ class Turn:
         self._append(AssistantMessage(said))
         self._close_open = partial(self._keep_results, batch, calls)
         try:
+            await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
         finally:
@@ -294,6 +310,15 @@ class Turn:
     def _append(self, message: Message) -> None:
         if not self._is_settled:
             self._conversation.append(message)
+
+    async def _commit(self) -> None:
+        """Have what was said kept, before it has an effect."""
+        if self._kit.record is not None:
+            await self._kit.record.commit()
+
+    def _sync(self) -> None:
+        if self._kit.record is not None and not self._is_settled:
+            self._kit.record.sync()
 
     def _close(self) -> None:
         close, self._close_open = self._close_open, None

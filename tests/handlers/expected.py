@@ -21,10 +21,16 @@ def initialized(*more_auth_methods: JsonValue) -> JsonValue:
     return {
         "protocolVersion": 1,
         "agentCapabilities": {
-            "loadSession": False,
+            "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": False, "sse": False},
-            "sessionCapabilities": {"additionalDirectories": {}, "close": {}},
+            "sessionCapabilities": {
+                "additionalDirectories": {},
+                "close": {},
+                "delete": {},
+                "list": {},
+                "resume": {},
+            },
             "auth": {"logout": {}},
         },
         "authMethods": [API_KEY, *more_auth_methods],

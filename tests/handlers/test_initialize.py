@@ -115,10 +115,6 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        "session/load",
-        "session/resume",
-        "session/list",
-        "session/delete",
         "session/fork",
         "session/set_model",
     ],

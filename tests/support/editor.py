@@ -27,7 +27,8 @@ Asking, from the plainest to the most exact:
 All that is sent goes out at once, in order; nothing is awaited but answers.
 
 What came back: `messages` (all, in order), `updates` (the params of every `session/update`),
-`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages).
+`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages). What a
+list of sessions shows (`session_info_update`) is kept apart, in `infos`: every first prompt has one.
 `await editor.wait_for(is_what_i_want)` returns the first message, received or to come, that fits;
 it waits for requests of the server too, which `reply` and `refuse` answer. `at(value, "result", 0)`
 looks into JSON without casts.
@@ -151,6 +152,7 @@ class Editor:
         self.server_end = server_end
         """The server's transport, to ask whether it `has_room`."""
         self.messages: list[Object] = []
+        self.infos: list[JsonValue] = []
         """Everything received, in order."""
         self.responses: dict[int, Object] = {}
         """The responses to requests of `begin` and those who use it, by id."""
@@ -239,7 +241,7 @@ class Editor:
     @property
     def updates(self) -> list[Object]:
         """The params of every `session/update`."""
-        found = [each for each in self.messages if each.get("method") == "session/update"]
+        found = [each for each in self.messages if is_update(each)]
         return [cast("Object", each["params"]) for each in found]
 
     def updates_of(self, session_id: str) -> list[JsonValue]:
@@ -298,7 +300,11 @@ class Editor:
                 return
 
     def _keep(self, message: Object) -> None:
-        self.messages.append(message)
+        update = at(message, "params", "update") if is_update(message) else None
+        if update is not None and at(update, "sessionUpdate") == "session_info_update":
+            self.infos.append(update)
+        else:
+            self.messages.append(message)
         if "method" in message:
             return
         identifier = message["id"]
@@ -319,6 +325,11 @@ def prompt_params(session_id: str, prompt: str | Sequence[JsonValue]) -> JsonVal
     """Return the params of `session/prompt` for a text, or for content blocks."""
     blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
     return {"sessionId": session_id, "prompt": cast("JsonValue", blocks)}
+
+
+def is_update(message: Object) -> bool:
+    """Whether a message is a `session/update`."""
+    return message.get("method") == "session/update"
 
 
 def at(value: JsonValue, *path: str | int) -> JsonValue:

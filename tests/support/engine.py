@@ -89,6 +89,10 @@ class Shelf:
         del model_id
         return self.gauge
 
+    def known_window_tokens(self, model_id: str) -> int | None:
+        """Return that of all."""
+        return self.meter(model_id).window_tokens
+
     async def refresh(self) -> None:
         """Learn what comes, once."""
         if self.coming:

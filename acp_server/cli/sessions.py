@@ -1,0 +1,333 @@
+"""`acp-server sessions`: past sessions, listed, shown, searched, copied and deleted."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import click
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.cli.interrupts import run
+from acp_server.cli.kept_sessions import KeptSessions, NoSuchSessionError
+from acp_server.cli.screen import Screen, count
+from acp_server.cli.session_pages import SessionPages
+from acp_server.cli.transcript import (
+    Saying,
+    facts_as_json,
+    json_lines,
+    markdown,
+    past_as_json,
+    sayings_as_json,
+    sayings_in,
+    sayings_of,
+)
+from acp_server.session.errors import SessionError
+from acp_server.session.recall import Findings, Inquiry, PastSession, Sort
+from acp_server.session.records import StoredSession
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+CWD = click.option("--cwd", type=FOLDER, help="Only sessions that began in this folder.")
+JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+MOST_READ = 100_000
+MOST_FOUND = 50
+"""How many sessions a search is asked for when only those of one folder are wanted."""
+UNITS = {"h": 3_600, "d": 86_400, "w": 604_800, "m": 2_592_000, "y": 31_536_000}
+_AGE = re.compile(r"(\d{1,6})([hdwmy])")
+
+Format = Literal["jsonl", "md"]
+
+
+class Age(click.ParamType[timedelta]):
+    """A time such as 90d, in seconds."""
+
+    name = "age"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Read it."""
+        if isinstance(value, timedelta):
+            return value
+        found = _AGE.fullmatch(value.strip().lower())
+        if found is None:
+            self.fail(f"{value!r} is no age; write 12h, 90d, 8w, 6m or 1y", param, ctx)
+        seconds = int(found[1]) * UNITS[found[2]]
+        return timedelta(seconds=min(seconds, 100 * UNITS["y"]))
+
+
+@click.group(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions list --cwd .
+  acp-server sessions search "connection refused" --sort newest
+  acp-server sessions export 3f2a --format md > session.md
+  acp-server sessions prune --older-than 90d --dry-run
+"""
+)
+def command() -> None:
+    """Look at past sessions, search them, copy them, delete them.
+
+    An ID may be shortened to its beginning, as long as only one session begins so. The exit code
+    is 1 if something cannot be found or read.
+    """
+
+
+@command.command(
+    "list",
+    epilog="""\
+\b
+Examples:
+  acp-server sessions list
+  acp-server sessions list --cwd ~/code/app --limit 5
+  acp-server sessions list --json | jq -r '.[].id'
+""",
+)
+@CWD
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@JSON
+def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
+    """List sessions, the one that was last used first."""
+
+    async def work() -> int:
+        found = await _kept().all(_absolute(cwd), limit)
+        if is_json:
+            _print_json([facts_as_json(each) for each in found])
+        else:
+            SessionPages(Screen()).listed(found)
+        return 0
+
+    return _told(work)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions show 3f2a
+  acp-server sessions show 3f2a --json | jq -r '.said[].text'
+"""
+)
+@click.argument("session_id", metavar="ID")
+@JSON
+def show(session_id: str, *, is_json: bool) -> int:
+    """Print what was said and done in a session."""
+
+    async def work() -> int:
+        kept = _kept()
+        past = await kept.meant(session_id)
+        stored = await _stored(kept, past)
+        said = await _said(kept, past, stored)
+        facts = past_as_json(past) if stored is None else facts_as_json(stored.facts)
+        if is_json:
+            whole: dict[str, JsonValue] = {**facts, "said": sayings_as_json(said)}
+            _print_json(whole)
+        else:
+            about = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
+            SessionPages(Screen()).show(past.title, about, said)
+        return 0
+
+    return _told(work)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions search nginx timeout
+  acp-server sessions search '"connection refused" -docker' --sort newest
+  acp-server sessions search deploy* --cwd . --json
+"""
+)
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "newest", "oldest"]),
+    default="relevance",
+    show_default=True,
+)
+@CWD
+@JSON
+def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is_json: bool) -> int:
+    """Search what was said, in sessions of Hermes too.
+
+    All words must be there; "a phrase" as it stands, a OR b, -without, begin*. A query that begins
+    with - is written behind --.
+    """
+
+    async def work() -> int:
+        most = limit if cwd is None else max(limit, MOST_FOUND)
+        findings = await _kept().past.discover(Inquiry(" ".join(words), most, sort))
+        findings = _in_folder(findings, _absolute(cwd), limit)
+        if is_json:
+            _print_json(_findings_as_json(findings))
+        else:
+            SessionPages(Screen()).found(findings)
+        return 0
+
+    return _told(work)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions export 3f2a > session.jsonl
+  acp-server sessions export 3f2a --format md > session.md
+"""
+)
+@click.argument("session_id", metavar="ID")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "md"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: all that is kept, an object a line; md: a document to read.",
+)
+def export(session_id: str, form: Format) -> int:
+    """Print a session whole."""
+
+    async def work() -> int:
+        kept = _kept()
+        past = await kept.meant(session_id)
+        stored = await _stored(kept, past)
+        if form == "md":
+            said = await _said(kept, past, stored)
+            click.echo(markdown(past.title, past.cwd, past.updated_at, said))
+        elif stored is not None:
+            for line in json_lines(stored):
+                click.echo(line)
+        else:
+            raise NoSuchSessionError(_of_hermes(past, "as md only"))
+        return 0
+
+    return _told(work)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions delete 3f2a
+"""
+)
+@click.argument("session_id", metavar="ID")
+@JSON
+def delete(session_id: str, *, is_json: bool) -> int:
+    """Delete a session, from searches too. There is no way back."""
+
+    async def work() -> int:
+        kept = _kept()
+        past = await kept.meant(session_id)
+        if past.source != "acp-server":
+            raise NoSuchSessionError(_of_hermes(past, "in Hermes"))
+        await kept.delete(past.id)
+        if is_json:
+            _print_json({"deleted": [past.id]})
+        else:
+            click.echo(f"{past.id} is deleted")
+        return 0
+
+    return _told(work)
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server sessions prune --older-than 90d --dry-run
+  acp-server sessions prune --older-than 6m --cwd ~/code/app
+"""
+)
+@click.option("--older-than", "age", type=Age(), required=True, help="12h, 90d, 8w, 6m, 1y")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say which they are.")
+@CWD
+@JSON
+def prune(age: timedelta, cwd: Path | None, *, is_dry_run: bool, is_json: bool) -> int:
+    """Delete the sessions that were not used for so long; those that are open stay."""
+
+    async def work() -> int:
+        before = datetime.now(UTC) - age
+        pruned = await _kept().prune(before, _absolute(cwd), is_dry_run=is_dry_run)
+        ids = [each.id for each in pruned.deleted]
+        if is_json:
+            in_use: list[JsonValue] = [each.id for each in pruned.in_use]
+            _print_json({"deleted": [*ids], "in_use": in_use, "is_dry_run": is_dry_run})
+            return 0
+        if is_dry_run:
+            SessionPages(Screen()).listed(pruned.deleted)
+        verb = "would be deleted" if is_dry_run else "deleted"
+        click.echo(f"{count(len(ids), 'session')} {verb}")
+        if pruned.in_use:
+            click.echo(f"{count(len(pruned.in_use), 'session')} in use, kept")
+        return 0
+
+    return _told(work)
+
+
+def _kept() -> KeptSessions:
+    return KeptSessions(settings.load({}).home)
+
+
+def _told(work: Callable[[], Awaitable[int]]) -> int:
+    """Do it; say what is wrong, if something is."""
+    try:
+        return run(work)
+    except SessionError as error:
+        click.echo(f"acp-server sessions: {error}", err=True)
+        return 1
+
+
+def _absolute(cwd: Path | None) -> Path | None:
+    return None if cwd is None else cwd.expanduser().absolute()
+
+
+async def _stored(kept: KeptSessions, past: PastSession) -> StoredSession | None:
+    """Return all that is kept of a session; None if another program keeps it."""
+    if past.source != "acp-server":
+        return None
+    async with kept.archive() as archive:
+        return None if archive is None else await archive.read(past.id)
+
+
+async def _said(
+    kept: KeptSessions, past: PastSession, stored: StoredSession | None
+) -> list[Saying]:
+    if stored is not None:
+        return list(sayings_of(stored.entries))
+    return list(sayings_in(await kept.past.read(past.id, MOST_READ)))
+
+
+def _of_hermes(past: PastSession, how: str) -> str:
+    return f"{past.id} is a session that Hermes keeps: this can be done {how}"
+
+
+def _in_folder(findings: Findings, cwd: Path | None, limit: int) -> Findings:
+    hits = [hit for hit in findings.hits if cwd is None or hit.session.cwd == str(cwd)]
+    return replace(findings, hits=tuple(hits[:limit]))
+
+
+def _findings_as_json(findings: Findings) -> JsonValue:
+    hits: list[JsonValue] = [
+        past_as_json(hit.session)
+        | {
+            "matches": hit.matches,
+            "message_id": hit.text.id,
+            "role": hit.text.role,
+            "snippet": hit.snippet,
+        }
+        for hit in findings.hits
+    ]
+    return {"hits": hits, "notes": list(findings.notes)}
+
+
+def _print_json(value: JsonValue | Sequence[JsonValue]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,142 @@
+"""A session that was kept, as text: as it was shown, for a person, or with all that is kept of it.
+
+Knows no database. Reasoning is left out of what is for a person.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, assert_never
+
+from pydantic import JsonValue
+
+from acp_server.cli.screen import printable
+from acp_server.history.codec import encode
+from acp_server.session.recall import Passage, PastSession
+from acp_server.session.records import CallRecord, Entry, SessionFacts, StoredSession
+from acp_server.surrogates import mended
+from acp_server.turn.conversation import text_of
+from acp_server.turn.events import (
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PromptReceived,
+    ThoughtChunk,
+)
+
+Speaker = Literal["user", "assistant", "tool", "plan", "notice"]
+HEADINGS: dict[Speaker, str] = {"user": "User", "assistant": "Assistant"}
+"""Of the others each stands for itself in one line or a few."""
+BOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """Something that was said, done or told."""
+
+    speaker: Speaker
+    text: str
+
+
+def sayings_of(entries: Iterable[Entry]) -> Iterator[Saying]:
+    """Yield what was shown, without reasoning."""
+    for entry in entries:
+        saying = _saying(entry)
+        if saying is not None and saying.text.strip():
+            yield Saying(saying.speaker, mended(saying.text))
+
+
+def sayings_in(passage: Passage) -> Iterator[Saying]:
+    """Yield what is known of a session that another program keeps."""
+    for each in passage.texts:
+        yield Saying(each.role, each.text)
+
+
+def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
+    """Return what is known of a session beside what was said."""
+    usage = facts.spent.usage
+    return {
+        "id": facts.id,
+        "title": mended(facts.title),
+        "cwd": mended(str(facts.cwd)),
+        "created_at": facts.created_at.isoformat(),
+        "updated_at": facts.updated_at.isoformat(),
+        "mode": facts.mode,
+        "model_id": facts.model_id,
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": facts.spent.cost_usd,
+    }
+
+
+def past_as_json(session: PastSession) -> dict[str, JsonValue]:
+    """Return what a search knows of a session."""
+    return {
+        "id": session.id,
+        "source": session.source,
+        "title": session.title,
+        "cwd": session.cwd,
+        "created_at": session.began_at.isoformat(),
+        "updated_at": session.updated_at.isoformat(),
+    }
+
+
+def sayings_as_json(sayings: Iterable[Saying]) -> list[JsonValue]:
+    """Return what was said as a list of objects."""
+    return [{"speaker": each.speaker, "text": each.text} for each in sayings]
+
+
+def json_lines(stored: StoredSession) -> Iterator[str]:
+    """Yield all that is kept, an object a line: the session, what was shown, what was sent."""
+    session: JsonValue = {"session": facts_as_json(stored.facts)}
+    yield json.dumps(session, ensure_ascii=False)
+    for entry in stored.entries:
+        yield f'{{"entry": {mended(encode(entry))}}}'
+    for message in stored.messages:
+        yield f'{{"message": {mended(encode(message))}}}'
+
+
+def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[Saying]) -> str:
+    """Return a session as a Markdown document."""
+    blocks = [
+        f"# {' '.join(title.split()) or 'Session'}",
+        f"{cwd}, {updated_at:%Y-%m-%d %H:%M} UTC",
+    ]
+    speaker: Speaker = "notice"
+    for each in sayings:
+        if each.speaker != speaker and each.speaker in HEADINGS:
+            blocks.append(f"## {HEADINGS[each.speaker]}")
+        if each.speaker in HEADINGS:  # what is done in between belongs to who does it
+            speaker = each.speaker
+        blocks.append(each.text if each.speaker in HEADINGS else _aside(each))
+    return printable("\n\n".join(blocks))
+
+
+def _aside(saying: Saying) -> str:
+    lines = saying.text.splitlines()
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _saying(entry: Entry) -> Saying | None:
+    match entry:
+        case PromptReceived():
+            return Saying("user", text_of(entry.parts))
+        case MessageChunk():
+            return Saying("assistant", entry.text)
+        case CallRecord():
+            return Saying("tool", _call(entry))
+        case PlanChanged():
+            steps = [f"{BOXES[step.status]} {step.content}" for step in entry.entries]
+            return Saying("plan", "\n".join(steps))
+        case NoticeRaised():
+            return Saying("notice", entry.title)
+        case ThoughtChunk():
+            return None
+        case _:
+            assert_never(entry)
+
+
+def _call(record: CallRecord) -> str:
+    title = record.state.title or record.appeared.title or record.appeared.name
+    return f"{title} ({record.state.status or 'pending'})"

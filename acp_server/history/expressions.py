@@ -1,0 +1,86 @@
+"""Queries as expressions for the indexes. Whatever somebody typed stands in them in quotes only."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from acp_server.history.queries import Query, Term
+from acp_server.history.spelling import is_word, phrase
+from acp_server.session.recall import Role
+
+LEAST_INDEXED_CHARACTERS = 3
+"""How many characters the index of threes needs."""
+MOST_THREES = 40
+"""How many of a long term it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What an index is asked."""
+
+    text: str
+    is_exact: bool
+    """Whether whatever it finds is what is wanted; else the texts must be looked at."""
+
+
+def for_our_words(query: Query, roles: Sequence[Role]) -> Expression | None:
+    """Return what our index of words is asked; None if it holds nothing of what is wanted."""
+    found = _all_of(query, _our_phrase)
+    if found is None:
+        return None
+    return Expression(f"{{{' '.join(roles)}}} : ({found.text})", found.is_exact)
+
+
+def for_words(query: Query) -> Expression | None:
+    """Return what an index is asked that knows words only as they are written between spaces."""
+    return _all_of(query, _plain_phrase)
+
+
+def for_threes(query: Query) -> Expression | None:
+    """Return what the index of threes is asked; None if everything that is wanted is shorter.
+
+    A part of a word is wanted; what is unwanted are whole ones, of which this index knows nothing.
+    """
+    found = _all_of(replace(query, unwanted=()), _threes)
+    return None if found is None else Expression(found.text, is_exact=False)
+
+
+def _all_of(query: Query, spell: Callable[[Term], str | None]) -> Expression | None:
+    """Join what the index can find of a query; the rest is for whoever looks at the texts."""
+    groups = [_any_of(group, spell) for group in query.wanted]
+    known = [group for group in groups if group is not None]
+    if not known:
+        return None
+    has_signs = any(term.is_literal for term in (*query.terms, *query.unwanted))
+    without = None if has_signs or not query.unwanted else _any_of(query.unwanted, spell)
+    is_exact = len(known) == len(groups) and not has_signs and (without or not query.unwanted)
+    wanted = " AND ".join(known)
+    return Expression(f"({wanted}) NOT {without}" if without else wanted, bool(is_exact))
+
+
+def _any_of(terms: Iterable[Term], spell: Callable[[Term], str | None]) -> str | None:
+    spelled = [spell(term) for term in terms]
+    known = [each for each in spelled if each is not None]
+    return f"({' OR '.join(known)})" if len(known) == len(spelled) else None
+
+
+def _our_phrase(term: Term) -> str | None:
+    return phrase(term.text, is_prefix=term.is_prefix) if is_word(term.text) else None
+
+
+def _plain_phrase(term: Term) -> str | None:
+    if term.has_cjk or not is_word(term.text):
+        return None
+    return _quoted(term.text) + ("*" if term.is_prefix else "")
+
+
+def _threes(term: Term) -> str | None:
+    count = len(term.text) - LEAST_INDEXED_CHARACTERS + 1
+    if count < 1:
+        return None
+    places = range(min(count, MOST_THREES))
+    threes = dict.fromkeys(term.text[at : at + LEAST_INDEXED_CHARACTERS] for at in places)
+    return f"({' AND '.join(map(_quoted, threes))})"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

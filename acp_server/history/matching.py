@@ -1,0 +1,121 @@
+"""Whether a text has what a query wants, how well, and the line that shows it. Pure.
+
+Texts and queries are compared without case and without accents, by a rule that keeps every
+character's place.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from acp_server.history.queries import Query, Term
+from acp_server.history.spelling import CJK_RUN
+from acp_server.session.recall import MARK_BEGIN, MARK_END, Role
+
+SNIPPET_CHARACTERS = 240
+MOST_PLACES = 100
+"""How many places of one text are looked at for its snippet."""
+
+_WEIGHTS: dict[Role, float] = {"user": 1.2, "assistant": 1.0, "tool": 0.7}
+_TYPICAL_CHARACTERS = 600
+_HALF_LIFE_SECONDS = 30 * 86_400
+
+
+class Matcher:
+    """A query made ready to look at many texts."""
+
+    def __init__(self, query: Query, *, is_whole: bool) -> None:
+        """With `is_whole`, words count that are whole; else also parts of words."""
+        self._groups = [_pattern(group, is_whole=is_whole) for group in query.wanted]
+        self._any = _pattern(query.terms, is_whole=is_whole)
+        self._unwanted = _pattern(query.unwanted, is_whole=True) if query.unwanted else None
+
+    def accepts(self, text: str) -> bool:
+        """Whether a text has all that is wanted and nothing that is not."""
+        folded = fold(text)
+        if self._unwanted is not None and self._unwanted.search(folded):
+            return False
+        return all(group.search(folded) for group in self._groups)
+
+    def score(self, text: str, role: Role, age_seconds: float) -> float:
+        """Return how well a text fits: often, in few words, said by a person, not long ago."""
+        folded = fold(text)
+        length = 0.3 + 0.7 * len(folded) / _TYPICAL_CHARACTERS
+        counts = [len(group.findall(folded)) for group in self._groups]
+        fit = sum(count / (count + 1.2 * length) for count in counts) / max(1, len(counts))
+        freshness = math.exp2(-max(0.0, age_seconds) / _HALF_LIFE_SECONDS)
+        return fit * _WEIGHTS[role] + 0.2 * freshness
+
+    def snippet(self, text: str) -> str:
+        """Return one line around the place where most of what is wanted stands together."""
+        places = self._places(text)
+        if not places:
+            return _one_line(text[:SNIPPET_CHARACTERS])
+        begin = max(0, _densest(places) - SNIPPET_CHARACTERS // 4)
+        end = begin + SNIPPET_CHARACTERS
+        line, at = "", begin
+        for first, last in places:
+            if at <= first and last <= end:
+                line += f"{text[at:first]}{MARK_BEGIN}{text[first:last]}{MARK_END}"
+                at = last
+        before, behind = "…" if begin else "", "…" if end < len(text) else ""
+        return f"{before}{_one_line(line + text[at:end])}{behind}"
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        found = self._any.finditer(fold(text))
+        return [each.span() for each, _ in zip(found, range(MOST_PLACES), strict=False)]
+
+
+class _Folding(dict[int, int]):
+    """Case and accents taken away, character for character; filled as it is used."""
+
+    def __missing__(self, code: int) -> int:
+        character = chr(code)
+        if not CJK_RUN.match(character):
+            character = unicodedata.normalize("NFD", character)[0]
+        self[code] = ord(character.lower()[0])
+        return self[code]
+
+
+_FOLDING = _Folding()
+
+
+def fold(text: str) -> str:
+    """Return a text of the same length without case and accents."""
+    return text.lower() if text.isascii() else text.translate(_FOLDING)
+
+
+def _pattern(terms: Iterable[Term], *, is_whole: bool) -> re.Pattern[str]:
+    """Return what finds any of the terms in a folded text."""
+    found = [_whole(term) if is_whole else re.escape(fold(term.text)) for term in terms]
+    return re.compile("|".join(found))
+
+
+def _whole(term: Term) -> str:
+    text = fold(term.text)
+    words: list[str] = re.findall(r"[^\W_]+", text)
+    signs_matter = term.is_literal or not words
+    core = re.escape(text) if signs_matter else r"[\W_]+".join(map(re.escape, words))
+    begin, end = text[0], text[-1]
+    before = r"(?<![^\W_])" if _is_bound(begin) else ""
+    behind = r"(?![^\W_])" if _is_bound(end) and not term.is_prefix else ""
+    return f"{before}{core}{behind}"
+
+
+def _is_bound(character: str) -> bool:
+    """Whether a word that ends in this is over where another character of a word follows."""
+    return character.isalnum() and not CJK_RUN.match(character)
+
+
+def _densest(places: list[tuple[int, int]]) -> int:
+    """Return where the part of a text begins that holds the most places."""
+
+    def held(begin: int) -> int:
+        return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in places)
+
+    return max((first for first, _ in places), key=held)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

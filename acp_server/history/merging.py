@@ -1,0 +1,87 @@
+"""How events become entries: what changes about a call is one record, what a message says is one.
+
+Pure; knows no database.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from acp_server.session.records import CallRecord, Entry, TerminalRecord
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    MessageChunk,
+    TerminalEnded,
+    TerminalOpened,
+    ThoughtChunk,
+)
+
+CUT_SHORT = "The server ended before this call had finished."
+
+
+def record_of(event: CallAppeared) -> CallRecord:
+    """Return the record of a call that begins."""
+    return CallRecord(event, CallChanged(event.call_id))
+
+
+def changed(record: CallRecord, event: CallChanged | TerminalOpened | TerminalEnded) -> CallRecord:
+    """Return a record with what an event tells of it; of a passing one the bare facts only."""
+    match event:
+        case CallChanged():
+            return replace(record, state=_joined(record.state, event))
+        case TerminalOpened():
+            return replace(record, terminal=TerminalRecord(event.terminal_id, event.cwd, ""))
+        case TerminalEnded():
+            terminal = record.terminal or TerminalRecord(event.terminal_id, "", "")
+            ended = replace(terminal, exit_code=event.exit_code, signal=event.signal)
+            return replace(record, terminal=ended)
+
+
+def is_open(record: CallRecord) -> bool:
+    """Whether a call has not come to its end."""
+    return record.state.status not in {"completed", "failed"}
+
+
+def cut_short(record: CallRecord) -> CallRecord:
+    """Return the record of a call whose process ended before it did."""
+    content = (*(record.state.content or ()), Text(CUT_SHORT))
+    return replace(record, state=replace(record.state, status="failed", content=content))
+
+
+def whole(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return entries with the chunks of each message as one, in the place of the first."""
+    found: dict[object, Entry] = {}
+    chunks: dict[object, list[str]] = {}
+    for number, entry in enumerate(entries):
+        if isinstance(entry, MessageChunk | ThoughtChunk):
+            key: object = (type(entry), entry.message_id)
+            found.setdefault(key, entry)
+            chunks.setdefault(key, []).append(entry.text)
+        else:
+            found[number] = entry
+    return tuple(
+        replace(entry, text="".join(chunks[key]))
+        if isinstance(entry, MessageChunk | ThoughtChunk)
+        else entry
+        for key, entry in found.items()
+    )
+
+
+def _joined(state: CallChanged, event: CallChanged) -> CallChanged:
+    facts = replace(
+        state,
+        title=state.title if event.title is None else event.title,
+        locations=state.locations if event.locations is None else event.locations,
+    )
+    if event.is_passing:
+        return facts
+    return replace(
+        facts,
+        status=event.status or state.status,
+        content=state.content if event.content is None else event.content,
+        raw_input=state.raw_input if event.raw_input is None else event.raw_input,
+        raw_output=state.raw_output if event.raw_output is None else event.raw_output,
+        instructions=event.instructions or state.instructions,
+        permission=state.permission if event.permission is None else event.permission,
+    )

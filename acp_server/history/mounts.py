@@ -1,0 +1,56 @@
+"""Which folders lie on other machines: SQLite's write-ahead log needs memory that is shared.
+
+Knows the tables of mounted file systems of Linux and macOS, and no database.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_NAMES = """
+    9p afpfs afs beegfs ceph cifs davfs glusterfs lustre ncpfs nfs nfs3 nfs4 smb2 smb3 smbfs webdav
+    fuse.ceph fuse.davfs fuse.gcsfuse fuse.glusterfs fuse.rclone fuse.s3fs fuse.sshfs
+"""
+NETWORK_TYPES = frozenset(_NAMES.split())
+_LINUX = re.compile(r"^\S+ (?P<point>\S+) (?P<type>\S+) ")
+_MACOS = re.compile(r"^.* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
+_MOUNT_SECONDS = 5.0
+
+
+def is_on_network(folder: Path, table: str | None = None) -> bool:
+    """Whether a folder lies on another machine; `table` is what is mounted, in the system's words.
+
+    What cannot be found out is taken for local.
+    """
+    lines = (read_mounts() if table is None else table).splitlines()
+    found = [mount for line in lines if (mount := _MACOS.match(line) or _LINUX.match(line))]
+    resolved = folder.resolve()
+    around = [
+        (len(point), mount["type"])
+        for mount in found
+        if (point := _point(mount["point"])) == "/" or resolved.is_relative_to(point)
+    ]
+    # Of two mounts on one point the later one hides the other.
+    return bool(around) and max(reversed(around), key=lambda each: each[0])[1] in NETWORK_TYPES
+
+
+def read_mounts() -> str:
+    """Return the system's table of mounts; nothing where there is none."""
+    try:
+        if sys.platform == "linux":
+            return Path("/proc/self/mounts").read_text(errors="surrogateescape")
+        if sys.platform == "darwin":
+            command = ["/sbin/mount"]
+            told = subprocess.run(  # noqa: S603 - a fixed command
+                command, capture_output=True, check=True, timeout=_MOUNT_SECONDS
+            )
+            return told.stdout.decode(errors="surrogateescape")
+    except (OSError, subprocess.SubprocessError):
+        pass
+    return ""
+
+
+def _point(written: str) -> str:
+    """Return a mount point; Linux writes blanks in it as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), written)

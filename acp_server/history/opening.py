@@ -1,0 +1,115 @@
+"""Databases of past texts, opened to be read and for as long as one look takes.
+
+Nothing is ever written, and a file that is not there is not made. Our own must be readable; that of
+Hermes belongs to another program, and where it cannot be read that is said and no more.
+"""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from acp_server.history.database import newer_notice
+from acp_server.history.layouts import OUR_LAYOUT, hermes_layout
+from acp_server.history.schema import MIGRATIONS
+from acp_server.history.shelves import Shelf
+from acp_server.session.errors import ArchiveError
+
+BUSY_SECONDS = 5.0
+CACHE_KIBIBYTES = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the databases are; a file need not exist."""
+
+    ours: Path
+    hermes: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shelves:
+    """What could be opened, ours first, and why something could not."""
+
+    all: tuple[Shelf, ...]
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def opened(places: Places) -> Generator[Shelves]:
+    """Open what there is.
+
+    Raises:
+        ArchiveError: our own database cannot be read.
+    """
+    with ExitStack() as stack:
+        shelves: list[Shelf] = []
+        notes: list[str] = []
+        with _explained(places.ours):
+            if places.ours.is_file():
+                connection = stack.enter_context(closing(_connect(places.ours)))
+                shelves += [Shelf(connection, OUR_LAYOUT)] if _is_ready(connection, places) else []
+        try:
+            if places.hermes is not None and places.hermes.is_file():
+                connection = stack.enter_context(closing(_connect(places.hermes)))
+                shelves += _hermes(connection)
+        except (sqlite3.Error, OSError) as error:
+            notes.append(f"the sessions of Hermes could not be read ({error})")
+        yield Shelves(tuple(shelves), tuple(notes))
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise unreadable(path, error) from error
+    except OSError as error:
+        reason = f"{path} cannot be read ({error})"
+        raise ArchiveError(reason) from error
+
+
+def unreadable(path: Path, error: sqlite3.Error) -> ArchiveError:
+    """Return what to say when SQLite cannot read our database."""
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return ArchiveError(f"another program keeps {path} to itself; try again, or end it")
+    return ArchiveError(f"{path} cannot be read ({error})")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, BUSY_SECONDS, uri=True)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+    return connection
+
+
+def _is_ready(connection: sqlite3.Connection, places: Places) -> bool:
+    """Whether it has tables, of a version that is known here."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        raise ArchiveError(newer_notice(places.ours, version, len(MIGRATIONS)))
+    return version > 0
+
+
+def _hermes(connection: sqlite3.Connection) -> list[Shelf]:
+    layout = hermes_layout(connection)
+    if layout is None:
+        return []
+    works = {name for name in (layout.words, layout.threes) if name and _works(connection, name)}
+    words = layout.words if layout.words in works else None
+    threes = layout.threes if layout.threes in works else None
+    return [Shelf(connection, replace(layout, words=words, threes=threes))]
+
+
+def _works(connection: sqlite3.Connection, index: str) -> bool:
+    """Whether an index can be asked here: it may need a tokenizer that is not."""
+    try:
+        connection.execute(
+            f"SELECT rowid FROM {index} WHERE {index} MATCH '\"abc\"' LIMIT 1"  # noqa: S608 - names of ours
+        ).fetchall()
+    except sqlite3.Error:
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""Looks into past sessions: the adapter of the port `session.recall`.
+
+Reads our own database and, if there is one, that of Hermes in the same home, in a thread. Whole
+words are looked for first; where they lead to fewer sessions than are wanted, parts of words are
+too. Of a word that is common only the newest texts are ranked (`shelves.MOST_CANDIDATES`).
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+from acp_server.history.discovery import discover
+from acp_server.history.opening import Places, Shelves, opened, unreadable
+from acp_server.history.shelves import Shelf
+from acp_server.session.errors import UnknownSessionError
+from acp_server.session.recall import ROLES, Findings, Inquiry, Passage, PastSession
+
+Result = TypeVar("Result")
+
+MOST_AT_ONCE = 2
+"""How many looks go on at the same time; further ones wait, so that they take no thread."""
+
+
+class PastSessions:
+    """Past sessions of a home."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._limiter = CapacityLimiter(MOST_AT_ONCE)
+
+    async def discover(self, inquiry: Inquiry) -> Findings:
+        """Return the sessions that have what is looked for."""
+        return await self._look(partial(discover, inquiry=inquiry))
+
+    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+        """Return a text of a session with `window` texts before it and as many after it."""
+
+        def look(shelves: Shelves) -> Passage:
+            shelf, session = _found(shelves, session_id)
+            return shelf.around(session, text_id, window, ROLES)
+
+        return await self._look(look)
+
+    async def read(self, session_id: str, most: int) -> Passage:
+        """Return a session: its beginning and its end, if it has more texts than `most`."""
+
+        def look(shelves: Shelves) -> Passage:
+            shelf, session = _found(shelves, session_id)
+            return shelf.ends(session, most)
+
+        return await self._look(look)
+
+    async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
+        """Return the sessions that were last used, the newest first."""
+
+        def look(shelves: Shelves) -> Sequence[PastSession]:
+            recent = (each for shelf in shelves.all for each in shelf.recent(limit, excluded_id))
+            return sorted(recent, key=lambda session: session.updated_at, reverse=True)[:limit]
+
+        return await self._look(look)
+
+    async def identify(self, beginning: str, most: int) -> Sequence[PastSession]:
+        """Return sessions whose ids begin so; ours come first, and a whole id is itself."""
+
+        def look(shelves: Shelves) -> Sequence[PastSession]:
+            found = [each for shelf in shelves.all for each in shelf.beginning(beginning, most)]
+            itself = [session for session in found if session.id == beginning]
+            return itself[:1] or found[:most]
+
+        return await self._look(look)
+
+    async def _look(self, look: Callable[[Shelves], Result]) -> Result:
+        """Do something with the databases, in a thread; given up, it ends by itself."""
+
+        def work() -> Result:
+            with opened(self._places) as shelves:
+                try:
+                    return look(shelves)
+                except sqlite3.Error as error:
+                    raise unreadable(self._places.ours, error) from error
+
+        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+
+
+def _found(shelves: Shelves, session_id: str) -> tuple[Shelf, PastSession]:
+    """Return a session and where it is; ours come first.
+
+    Raises:
+        UnknownSessionError: it is nowhere.
+    """
+    for shelf in shelves.all:
+        session = shelf.session(session_id)
+        if session is not None:
+            return shelf, session
+    raise UnknownSessionError(session_id)

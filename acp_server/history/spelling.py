@@ -1,0 +1,70 @@
+"""How texts are spelled for the index of words, where Chinese, Japanese and Korean have no spaces.
+
+A run of such characters is spelled as the pairs that stand side by side in it, so that any two or
+more of them are found as a phrase; each single one is there as a word too. Whoever indexes and
+whoever searches must spell alike. Knows no database.
+"""
+
+import re
+from itertools import pairwise
+
+_RANGES = (
+    "\u1100-\u11ff"  # Hangul
+    "\u2e80-\u2fdf"  # radicals
+    "\u3005-\u3007"  # signs that repeat a character or stand for one
+    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3100-\u318f"  # Bopomofo, Hangul
+    "\u31a0-\u31ff"  # more of Bopomofo and Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff"  # Han
+    "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
+    "\uf900-\ufaff"  # Han
+    "\uff66-\uffdc"  # halfwidth Katakana and Hangul
+    "\U0001b000-\U0001b16f"  # Kana
+    "\U00020000-\U000323af"  # Han
+)
+CJK_RUN = re.compile(f"[{_RANGES}]+")
+
+_BORDER = "\ue000"
+"""A word that stands in no text: no phrase reaches across it."""
+
+
+def is_word(text: str) -> bool:
+    """Whether the index of words holds anything of this: a letter or a digit."""
+    return any(character.isalnum() for character in text)
+
+
+def as_words(text: str) -> str:
+    """Return a text as the index of words takes it."""
+    if text.isascii():
+        return text
+    singles = dict.fromkeys(each for run in CJK_RUN.findall(text) for each in run)
+    if not singles:
+        return text
+    inline = CJK_RUN.sub(lambda run: f" {_pairs(run[0])} {run[0][-1]} ", text)
+    return " ".join((inline, _BORDER, *singles))
+
+
+def phrase(text: str, *, is_prefix: bool = False) -> str:
+    """Return the expression that finds a text in the index of words, as words side by side."""
+    pieces: list[str] = []
+    end = 0
+    for run in CJK_RUN.finditer(text):
+        pieces.append(text[end : run.start()])
+        end = run.end()
+        is_last = not is_word(text[end:])
+        pieces.append(_sought(run[0], is_last=is_last))
+        if is_last:  # more of its run may follow in the text that is found
+            is_prefix = len(run[0]) == 1 and is_word("".join(pieces[:-1]))
+    pieces.append(text[end:])
+    words = " ".join(pieces).replace('"', " ")
+    return f'"{words}"' + ("*" if is_prefix else "")
+
+
+def _sought(run: str, *, is_last: bool) -> str:
+    if len(run) == 1:
+        return run
+    return _pairs(run) if is_last else f"{_pairs(run)} {run[-1]}"
+
+
+def _pairs(run: str) -> str:
+    return " ".join(map("".join, pairwise(run)))

@@ -1,0 +1,199 @@
+"""What is kept, read back: one session whole, or a page of all.
+
+Knows the tables for reading only.
+"""
+
+import json
+import logging
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from sqlite3 import Connection
+from typing import cast
+
+from acp_server.history import leases
+from acp_server.history.calls import MOST_OUTPUT_CHARACTERS
+from acp_server.history.codec import UnreadableError, decode
+from acp_server.history.leases import Holder
+from acp_server.history.merging import whole
+from acp_server.history.rows import FACTS, Column, Row, facts_of, read_text, spelled, system_of
+from acp_server.history.tables import MESSAGE, THOUGHT
+from acp_server.session.errors import InvalidCursorError, UnknownSessionError
+from acp_server.session.records import (
+    CallRecord,
+    Entry,
+    Page,
+    SavedSystem,
+    StoredSession,
+)
+from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
+from acp_server.turn.events import (
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PromptReceived,
+    ThoughtChunk,
+)
+
+logger = logging.getLogger(__name__)
+
+PAGE_SIZE = 50
+
+Position = tuple[int, str]
+"""Where a page ends: when its last session was used, in microseconds, and its id."""
+
+
+def load(connection: Connection, session_id: str) -> StoredSession:
+    """Return all that is kept of a session.
+
+    Raises:
+        UnknownSessionError: there is none of this id.
+    """
+    row: Row | None = connection.execute(
+        f"SELECT {FACTS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
+        (session_id,),
+    ).fetchone()
+    if row is None:
+        raise UnknownSessionError(session_id)
+    entries = list(_entries(connection, session_id))
+    messages, after_entry = _messages(connection, session_id)
+    is_turn_open = bool(row[-1])
+    unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
+    return StoredSession(
+        facts=facts_of(row, _system(connection, session_id)),
+        messages=messages,
+        entries=whole(entry for _, entry in entries),
+        unfinished=whole(unfinished),
+        is_turn_open=is_turn_open,
+    )
+
+
+def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Holder) -> Page:
+    """Return some of the sessions, the one that was last used first, without system prompts.
+
+    Those in which nothing was said are among them while a process has them.
+
+    Raises:
+        InvalidCursorError: the cursor is none that was given out.
+    """
+    wanted: list[str] = []
+    values: list[Column] = []
+    if cursor is not None:
+        wanted.append("(updated_us, id) < (?, ?)")
+        values += _position_of(cursor)
+    if cwd is not None:
+        wanted.append("cwd = ?")
+        values.append(spelled(str(cwd)))
+    wanted.append(
+        "(EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)"
+        " OR id IN (SELECT value FROM json_each(?)))"
+    )
+    values.append(json.dumps(list(_held_and_empty(connection, here))))
+    rows: list[Row] = connection.execute(
+        f"SELECT {FACTS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
+        f" ORDER BY updated_us DESC, id DESC LIMIT {PAGE_SIZE + 1}",
+        values,
+    ).fetchall()
+    found = tuple(facts_of(row) for row in rows[:PAGE_SIZE])
+    last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
+    return Page(found, None if last is None else _cursor_at(last))
+
+
+def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
+    """Return the sessions in which nothing was said and that no process has."""
+    held = set(_held_and_empty(connection, here))
+    found: list[tuple[str]] = connection.execute(
+        "SELECT id FROM sessions"
+        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)"
+    ).fetchall()
+    return [session_id for (session_id,) in found if session_id not in held]
+
+
+def _held_and_empty(connection: Connection, here: Holder) -> Iterator[str]:
+    """Return the sessions in which nothing was said and that a process has."""
+    found: list[tuple[str]] = connection.execute(
+        "SELECT session_id FROM leases AS held"
+        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE session_id = held.session_id)"
+    ).fetchall()
+    now = leases.now_us()
+    for (session_id,) in found:
+        lease = leases.find(connection, session_id)
+        if lease is not None and not lease.is_over(here, now):
+            yield session_id
+
+
+def _system(connection: Connection, session_id: str) -> SavedSystem | None:
+    row: Row | None = connection.execute(
+        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return None if row is None else system_of(row)
+
+
+def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
+    """Return the conversation, and the last entry that was there when its last message came."""
+    rows: list[Row] = connection.execute(
+        "SELECT body, after_entry FROM messages WHERE session_id = ? ORDER BY seq", (session_id,)
+    ).fetchall()
+    found = (_decoded(row[0]) for row in rows)
+    messages = tuple(each for each in found if isinstance(each, UserMessage | AssistantMessage))
+    return messages, cast("int", rows[-1][1]) if rows else -1
+
+
+def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Entry]]:
+    """Return what was shown with its numbers, texts still in pieces."""
+    output = _output(connection, session_id)
+    rows: list[tuple[int, str, Column, Column]] = connection.execute(
+        "SELECT seq, kind, ref, body FROM entries WHERE session_id = ? ORDER BY seq", (session_id,)
+    ).fetchall()
+    for seq, kind, ref, body in rows:
+        if kind in {MESSAGE, THOUGHT}:
+            chunk = MessageChunk if kind == MESSAGE else ThoughtChunk
+            yield seq, chunk(read_text(ref), read_text(body))
+            continue
+        entry = _decoded(body)
+        if isinstance(entry, CallRecord):
+            yield seq, _with_output(entry, output.get(seq, ""))
+        elif isinstance(entry, PromptReceived | PlanChanged | NoticeRaised):
+            yield seq, entry
+
+
+def _output(connection: Connection, session_id: str) -> dict[int, str]:
+    """Return what the commands of calls printed, by the numbers of their entries."""
+    pieces: dict[int, list[str]] = {}
+    for entry, data in connection.execute(
+        "SELECT entry, data FROM output WHERE session_id = ? ORDER BY entry, seq", (session_id,)
+    ):
+        pieces.setdefault(entry, []).append(read_text(data))
+    return {entry: "".join(each)[-MOST_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
+
+
+def _with_output(record: CallRecord, data: str) -> CallRecord:
+    if record.terminal is None or not data:
+        return record
+    return replace(record, terminal=replace(record.terminal, data=data))
+
+
+def _decoded(body: Column) -> object:
+    try:
+        return decode(read_text(body))
+    except UnreadableError as error:
+        logger.warning("left out of history: %s", error)
+        return None
+
+
+def _cursor_at(row: Row) -> str:
+    position = json.dumps([row[4], row[0]])
+    return urlsafe_b64encode(position.encode()).decode()
+
+
+def _position_of(cursor: str) -> Position:
+    try:
+        found: object = json.loads(urlsafe_b64decode(cursor.encode()))
+    except (ValueError, RecursionError):
+        raise InvalidCursorError from None
+    match found:
+        case [int() as moment, str() as session_id]:
+            return moment, session_id
+        case _:
+            raise InvalidCursorError

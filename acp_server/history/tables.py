@@ -1,0 +1,174 @@
+"""The rows of what was said and shown: how they are written.
+
+Knows the tables `entries`, `output` and `messages`; when a row is written is decided elsewhere.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from sqlite3 import Connection
+from typing import cast
+
+from acp_server.history import texts
+from acp_server.history.codec import UnreadableError, decode, encode
+from acp_server.history.merging import cut_short
+from acp_server.history.rows import Column, Row, read_text, spelled
+from acp_server.session.records import CallRecord
+from acp_server.turn.conversation import Message
+
+logger = logging.getLogger(__name__)
+
+Write = Callable[[Connection], object]
+"""Writes rows, inside of a transaction."""
+
+MESSAGE, THOUGHT = "message", "thought"
+"""Kinds of entries whose body is a piece of a text."""
+OPEN_CALL, CALL = "open call", "call"
+"""Kinds of entries that are one call; one that is open may still change."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message, and where it stands: behind which entry, and when it came."""
+
+    seq: int
+    after_entry: int
+    body: str
+    at: datetime
+    message: Message
+
+
+@dataclass(slots=True)
+class KeptCall:
+    """A call: the number of its entry, and what it is now, unless that was let go."""
+
+    entry: int
+    record: CallRecord | None = None
+    pieces: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
+    """The number and the length of each piece of output."""
+
+
+def save_entry(connection: Connection, row: Row) -> None:
+    """Write an entry: its session, number, kind, reference and body."""
+    connection.execute(
+        "INSERT INTO entries VALUES (?, ?, ?, ?, ?) ON CONFLICT (session_id, seq)"
+        " DO UPDATE SET kind = excluded.kind, body = excluded.body",
+        row,
+    )
+
+
+def join_pieces(connection: Connection, session_id: str, first: int) -> None:
+    """Make one row of the pieces of each text, from an entry on."""
+    found: list[tuple[int, str, Column, Column]] = connection.execute(
+        "SELECT seq, kind, ref, body FROM entries"
+        " WHERE session_id = ? AND seq >= ? AND kind IN (?, ?) ORDER BY kind, ref, seq",
+        (session_id, first, MESSAGE, THOUGHT),
+    ).fetchall()
+    for _, group in groupby(found, key=lambda row: row[1:3]):
+        pieces = list(group)
+        if len(pieces) > 1:
+            body = spelled("".join(read_text(piece[3]) for piece in pieces))
+            connection.execute(
+                "UPDATE entries SET body = ? WHERE session_id = ? AND seq = ?",
+                (body, session_id, pieces[0][0]),
+            )
+            connection.executemany(
+                "DELETE FROM entries WHERE session_id = ? AND seq = ?",
+                [(session_id, piece[0]) for piece in pieces[1:]],
+            )
+
+
+def save_output(connection: Connection, session_id: str, entry: int, row: tuple[int, str]) -> None:
+    """Write a piece of what a command printed: its number and its text."""
+    number, data = row
+    connection.execute(
+        "INSERT INTO output VALUES (?, ?, ?, ?)", (session_id, entry, number, spelled(data))
+    )
+
+
+def drop_output(connection: Connection, session_id: str, entry: int, before: int) -> None:
+    """Take away the pieces before one."""
+    connection.execute(
+        "DELETE FROM output WHERE session_id = ? AND entry = ? AND seq < ?",
+        (session_id, entry, before),
+    )
+
+
+def add_message(connection: Connection, session_id: str, row: MessageRow) -> None:
+    """Write a message behind all others, and what searches know of it."""
+    _insert_message(connection, session_id, row)
+    texts.add(connection, session_id, row.at, row.message)
+
+
+def replace_messages(connection: Connection, session_id: str, rows: Sequence[MessageRow]) -> None:
+    """Write messages in the place of all. Searches go on finding what was said before."""
+    connection.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
+    for row in rows:
+        _insert_message(connection, session_id, row)
+
+
+def forget(connection: Connection, session_id: str) -> None:
+    """Take a session away, searches included."""
+    texts.delete(connection, session_id)
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+
+
+def is_empty(connection: Connection, session_id: str) -> bool:
+    """Whether nothing was said in a session."""
+    found = connection.execute("SELECT 1 FROM messages WHERE session_id = ?", (session_id,))
+    return found.fetchone() is None
+
+
+def number(connection: Connection, query: str, *values: Column) -> int:
+    """Return the one number that a query finds."""
+    return cast("int", connection.execute(query, values).fetchone()[0])
+
+
+def _insert_message(connection: Connection, session_id: str, row: MessageRow) -> None:
+    connection.execute(
+        "INSERT INTO messages VALUES (?, ?, ?, ?)",
+        (session_id, row.seq, row.after_entry, spelled(row.body)),
+    )
+
+
+def kept_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, KeptCall]]:
+    """Return the calls of a session by their ids, held no longer than they must be."""
+    found = connection.execute(
+        "SELECT ref, entries.seq, max(output.seq), sum(length(data)) FROM entries"
+        " LEFT JOIN output ON output.session_id = entries.session_id AND entry = entries.seq"
+        " WHERE entries.session_id = ? AND kind IN (?, ?) GROUP BY entries.seq",
+        (session_id, OPEN_CALL, CALL),
+    )
+    for ref, entry, last_piece, length in found:
+        pieces = () if last_piece is None else ((last_piece, length),)
+        yield read_text(ref), KeptCall(entry, None, deque(pieces))
+
+
+def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord | None:
+    """Return the call that stands in an entry, without its output."""
+    row = connection.execute(
+        "SELECT body FROM entries WHERE session_id = ? AND seq = ?", (session_id, entry)
+    ).fetchone()
+    try:
+        record = None if row is None else decode(read_text(row[0]))
+    except UnreadableError as error:
+        logger.warning("a call cannot be read: %s", error)
+        return None
+    return record if isinstance(record, CallRecord) else None
+
+
+def fail_open_calls(connection: Connection, session_id: str) -> None:
+    """Write every call that is open as one that has failed."""
+    found = connection.execute(
+        "SELECT seq FROM entries WHERE session_id = ? AND kind = ?", (session_id, OPEN_CALL)
+    ).fetchall()
+    for (entry,) in found:
+        record = read_call(connection, session_id, entry)
+        if record is not None:
+            connection.execute(
+                "UPDATE entries SET kind = ?, body = ? WHERE session_id = ? AND seq = ?",
+                (CALL, spelled(encode(cut_short(record))), session_id, entry),
+            )

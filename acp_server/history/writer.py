@@ -1,0 +1,290 @@
+"""The thread that writes: the one place that has the database, for all sessions of a process.
+
+Takes what the inbox holds, has it written in one transaction, and answers questions behind it. When
+the database fails, the user is told once why, and work goes on without it; it is tried again with
+the next turn or question. A damaged file is moved aside, and the open sessions go into a new one.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+from acp_server.history import leases, stored, tables, texts
+from acp_server.history.database import Database
+from acp_server.history.errors import BusyError, DamagedError, MisplacedError, StoreError
+from acp_server.history.inbox import Created, Inbox, Question, Recorded, SyncWanted, TurnBegun
+from acp_server.history.leases import BEAT_SECONDS, Holder
+from acp_server.history.scribe import Scribe
+from acp_server.session.errors import (
+    ArchiveError,
+    SessionInUseError,
+    UnknownSessionError,
+)
+from acp_server.session.records import CallRecord, Page, StoredSession
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+NOT_KEPT = "Sessions are not kept from now on: {reason}. It is tried again with each prompt."
+LOST = "The session {session_id} is not kept from now on: it was deleted, or opened, elsewhere."
+CANNOT_BE_MADE_WHOLE = (
+    "The session {session_id} is not kept from now on: what was kept of it before is gone."
+)
+
+
+class Writer:
+    """Writes and answers, in the thread that calls `run`; a desk for those who ask."""
+
+    def __init__(
+        self,
+        database: Database,
+        inbox: Inbox,
+        tell: Callable[[str], None],
+        beat_seconds: float = BEAT_SECONDS,
+    ) -> None:
+        """Prepare; while sessions are ours, others are shown every so often that we are alive."""
+        self._beat_seconds = beat_seconds
+        self._database = database
+        self._inbox = inbox
+        self._tell = tell
+        self._told: set[str] = set()
+        self._here = Holder()
+        self._scribes: dict[str, Scribe] = {}
+        self._problem: str | None = None
+        """Why nothing can be kept, while it is so."""
+        self._is_sync_due = False
+        self._is_leaving = False
+        self._questions: deque[Question] = deque()
+        self._next_beat_seconds = time.monotonic() + self._beat_seconds
+
+    def run(self) -> None:
+        """Write until somebody has asked to leave."""
+        try:
+            self._open(self._database.open)
+            while not self._is_leaving:
+                self._work()
+        finally:
+            self._database.close()
+            for question in self._questions:  # what ended the thread, they need not wait for
+                question.give_up()
+
+    def read(self, session_id: str) -> StoredSession:
+        """Return what is kept of a session."""
+        return self._reading(partial(stored.load, session_id=session_id))
+
+    def page(self, cwd: Path | None, cursor: str | None) -> Page:
+        """Return kept sessions."""
+        return self._reading(partial(stored.page, cwd=cwd, cursor=cursor, here=self._here))
+
+    def resume(self, session_id: str) -> None:
+        """Take a session that is kept, unless another process that is alive has it."""
+        if session_id in self._scribes:
+            return
+        scribe = self._new_scribe(session_id)
+        self._writing(partial(self._take_over, scribe=scribe))
+        self._scribes[session_id] = scribe
+
+    def delete(self, session_id: str) -> None:
+        """Forget a session."""
+        self._writing(partial(tables.forget, session_id=session_id))
+        self._scribes.pop(session_id, None)
+
+    def release(self, session_id: str) -> None:
+        """Let others have a session."""
+        if self._scribes.pop(session_id, None) is not None and self._problem is None:
+            self._writing(partial(self._give_back, session_ids=[session_id]))
+
+    def leave(self) -> None:
+        """Let others have all sessions, and end."""
+        self._is_leaving = True
+        session_ids = list(self._scribes)
+        self._scribes = {}
+        if session_ids and self._problem is None:
+            self._writing(partial(self._give_back, session_ids=session_ids))
+
+    def _work(self) -> None:
+        """Write and answer what is there, or note that we are alive."""
+        for item in self._inbox.wait(self._patience_seconds()):
+            if isinstance(item, tuple):
+                self._take(*item)
+            else:
+                self._questions.append(item)
+        self._flush()
+        while self._questions:
+            self._questions[0].answer(self)
+            self._questions.popleft()
+        if self._is_sync_due or self._patience_seconds() == 0.0:
+            self._sync()
+
+    def _patience_seconds(self) -> float | None:
+        """Return how long nothing need be done: for ever while no session is ours."""
+        if not self._scribes:
+            return None
+        return max(0.0, self._next_beat_seconds - time.monotonic())
+
+    def _take(self, session_id: str, recorded: Recorded) -> None:
+        if isinstance(recorded, Created):
+            self._scribes[session_id] = self._new_scribe(session_id)
+        scribe = self._scribes.get(session_id)
+        if scribe is None:  # it was closed, deleted or lost
+            return
+        self._is_sync_due |= isinstance(recorded, SyncWanted)
+        try:
+            if isinstance(recorded, TurnBegun) and self._problem is not None:
+                self._open(self._database.open)
+            scribe.take(recorded)
+        except StoreError as error:
+            self._fail(error)
+
+    def _new_scribe(self, session_id: str) -> Scribe:
+        scribe = Scribe(session_id, self._here, partial(self._read_call, session_id))
+        if self._problem is not None:
+            scribe.break_off()
+        return scribe
+
+    def _read_call(self, session_id: str, entry: int) -> CallRecord | None:
+        with self._database.reading() as connection:
+            return tables.read_call(connection, session_id, entry)
+
+    def _flush(self) -> None:
+        """Have what was taken written."""
+        if self._problem is None:
+            try:
+                self._write_rows()
+            except StoreError as error:
+                self._fail(error)
+
+    def _write_rows(self) -> None:
+        pending = {scribe: rows for scribe in self._scribes.values() if (rows := scribe.rows())}
+        if not pending:
+            return
+        with self._database.transaction() as connection:
+            ours = leases.mine(connection, self._here)
+            lost = [scribe for scribe in pending if not scribe.is_new and scribe.id not in ours]
+            for scribe, rows in pending.items():
+                for write in rows if scribe not in lost else ():
+                    write(connection)
+        for scribe in pending:
+            scribe.settle()
+        self._drop(lost, LOST)
+
+    def _sync(self) -> None:
+        """Have all of it reach the disk, and found by searches; others see that we are alive."""
+        self._next_beat_seconds = time.monotonic() + self._beat_seconds
+        self._is_sync_due, is_durable = False, self._is_sync_due
+        if self._problem is None:
+            try:
+                with self._database.transaction(is_durable=is_durable) as connection:
+                    texts.index_pending(connection)
+                    leases.beat(connection, self._here)
+            except StoreError as error:
+                self._fail(error)
+
+    def _fail(self, error: StoreError) -> None:
+        """Go on without the database, or with another one in its place."""
+        logger.warning("the database of sessions failed: %s", error.reason)
+        self._abandon()
+        match error:
+            case DamagedError():
+                self._open(self._database.replace)
+            case MisplacedError():
+                self._open(self._database.open)
+            case _:
+                self._give_up(error)
+
+    def _open(self, open_file: Callable[[], Sequence[str]]) -> None:
+        """Open the database and have written there what is missing of the open sessions."""
+        before = self._database.origin
+        try:
+            notices = open_file()
+            self._recover(is_other_file=self._database.origin != before)
+        except StoreError as error:
+            self._abandon()
+            if isinstance(error, DamagedError) and open_file != self._database.replace:
+                self._open(self._database.replace)
+            else:
+                self._give_up(error)
+        else:
+            self._problem = None
+            for notice in notices:
+                self._say(notice)
+
+    def _recover(self, *, is_other_file: bool) -> None:
+        with self._database.transaction() as connection:
+            for session_id in stored.abandoned(connection, self._here):
+                tables.forget(connection, session_id)
+            texts.index_pending(connection)
+            lost = [
+                scribe
+                for scribe in self._scribes.values()
+                if not scribe.recover(connection, is_other_file=is_other_file)
+            ]
+        self._drop(lost, CANNOT_BE_MADE_WHOLE if is_other_file else LOST)
+        self._write_rows()
+
+    def _abandon(self) -> None:
+        """Give up what was to be written; nothing of it is in the database."""
+        for scribe in self._scribes.values():
+            scribe.break_off()
+
+    def _give_up(self, error: StoreError) -> None:
+        self._database.close()
+        self._problem = error.reason
+        self._say(NOT_KEPT.format(reason=error.reason))
+
+    def _drop(self, lost: Sequence[Scribe], why: str) -> None:
+        for scribe in lost:
+            del self._scribes[scribe.id]
+            self._say(why.format(session_id=scribe.id))
+
+    def _say(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self._tell(problem)
+
+    def _reading(self, action: Callable[[Connection], Answer]) -> Answer:
+        with self._asked(), self._database.reading() as connection:
+            return action(connection)
+
+    def _writing(self, action: Callable[[Connection], None]) -> None:
+        with self._asked(), self._database.transaction() as connection:
+            action(connection)
+
+    @contextmanager
+    def _asked(self) -> Generator[None]:
+        """Have the database there for a question, and its failures told to who asked."""
+        if self._problem is not None:
+            self._open(self._database.open)
+        if self._problem is not None:
+            raise ArchiveError(self._problem)
+        try:
+            yield
+        except StoreError as error:
+            if not isinstance(error, BusyError):
+                self._fail(error)
+            raise ArchiveError(error.reason) from error
+
+    def _take_over(self, connection: Connection, scribe: Scribe) -> None:
+        known = connection.execute("SELECT 1 FROM sessions WHERE id = ?", (scribe.id,)).fetchone()
+        if known is None:
+            raise UnknownSessionError(scribe.id)
+        lease = leases.find(connection, scribe.id)
+        if lease is not None and not lease.is_over(self._here, leases.now_us()):
+            raise SessionInUseError(scribe.id, lease.described(self._here))
+        leases.take(connection, scribe.id, self._here)
+        scribe.adopt(connection)
+
+    def _give_back(self, connection: Connection, session_ids: Sequence[str]) -> None:
+        """Let others have sessions of ours; of those in which nothing was said nothing stays."""
+        ours = leases.mine(connection, self._here)
+        for session_id in session_ids:
+            if session_id in ours and tables.is_empty(connection, session_id):
+                tables.forget(connection, session_id)
+            leases.release(connection, session_id, self._here)

@@ -1,0 +1,30 @@
+"""Sentences for the user that belong to no turn."""
+
+from collections.abc import Callable, Sequence
+
+
+def _not_shown(sentence: str) -> bool:
+    del sentence
+    return False
+
+
+class Bulletin:
+    """Shows sentences at once where the client can, else with the next turn."""
+
+    def __init__(self) -> None:
+        self._show: Callable[[str], bool] = _not_shown
+        self._unsaid: list[str] = []
+
+    def listen(self, show: Callable[[str], bool]) -> None:
+        """Have sentences shown between turns; `show` returns whether it did."""
+        self._show = show
+
+    def say(self, sentence: str) -> None:
+        """Tell the user, now or later."""
+        if not self._show(sentence):
+            self._unsaid.append(sentence)
+
+    def take(self) -> Sequence[str]:
+        """Return what was not said yet; it counts as said then."""
+        unsaid, self._unsaid = self._unsaid, []
+        return unsaid

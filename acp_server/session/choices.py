@@ -1,0 +1,81 @@
+"""What the user has chosen for one session: a mode, a model, how deeply it thinks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
+from acp_server.session.errors import UnknownModeError
+from acp_server.session.options import (
+    MODE_OPTION,
+    MODEL_OPTION,
+    Chosen,
+    Option,
+    choose,
+    options_of,
+)
+from acp_server.session.ports import ModelCatalog
+
+
+def _nobody() -> None: ...
+
+
+@dataclass(slots=True)
+class Choices:
+    """The choices of one session. A turn that runs goes on with the model it has."""
+
+    catalog: ModelCatalog
+    mode: Mode
+    chosen_model: str | None = None
+    """None for whatever is the default."""
+    chosen_level: str | None = None
+    on_change: Callable[[], None] = field(default=_nobody)
+    """Called behind every change."""
+
+    @property
+    def model_id(self) -> str:
+        """The chosen model while it can be had, else the default as it is known by now."""
+        for choice in self.catalog.choices():
+            if choice.id == self.chosen_model:
+                return choice.id
+        return self.catalog.default_id
+
+    @property
+    def thought_level(self) -> str | None:
+        """The chosen level if the model has it, else the model's own; None for no choice."""
+        levels = self.catalog.thought_levels(self.model_id)
+        if self.chosen_level in levels:
+            return self.chosen_level
+        return self.catalog.default_thought_level(self.model_id)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The pickers, as they stand."""
+        return options_of(Chosen(self.mode, self.model_id, self.thought_level), self.catalog)
+
+    def set_mode(self, mode: str) -> None:
+        """Switch the mode.
+
+        Raises:
+            UnknownModeError: it is none of ours.
+        """
+        if not is_mode(mode):
+            raise UnknownModeError(mode, MODE_IDS)
+        self.mode = mode
+        self.on_change()
+
+    def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
+        """Choose a value of an option.
+
+        Raises:
+            UnknownOptionError: there is no such option.
+            InvalidValueError: the option has no such value.
+        """
+        chosen = choose(option_id, value, self.options)
+        if option_id == MODE_OPTION:
+            self.mode = cast("Mode", chosen)
+        elif option_id == MODEL_OPTION:
+            self.chosen_model = chosen
+        else:
+            self.chosen_level = chosen
+        self.on_change()

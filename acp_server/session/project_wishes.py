@@ -1,0 +1,61 @@
+"""What a project asks of a session, used once and only in a workspace that the user trusts.
+
+Says what is used, what is not, and why; what a project may ask for is `project_settings`' matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from acp_server.permissions.trust import TrustKeeper
+from acp_server.session.briefing import Briefing
+from acp_server.session.choices import Choices
+from acp_server.session.project_settings import ProjectSettings, narrowed, understood
+from acp_server.session.system import SystemPrompt
+from acp_server.session.upkeep import tell
+from acp_server.turn.ports import Sink
+from acp_server.turn.step import NewId
+
+NOT_TRUSTED = "the workspace is not trusted (`acp-server trust`)"
+
+
+@dataclass(slots=True)
+class ProjectWishes:
+    """The wishes of one session's project."""
+
+    briefing: Briefing
+    choices: Choices
+    system: SystemPrompt
+    trust: TrustKeeper | None
+    """Knows whether the workspace is trusted; without it none is."""
+    new_id: NewId
+    skills: tuple[str, ...] = field(default=(), init=False)
+    """The names of skills to prefer."""
+    _is_heeded: bool = field(default=False, init=False)
+
+    async def heed(self, tools: Sequence[str], sink: Sink) -> bool:
+        """Use what the project asks for, at the first call; return whether that changes anything.
+
+        `tools` are the names of all that there are. The user is told what is not used, and why.
+        """
+        if self._is_heeded:
+            return False
+        self._is_heeded = True
+        models = [choice.id for choice in self.choices.catalog.choices()]
+        asked = understood(self.briefing.project_settings(), models, tools)
+        is_trusted = self.trust is not None and await self.trust.is_given(asked.uses)
+        await tell(_unused(asked, is_trusted=is_trusted), sink, self.new_id)
+        if not is_trusted or not asked.uses:
+            return False
+        self.choices.mode = narrowed(self.choices.mode, asked.mode)
+        self.choices.chosen_model = asked.model or self.choices.chosen_model
+        self.skills = asked.skills
+        if asked.tools:
+            self.system.narrow_tools(asked.tools)
+        return True
+
+
+def _unused(asked: ProjectSettings, *, is_trusted: bool) -> list[str]:
+    unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
+    if not is_trusted:
+        unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in asked.uses]
+    return unused

@@ -1,0 +1,61 @@
+"""A prompt completed: the files that it points at, what the day is, the instructions that apply.
+
+All of it is put behind the user's own words, once, and stored with them: a message is sent again
+exactly as it was first sent.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from acp_server.session.briefing import Briefing
+from acp_server.session.upkeep import SessionUpkeep
+from acp_server.turn.conversation import (
+    Attachment,
+    Conversation,
+    Link,
+    Text,
+    UserMessage,
+    UserPart,
+)
+from acp_server.turn.ports import Sink, Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCompletion:
+    """Completes the prompts of one session."""
+
+    conversation: Conversation
+    briefing: Briefing
+    upkeep: SessionUpkeep
+
+    async def completed(
+        self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
+    ) -> UserMessage:
+        """Return a prompt with all that goes with it; `active_file` is in the user's view."""
+        parts: list[UserPart] = []
+        for part in message.parts:
+            parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        parts += [Text(remark) for remark in self.briefing.remarks(self.conversation)]
+        touched = _touched(message, active_file)
+        if touched:
+            found = await self.upkeep.instruct(self.conversation, {"": touched}, sink)
+            parts += [Text(instructions.text) for instructions in found.values()]
+        return UserMessage(tuple(parts))
+
+
+def _touched(message: UserMessage, active_file: Path | None) -> list[str]:
+    uris = [part.uri for part in message.parts if isinstance(part, Link | Attachment)]
+    paths = (*map(path_of_uri, uris), active_file)
+    return [str(path) for path in paths if path is not None]
+
+
+def path_of_uri(uri: str) -> Path | None:
+    """Return the path that a `file:` URI of this machine names; None for anything else."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    is_local = parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in path
+    return Path(path) if is_local and path.startswith("/") else None

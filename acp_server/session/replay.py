@@ -1,0 +1,143 @@
+"""A kept session is shown again; its conversation is mended where a process ended in between."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from acp_server.session.markdown import block
+from acp_server.session.records import CallRecord, Entry, StoredSession, TerminalRecord
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.events import (
+    CallChanged,
+    CallContent,
+    Event,
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PromptReceived,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalPrinted,
+    TerminalView,
+    ThoughtChunk,
+)
+
+Shown = Event | PromptReceived
+
+INTERRUPTED = "The server ended before this had finished"
+NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
+
+
+def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown]:
+    """Yield what was shown, in the order in which it appeared.
+
+    A terminal shows its output again to clients that show output as one; others get it as text.
+    """
+    results = _results(stored.messages)
+    for entry in stored.entries:
+        yield from _events(entry, results, shows_terminals=shows_terminals)
+
+
+def closed(stored: StoredSession) -> StoredSession:
+    """Return a session in which no call is open."""
+    return replace(stored, entries=tuple(_closed(entry) for entry in stored.entries))
+
+
+def _closed(entry: Entry) -> Entry:
+    if not isinstance(entry, CallRecord) or entry.state.status in {"completed", "failed"}:
+        return entry
+    return replace(entry, state=replace(entry.state, status="failed"))
+
+
+def mended(stored: StoredSession) -> tuple[Message, ...]:
+    """Return the conversation such that a provider takes it, whatever moment it was cut at.
+
+    Calls that have no results get failed ones. A reply that was streaming is kept as far as it
+    came; without any, a line says that there was none.
+    """
+    messages = stored.messages
+    if not messages:
+        return ()
+    open_calls = _calls_of(messages[-1])
+    if open_calls:
+        failed = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
+        return (*messages, UserMessage(failed))
+    if stored.is_turn_open:
+        said = "".join(each.text for each in stored.unfinished if isinstance(each, MessageChunk))
+        return (*messages, *_remains(messages[-1], said))
+    return messages
+
+
+def _remains(last: Message, said: str) -> tuple[Message, ...]:
+    """Return the reply that was streaming behind a user's message."""
+    if isinstance(last, AssistantMessage):
+        return ()
+    return (AssistantMessage((Text(said if said.strip() else NO_ANSWER),)),)
+
+
+def _calls_of(message: Message) -> tuple[ToolCall, ...]:
+    if isinstance(message, UserMessage):
+        return ()
+    return tuple(part for part in message.parts if isinstance(part, ToolCall))
+
+
+def _results(messages: Sequence[Message]) -> Mapping[str, str]:
+    """Return what calls led to, by their ids."""
+    parts = (part for message in messages for part in message.parts)
+    return {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
+
+
+def _events(entry: Entry, results: Mapping[str, str], *, shows_terminals: bool) -> Iterator[Shown]:
+    match entry:
+        case CallRecord():
+            yield from _call_events(entry, results, shows_terminals=shows_terminals)
+        case PromptReceived() | MessageChunk() | ThoughtChunk() | PlanChanged() | NoticeRaised():
+            yield entry
+        case _:
+            assert_never(entry)
+
+
+def _call_events(
+    record: CallRecord, results: Mapping[str, str], *, shows_terminals: bool
+) -> Iterator[Event]:
+    call_id, terminal = record.appeared.call_id, record.terminal
+    yield record.appeared
+    if terminal is not None and shows_terminals:
+        yield from _terminal_events(call_id, terminal)
+        yield record.state
+        return
+    text = results.get(call_id) or _raw_text(record.state)
+    printed = terminal.data if terminal is not None else text
+    yield replace(record.state, content=_without_terminals(record.state, printed))
+
+
+def _terminal_events(call_id: str, terminal: TerminalRecord) -> Iterator[Event]:
+    yield TerminalOpened(call_id, terminal.terminal_id, terminal.cwd)
+    yield TerminalPrinted(call_id, terminal.terminal_id, terminal.data)
+    yield TerminalEnded(call_id, terminal.terminal_id, terminal.exit_code, terminal.signal)
+
+
+def _raw_text(state: CallChanged) -> str:
+    text = (state.raw_output or {}).get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _without_terminals(state: CallChanged, printed: str) -> tuple[CallContent, ...] | None:
+    """Return what a call shows with text in the place of terminals, which are gone."""
+    if state.content is None:
+        return None
+    shown = (_as_text(part, printed) for part in state.content)
+    return tuple(part for part in shown if part is not None)
+
+
+def _as_text(part: CallContent, printed: str) -> CallContent | None:
+    if not isinstance(part, TerminalView):
+        return part
+    return Text(block(printed.rstrip())) if printed.strip() else None

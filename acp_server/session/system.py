@@ -1,0 +1,123 @@
+"""The system prompt of one session: written once for a model, kept, and written anew for a reason.
+
+A session that is taken up again goes on with the prompt it had, so that the provider's cache still
+holds; unless its files of instructions have changed, or it is too old for any cache.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from pydantic import JsonValue
+
+from acp_server.session.briefing import Briefing, Subject
+from acp_server.session.ports import ModelCatalog
+from acp_server.session.records import SavedSystem
+from acp_server.turn.compaction import unsealed
+from acp_server.turn.conversation import Conversation
+
+OLDEST = timedelta(days=1)
+REWRITTEN = "The instructions were read anew for this session: {reason}."
+IS_OLD = "they were more than a day old"
+HAVE_CHANGED = "files of instructions have changed since"
+ARE_OTHERS = "the tools are others now"
+TOOLS = "tools"
+ALLOWED_TOOLS = "allowed_tools"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _nobody() -> None: ...
+
+
+@dataclass(slots=True)
+class SystemPrompt:
+    """The system prompt of one session."""
+
+    briefing: Briefing
+    catalog: ModelCatalog
+    conversation: Conversation
+    tool_names: Callable[[], Awaitable[frozenset[str]]]
+    """Asked when the prompt is written."""
+    saved: SavedSystem | None = None
+    """The prompt that holds; one of a former process until it has been looked at again."""
+    is_former: bool = False
+    """Whether it is of a former process, and not looked at yet."""
+    now: Callable[[], datetime] = _now
+    on_write: Callable[[], None] = field(default=_nobody)
+    notice: str = field(default="", init=False)
+    """What the user is to know of a prompt that had to be written anew, once."""
+    _allowed_tools: tuple[str, ...] | None = field(default=None, init=False)
+
+    async def text_for(self, model_id: str) -> str:
+        """Return the prompt for a model; what a provider sealed before another does not hold."""
+        if self.is_former:
+            await self._look_again()
+        if self.saved is not None and self.saved.model_id == model_id:
+            return self.saved.text
+        if self.saved is not None:
+            self.forget_seals()
+        return await self.write(model_id)
+
+    async def write(self, model_id: str) -> str:
+        """Write the prompt anew, from what the facts are now."""
+        window = self.catalog.known_window_tokens(model_id)
+        tools = await self.tool_names()
+        text = await self.briefing.write(Subject(model_id, window, tools))
+        self.is_former = False
+        state: dict[str, JsonValue] = {**self.briefing.state(), TOOLS: [*sorted(tools)]}
+        if self.allowed_tools is not None:
+            state[ALLOWED_TOOLS] = [*self.allowed_tools]
+        self.saved = SavedSystem(text, model_id, self.now(), state)
+        self.on_write()
+        return text
+
+    async def rewrite(self, model_id: str) -> str:
+        """Write the prompt anew, for the model that it was written for if there was one."""
+        return await self.write(self.saved.model_id if self.saved is not None else model_id)
+
+    @property
+    def allowed_tools(self) -> Sequence[str] | None:
+        """The names of the tools that the project narrowed them to; None for all."""
+        if self._allowed_tools is None and self.saved is not None:
+            kept = self.saved.state.get(ALLOWED_TOOLS)
+            self._allowed_tools = tuple(map(str, kept)) if isinstance(kept, list) else None
+        return self._allowed_tools
+
+    def narrow_tools(self, names: Sequence[str]) -> None:
+        """Have the prompt written for these tools only, anew if it was written for others."""
+        if self.allowed_tools != tuple(names):
+            self._allowed_tools = tuple(names)
+            if self.saved is not None:
+                self.forget_seals()
+                self.saved = None
+
+    def forget_seals(self) -> None:
+        """Take from the conversation what holds behind the old prompt only."""
+        self.conversation.rebuild(unsealed(tuple(self.conversation)))
+
+    def take_notice(self) -> str:
+        """Return what the user is to know, once."""
+        notice, self.notice = self.notice, ""
+        return notice
+
+    async def _look_again(self) -> None:
+        """Go on with the prompt of a former process, or say why not."""
+        saved, self.is_former = self.saved, False
+        if saved is None:
+            return
+        reason = await self._reason_to_write(saved)
+        if reason:
+            self.notice = REWRITTEN.format(reason=reason)
+            self.saved = None
+            self.forget_seals()
+
+    async def _reason_to_write(self, saved: SavedSystem) -> str:
+        """Return why a former prompt does not hold; nothing if it does."""
+        if abs(self.now() - saved.written_at) > OLDEST:
+            return IS_OLD
+        if saved.state.get(TOOLS) != sorted(await self.tool_names()):
+            return ARE_OTHERS
+        return "" if await self.briefing.restore(saved.text, saved.state) else HAVE_CHANGED

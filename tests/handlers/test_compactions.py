@@ -1,0 +1,90 @@
+"""Summing a conversation up, as clients see it: as such where they can, else as a notice."""
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.catalog import FixedCatalog
+from acp_server.session.registry import SessionRegistry
+from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.ports import TextDelta
+from tests.handlers import expected
+from tests.handlers.checking import open_checked_editor
+from tests.support.engine import MODEL_ID, equipment
+from tests.turn.playing import Playing, Round
+
+SHOWN: JsonValue = {"session": {"compaction": {}}}
+NOTICED: JsonValue = {"session": {"notices": {}}}
+TITLE = "The conversation was summed up: 30 messages are 22 now"
+ANSWERS = [Round([TextDelta("Yes.")])] * 15
+SUMMARY = Round([TextDelta("So far "), TextDelta("so good.")])
+FAILING = Round([TextDelta("So")], ModelFailedError("overloaded"))
+
+
+def changed(status: str, **more: JsonValue) -> JsonValue:
+    return {
+        "sessionUpdate": "compaction_update",
+        "compactionId": "msg_1",
+        "status": status,
+        **more,
+    }
+
+
+def more(text: str) -> JsonValue:
+    return {
+        "sessionUpdate": "compaction_summary_chunk",
+        "compactionId": "msg_1",
+        "content": {"type": "text", "text": text},
+    }
+
+
+def registry(*rounds: Round) -> SessionRegistry:
+    model = Playing(*rounds)
+    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model)))
+
+
+async def shown(capabilities: JsonValue, last: Round) -> list[JsonValue]:
+    """Talk for a while, have it summed up; return the updates of that."""
+    engine = registry(*ANSWERS, last)
+    async with open_checked_editor(engine, capabilities=capabilities) as editor:
+        session = await editor.new_session()
+        for _ in ANSWERS:
+            await editor.prompt(session, "hi")
+        count = len(editor.updates_of(session))
+        await editor.begin_prompt(session, "/compact").response()
+        updates = expected.with_short_ids(editor.updates_of(session)[count:])
+        assert isinstance(updates, list)
+        return updates
+
+
+async def test_a_client_that_shows_compactions_sees_the_summary_as_it_comes() -> None:
+    assert await shown(SHOWN, SUMMARY) == [
+        changed("in_progress"),
+        more("So far "),
+        more("so good."),
+        changed("completed"),
+        expected.said("msg_2", "There are 22 messages now."),
+    ]
+
+
+async def test_a_client_that_shows_compactions_sees_why_one_failed() -> None:
+    assert await shown(SHOWN, FAILING) == [
+        changed("in_progress"),
+        more("So"),
+        changed("failed", error="overloaded"),
+        expected.said("msg_2", "overloaded"),
+    ]
+
+
+async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
+    assert await shown(NOTICED, SUMMARY) == [
+        {"sessionUpdate": "notice", "severity": "info", "title": TITLE},
+        expected.said("msg_1", "There are 22 messages now."),
+    ]
+
+
+@pytest.mark.parametrize("capabilities", [None, {"session": {}}], ids=["nothing", "no updates"])
+async def test_any_other_client_gets_a_thought(capabilities: JsonValue) -> None:
+    assert await shown(capabilities, SUMMARY) == [
+        expected.thought("msg_1", f"{TITLE}\n"),
+        expected.said("msg_2", "There are 22 messages now."),
+    ]

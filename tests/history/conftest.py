@@ -1,0 +1,31 @@
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from acp_server.history.loading import LazyArchive
+from acp_server.session.records import (
+    Archive,
+)
+from tests.history.homes import Process
+from tests.support.archive import Kept, MemoryArchive
+
+
+@pytest.fixture(params=["on disk", "in memory"])
+def process(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Process]:
+    home: dict[str, Kept] = {}
+    problems: list[str] = []
+
+    @asynccontextmanager
+    async def running() -> AsyncGenerator[Archive]:
+        path = tmp_path / "acp" / "sessions.db"
+        archive = LazyArchive(path) if request.param == "on disk" else MemoryArchive(home)
+        archive.on_problem = problems.append
+        try:
+            yield archive
+        finally:
+            await archive.close()
+
+    yield running
+    assert problems == []

@@ -1,0 +1,333 @@
+"""What every archive does: the contract of the port, for the one on disk and the one in memory."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.records import (
+    CallRecord,
+    Entry,
+    SavedSystem,
+    StoredSession,
+    TerminalRecord,
+)
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    CompactionChanged,
+    ContextMeasured,
+    Event,
+    FileDiff,
+    Location,
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PlanEntry,
+    PromptReceived,
+    SummaryChunk,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalPrinted,
+    ThoughtChunk,
+    Usage,
+)
+from acp_server.turn.loop import Spent
+from tests.history.homes import Process, reread, show
+from tests.history.made import answered, facts, said
+
+
+async def test_a_session_comes_back_as_it_was_recorded(process: Process) -> None:
+    whole = replace(
+        facts(),
+        additional=(Path("/other"), Path("/third folder")),
+        title="A title",
+        mode="plan",
+        model_id="model",
+        thought_level="high",
+        spent=Spent(Usage(1, 2, 3, 4, 5), 6, 0.7, 8),
+        system=SavedSystem("You are", "model", datetime.now(UTC), {"files": [["a", None]]}),
+    )
+    async with process() as archive:
+        journal = archive.create(whole)
+        journal.append(said("hello"))
+        journal.append(answered("hi"))
+    assert await reread(process) == StoredSession(whole, (said("hello"), answered("hi")), ())
+
+
+async def test_what_is_recorded_is_read_at_once(process: Process) -> None:
+    async with process() as archive:
+        archive.create(facts()).append(said("hello"))
+        assert (await archive.read("one")).messages == (said("hello"),)
+
+
+SHOWN: tuple[tuple[str, tuple[Event | PromptReceived, ...], tuple[Entry, ...]], ...] = (
+    (
+        "chunks of a message are one",
+        (MessageChunk("a", "x"), MessageChunk("a", "y"), MessageChunk("b", "z")),
+        (MessageChunk("a", "xy"), MessageChunk("b", "z")),
+    ),
+    (
+        "a message that was interrupted is one, where it began",
+        (MessageChunk("a", "x"), NoticeRaised("info", "n", "m"), MessageChunk("a", "y")),
+        (MessageChunk("a", "xy"), NoticeRaised("info", "n", "m")),
+    ),
+    (
+        "a thought and a message of one id are two",
+        (ThoughtChunk("a", "x"), MessageChunk("a", "y"), ThoughtChunk("a", "z")),
+        (ThoughtChunk("a", "xz"), MessageChunk("a", "y")),
+    ),
+    (
+        "prompts, plans and notices stay in order",
+        (
+            PromptReceived("p", (Text("do"),)),
+            PlanChanged((PlanEntry("first", "pending"),)),
+            NoticeRaised("warning", "careful", "n", is_said=True),
+            PlanChanged((PlanEntry("first", "completed"),)),
+        ),
+        (
+            PromptReceived("p", (Text("do"),)),
+            PlanChanged((PlanEntry("first", "pending"),)),
+            NoticeRaised("warning", "careful", "n", is_said=True),
+            PlanChanged((PlanEntry("first", "completed"),)),
+        ),
+    ),
+    (
+        "changes of a call are one, what was not told stays",
+        (
+            CallAppeared("c", "patch", "edit"),
+            CallChanged("c", title="Edit a", locations=(Location("/a", 3),), raw_input={"a": [1]}),
+            MessageChunk("m", "text"),
+            CallChanged("c", "in_progress", content=(FileDiff("/a", None, "new"),)),
+            CallChanged("c", permission="allow"),
+            CallChanged("c", "completed", raw_output={"text": "done"}),
+            CallChanged("c", content=(Text("after"),), instructions=("AGENTS.md",)),
+        ),
+        (
+            CallRecord(
+                CallAppeared("c", "patch", "edit"),
+                CallChanged(
+                    "c",
+                    "completed",
+                    "Edit a",
+                    (Text("after"),),
+                    (Location("/a", 3),),
+                    {"a": [1]},
+                    {"text": "done"},
+                    ("AGENTS.md",),
+                    permission="allow",
+                ),
+            ),
+            MessageChunk("m", "text"),
+        ),
+    ),
+    (
+        "of passing states only titles and places are kept, of measurements nothing",
+        (
+            CallAppeared("c", "patch"),
+            CallChanged("c", title="t", content=(Text("growing"),), is_passing=True),
+            ContextMeasured(1, 2, None),
+            CallChanged("c", "completed"),
+        ),
+        (CallRecord(CallAppeared("c", "patch"), CallChanged("c", "completed", "t")),),
+    ),
+    (
+        "a second call of the same id is another call",
+        (
+            CallAppeared("c", "first"),
+            CallChanged("c", "completed"),
+            CallAppeared("c", "second"),
+            CallChanged("c", "failed"),
+        ),
+        (
+            CallRecord(CallAppeared("c", "first"), CallChanged("c", "completed")),
+            CallRecord(CallAppeared("c", "second"), CallChanged("c", "failed")),
+        ),
+    ),
+    (
+        "a command's output is kept with its call",
+        (
+            CallAppeared("c", "terminal", "execute"),
+            TerminalOpened("c", "t", "/project"),
+            TerminalPrinted("c", "t", "one\n"),
+            TerminalPrinted("c", "t", "two\0\ud800\n"),
+            TerminalEnded("c", "t", None, "SIGKILL"),
+            CallChanged("c", "failed"),
+        ),
+        (
+            CallRecord(
+                CallAppeared("c", "terminal", "execute"),
+                CallChanged("c", "failed"),
+                TerminalRecord("t", "/project", "one\ntwo\0\ud800\n", None, "SIGKILL"),
+            ),
+        ),
+    ),
+    (
+        "news of a call that never appeared are dropped",
+        (CallChanged("c", "completed"), TerminalPrinted("c", "t", "x")),
+        (),
+    ),
+    (
+        "of a compaction what is said of it is kept",
+        (
+            CompactionChanged("c", "in_progress"),
+            SummaryChunk("c", "summary"),
+            CompactionChanged("c", "completed", notice=NoticeRaised("info", "shorter", "n")),
+        ),
+        (NoticeRaised("info", "shorter", "n"),),
+    ),
+    (
+        "halves of characters and NUL are kept",
+        (MessageChunk("\ud800", "a\0\udc00\ud800\udc00"), NoticeRaised("info", "\udfff\0", "n")),
+        (MessageChunk("\ud800", "a\0\udc00\ud800\udc00"), NoticeRaised("info", "\udfff\0", "n")),
+    ),
+)
+
+
+@pytest.mark.parametrize("is_committed", [False, True], ids=["at once", "one by one"])
+@pytest.mark.parametrize(
+    ("events", "entries"), [case[1:] for case in SHOWN], ids=[case[0] for case in SHOWN]
+)
+async def test_what_was_shown_is_kept_whole(
+    process: Process,
+    events: tuple[Event | PromptReceived, ...],
+    entries: tuple[Entry, ...],
+    *,
+    is_committed: bool,
+) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("hello"))
+        journal.begin_turn()
+        for event in events:
+            journal.show(event)
+            if is_committed:
+                await journal.commit()
+        assert (await archive.read("one")).entries == entries
+        journal.end_turn()
+    assert (await reread(process)).entries == entries
+
+
+async def test_a_call_can_change_after_its_turn(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("run"))
+        journal.begin_turn()
+        show(journal, CallAppeared("c", "t"), CallChanged("c", "completed", title="t"))
+        show(journal, TerminalOpened("c", "t", "/"), TerminalPrinted("c", "t", "x"))
+        journal.end_turn()
+        await journal.commit()
+        show(journal, TerminalPrinted("c", "t", "y"), TerminalEnded("c", "t", 0, None))
+    record = CallRecord(
+        CallAppeared("c", "t"),
+        CallChanged("c", "completed", "t"),
+        TerminalRecord("t", "/", "xy", 0),
+    )
+    assert (await reread(process)).entries == (record,)
+
+
+@pytest.mark.parametrize("piece", [1_000, 70_000, 250_000])
+async def test_of_long_output_the_end_is_kept(process: Process, piece: int) -> None:
+    data = "".join(f"{number:9}\n" for number in range(25_000))
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("run"))
+        show(journal, CallAppeared("c", "t"), TerminalOpened("c", "t", "/"))
+        for start in range(0, len(data), piece):
+            journal.show(TerminalPrinted("c", "t", data[start : start + piece]))
+            await journal.commit()
+        (record,) = (await archive.read("one")).entries
+    terminal = TerminalRecord("t", "/", data[-100_000:])
+    assert record == CallRecord(CallAppeared("c", "t"), CallChanged("c"), terminal)
+
+
+async def test_a_rebuilt_conversation_takes_the_place_of_the_old_one(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        for number in range(3):
+            journal.append(said(str(number)))
+        journal.rebuild([said("summary")])
+        journal.append(answered("after"))
+        await journal.commit()
+        journal.append(said("later"))
+    expected = (said("summary"), answered("after"), said("later"))
+    assert (await reread(process)).messages == expected
+
+
+async def test_facts_are_updated_and_their_time_never_goes_back(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts(minute=5))
+        journal.append(said("hello"))
+        journal.update(replace(facts(minute=3), title="New", mode="bypass"))
+    kept = (await reread(process)).facts
+    assert kept == replace(facts(minute=5), title="New", mode="bypass")
+
+
+async def test_a_system_prompt_can_be_taken_back(process: Process) -> None:
+    system = SavedSystem("text", "model", datetime.now(UTC), {})
+    async with process() as archive:
+        journal = archive.create(replace(facts(), system=system))
+        journal.append(said("hello"))
+        await journal.commit()
+        journal.update(facts())
+    assert (await reread(process)).facts.system is None
+
+
+async def test_what_was_spent_is_kept_as_it_was_when_told(process: Process) -> None:
+    spent = Spent()
+    async with process() as archive:
+        journal = archive.create(replace(facts(), spent=spent))
+        journal.append(said("hello"))
+        spent.add(Usage(1), 1.0)
+    assert (await reread(process)).facts.spent == Spent()
+
+
+async def test_times_of_any_zone_are_the_same_moment(process: Process) -> None:
+    moment = datetime(2026, 1, 1, 5, 0, 0, 123_457, timezone(timedelta(hours=-7, minutes=-30)))
+    async with process() as archive:
+        archive.create(replace(facts(), created_at=moment, updated_at=moment)).append(said("x"))
+    kept = (await reread(process)).facts
+    assert (kept.created_at, kept.updated_at) == (moment, moment)
+
+
+async def test_what_an_ended_turn_left_is_told(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.begin_turn()
+        journal.show(PromptReceived("p", (Text("go"),)))
+        journal.append(said("go"))
+        await journal.commit()
+        show(journal, MessageChunk("a", "x"), CallAppeared("c", "t"), MessageChunk("b", "y"))
+    found = await reread(process)
+    record = CallRecord(CallAppeared("c", "t"), CallChanged("c"))
+    assert (found.is_turn_open, found.unfinished) == (
+        True,
+        (MessageChunk("a", "x"), record, MessageChunk("b", "y")),
+    )
+
+
+async def test_a_message_that_goes_on_behind_the_last_one_is_unfinished_there(
+    process: Process,
+) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.begin_turn()
+        journal.show(MessageChunk("a", "kept "))
+        journal.append(answered("kept "))
+        journal.show(MessageChunk("a", "torn"))
+    found = await reread(process)
+    assert found.entries == (MessageChunk("a", "kept torn"),)
+    assert found.unfinished == (MessageChunk("a", "torn"),)
+
+
+async def test_nothing_is_unfinished_when_the_turn_has_ended(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.begin_turn()
+        journal.append(said("go"))
+        journal.show(MessageChunk("a", "x"))
+        journal.end_turn()
+    found = await reread(process)
+    assert (found.is_turn_open, found.unfinished) == (False, ())

@@ -1,0 +1,141 @@
+"""Who may have a session, which are listed, which are gone: for every archive."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.errors import (
+    InvalidCursorError,
+    SessionInUseError,
+    UnknownSessionError,
+)
+from acp_server.session.records import (
+    CallRecord,
+)
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    MessageChunk,
+)
+from tests.history.homes import Process, reread, show
+from tests.history.made import facts, said
+
+
+async def test_resuming_fails_the_calls_that_were_open(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("go"))
+        show(journal, CallAppeared("a", "t"), CallAppeared("b", "t"), CallAppeared("c", "t"))
+        show(journal, CallChanged("b", "in_progress", content=(Text("so far"),)))
+        show(journal, CallChanged("c", "completed"))
+    async with process() as archive:
+        await archive.resume("one")
+    why = Text("The server ended before this call had finished.")
+    assert (await reread(process)).entries == (
+        CallRecord(CallAppeared("a", "t"), CallChanged("a", "failed", content=(why,))),
+        CallRecord(
+            CallAppeared("b", "t"), CallChanged("b", "failed", content=(Text("so far"), why))
+        ),
+        CallRecord(CallAppeared("c", "t"), CallChanged("c", "completed")),
+    )
+
+
+async def test_a_resumed_session_goes_on_behind_what_was_kept(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("one"))
+        journal.show(MessageChunk("a", "x"))
+    async with process() as archive:
+        journal = await archive.resume("one")
+        journal.show(MessageChunk("b", "y"))
+        journal.append(said("two"))
+        journal.update(facts(minute=1))
+    found = await reread(process)
+    assert found.messages == (said("one"), said("two"))
+    assert found.entries == (MessageChunk("a", "x"), MessageChunk("b", "y"))
+    assert found.facts == facts(minute=1)
+
+
+async def test_a_session_is_one_process_s_until_it_is_closed(process: Process) -> None:
+    async with process() as first, process() as second:
+        journal = first.create(facts())
+        journal.append(said("hello"))
+        await journal.commit()
+        with pytest.raises(SessionInUseError):
+            await second.resume("one")
+        await journal.close()
+        (await second.resume("one")).append(said("mine now"))
+        assert (await second.read("one")).messages == (said("hello"), said("mine now"))
+
+
+async def test_records_behind_the_close_of_a_journal_go_nowhere(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        await journal.close()
+        assert await archive.page(None, None) == await archive.page(Path("/nowhere"), None)
+
+
+async def test_a_session_without_a_word_is_listed_while_it_is_open(process: Process) -> None:
+    async with process() as first, process() as second:
+        journal = first.create(facts())
+        await journal.commit()
+        assert (await second.page(None, None)).sessions == (facts(),)
+        await journal.close()
+        assert (await second.page(None, None)).sessions == ()
+        with pytest.raises(UnknownSessionError):
+            await second.read("one")
+
+
+@pytest.mark.parametrize("session_id", ["other", "", "a'b\0", "\ud800"])
+async def test_an_unknown_session_is_said_to_be_one(process: Process, session_id: str) -> None:
+    async with process() as archive:
+        with pytest.raises(UnknownSessionError):
+            await archive.read(session_id)
+        with pytest.raises(UnknownSessionError):
+            await archive.resume(session_id)
+        await archive.delete(session_id)
+
+
+async def test_a_deleted_session_is_gone_even_while_it_is_open(process: Process) -> None:
+    async with process() as archive:
+        journal = archive.create(facts())
+        journal.append(said("secret"))
+        await archive.delete("one")
+        journal.append(said("more"))
+        await journal.commit()
+        with pytest.raises(UnknownSessionError):
+            await archive.read("one")
+
+
+async def test_pages_lead_from_the_newest_to_the_oldest(process: Process) -> None:
+    async with process() as archive:
+        for number in range(120):
+            archive.create(facts(f"s{number:03}", number // 2)).append(said("x"))
+        ids: list[str] = []
+        sizes: list[int] = []
+        cursor = None
+        while True:
+            page = await archive.page(None, cursor)
+            sizes.append(len(page.sessions))
+            ids += [each.id for each in page.sessions]
+            if page.cursor is None:
+                break
+            cursor = page.cursor
+    assert ids == [f"s{number:03}" for number in reversed(range(120))]
+    assert sizes == [50, 50, 20]
+
+
+async def test_a_page_of_a_folder_holds_only_its_sessions(process: Process) -> None:
+    async with process() as archive:
+        archive.create(facts("a", cwd="/a")).append(said("x"))
+        archive.create(facts("b", cwd="/b\udcff")).append(said("x"))
+        page = await archive.page(Path("/b\udcff"), None)
+    assert page.sessions == (facts("b", cwd="/b\udcff"),)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "é", "bnVsbA==", "W10=", "WzEsMl0=", "W3RydWUsMV0="])
+async def test_a_cursor_of_somebody_else_s_is_refused(process: Process, cursor: str) -> None:
+    async with process() as archive:
+        with pytest.raises(InvalidCursorError):
+            await archive.page(None, cursor)

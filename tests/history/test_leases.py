@@ -1,0 +1,147 @@
+"""Who has a session, when that is over, and what becomes of a process that lost it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from acp_server.history import leases, started_elsewhere
+from acp_server.history.database import Database
+from acp_server.history.inbox import Inbox
+from acp_server.history.leases import Holder, Lease
+from acp_server.history.loading import LazyArchive
+from acp_server.history.writer import Writer
+from acp_server.session.errors import SessionInUseError
+from tests.history.made import answered, facts, said
+
+SECOND = 1_000_000
+NOW = 1_000 * SECOND
+HERE = Holder("here", "laptop/1")
+ALIVE = Holder("other", "laptop/1")
+SUCCESSOR = replace(ALIVE, started="0")
+"""A process that began at another moment than the one which now has its number."""
+
+
+def dead() -> Holder:
+    """Return a holder that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    return replace(ALIVE, pid=process.pid)
+
+
+AGES = [("now", 0), ("long ago", -3600), ("in the future", 3600)]
+
+
+@pytest.mark.parametrize("age_seconds", [age[1] for age in AGES], ids=[age[0] for age in AGES])
+def test_on_this_machine_the_process_decides(age_seconds: int) -> None:
+    beat = NOW + age_seconds * SECOND
+    assert not Lease(ALIVE, beat).is_over(HERE, NOW)
+    assert Lease(dead(), beat).is_over(HERE, NOW)
+
+
+@pytest.mark.parametrize(
+    ("age_seconds", "is_over"),
+    [(0, False), (-29, False), (-31, True), (29, False), (31, True), (-(10**6), True)],
+)
+@pytest.mark.parametrize(
+    "holder",
+    [
+        pytest.param(replace(ALIVE, machine="desk/1"), id="on another machine"),
+        pytest.param(replace(ALIVE, machine="laptop/2"), id="in a container of the same name"),
+        pytest.param(SUCCESSOR, id="a process that has the number of a former one"),
+    ],
+)
+def test_elsewhere_silence_decides(holder: Holder, age_seconds: int, *, is_over: bool) -> None:
+    assert Lease(holder, NOW + age_seconds * SECOND).is_over(HERE, NOW) is is_over
+
+
+def test_a_zombie_holds_nothing() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
+    assert leases.started(process.pid) is None
+    assert started_elsewhere.started(process.pid) is None
+    process.wait()
+
+
+@pytest.mark.parametrize("started", [leases.started, started_elsewhere.started])
+def test_a_process_began_at_one_moment(started: Callable[[int], str | None]) -> None:
+    assert started(os.getpid()) == started(os.getpid())
+    assert started(os.getpid()) is not None
+
+
+def set_beat(path: Path, machine: str, age_seconds: float) -> None:
+    """Have all leases be of a machine that was last heard of so long ago."""
+    database = Database(path)
+    database.open()
+    with database.transaction() as connection:
+        beat = leases.now_us() - int(age_seconds * SECOND)
+        connection.execute("UPDATE leases SET machine = ?, beat_us = ?", (machine, beat))
+    database.close()
+
+
+async def test_a_process_that_lost_its_session_writes_nothing_more(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    problems: list[str] = []
+    first, second = LazyArchive(path), LazyArchive(path)
+    first.on_problem = problems.append
+    journal = first.create(facts())
+    journal.append(said("hello"))
+    await journal.commit()
+    set_beat(path, "desk/1", 20)
+    with pytest.raises(SessionInUseError, match="on desk"):
+        await second.resume("one")
+    set_beat(path, "desk/1", 40)
+    taken = await second.resume("one")
+    taken.append(answered("mine"))
+    await taken.commit()
+    journal.append(said("too late"))
+    await journal.commit()
+    assert (await second.read("one")).messages == (said("hello"), answered("mine"))
+    assert ["elsewhere" in problem for problem in problems] == [True]
+    await first.close()
+    await second.close()
+
+
+async def test_abandoned_sessions_without_a_word_are_removed_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "sessions.db"
+    first = LazyArchive(path)
+    first.create(facts("empty"))
+    first.create(facts("said")).append(said("x"))
+    await first.load()
+    set_beat(path, "desk/1", 40)
+    second = LazyArchive(path)
+    assert [each.id for each in (await second.page(None, None)).sessions] == ["said"]
+    await second.close()
+    await first.close()
+
+
+async def test_a_process_shows_that_it_is_alive_though_nothing_happens(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+
+    def write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
+        Writer(Database(path), inbox, tell, beat_seconds=0.01).run()
+
+    archive = LazyArchive(path, write)
+    archive.create(facts())
+    await archive.load()
+    set_beat(path, "desk/1", 3600)
+    looking = Database(path)
+    looking.open()
+    with anyio.fail_after(10):
+        while True:
+            with looking.reading() as connection:
+                lease = leases.find(connection, "one")
+            if lease is not None and leases.now_us() - lease.beat_us < 10 * SECOND:
+                break
+            await anyio.sleep(0.01)
+    looking.close()
+    await archive.close()

@@ -1,0 +1,97 @@
+"""The database of Hermes is searched too, whatever its version, and never written to."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acp_server.history.discovery import SCANNED
+from tests.history.past import HERMES_FIRST, HERMES_LATER, Home, parts, user, write_hermes
+
+SAID = (
+    ("user", "where is the kumquat"),
+    ("assistant", "数据库 in the fridge"),
+    ("tool", "tool says fridge"),
+    ("user", parts("a picture", "of a melon")),
+)
+
+
+@pytest.mark.parametrize("schema", [HERMES_FIRST, HERMES_LATER], ids=["first", "later"])
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("kumquat", "where is the kumquat"),
+        ("umqua", "where is the kumquat"),
+        ("数据库", "数据库 in the fridge"),
+        ("数据", "数据库 in the fridge"),
+        ("fridge -where", "数据库 in the fridge"),
+        ("melon", "a picture\nof a melon"),
+        ("says", "tool says fridge"),
+    ],
+)
+async def test_hermes_is_searched(tmp_path: Path, schema: str, query: str, text: str) -> None:
+    home = Home(tmp_path)
+    write_hermes(tmp_path / "state.db", SAID, schema)
+    (hit,) = (await home.find(query)).hits
+    assert (hit.session.id, hit.session.source, hit.text.text) == ("hermes-1", "hermes", text)
+
+
+async def test_both_are_found_and_labelled(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.keep("ours", user("a kumquat"), day=1)
+    write_hermes(tmp_path / "state.db", SAID)
+    found = await home.find("kumquat", sort="newest")
+    assert [(h.session.id, h.session.source) for h in found.hits] == [
+        ("ours", "acp-server"),
+        ("hermes-1", "hermes"),
+    ]
+    assert [each.id for each in await home.past.browse(5)] == ["ours", "hermes-1"]
+    passage = await home.past.scroll("hermes-1", 2, 1)
+    assert [each.id for each in passage.texts] == [1, 2, 3]
+    assert (await home.past.read("hermes-1", 10)).texts[3].text == "a picture\nof a melon"
+
+
+async def test_what_was_taken_back_and_whom_nobody_spoke_to_is_passed_over(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write_hermes(tmp_path / "state.db", [("user", "kumquat"), ("user", "summed up kumquat")])
+    write_hermes(tmp_path / "state.db", [("user", "kumquat")], session_id="h2", source="subagent")
+    with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
+        connection.execute("UPDATE messages SET active = 0")
+        connection.execute("UPDATE messages SET compacted = 1 WHERE id = 2")
+    (hit,) = (await home.find("kumquat")).hits
+    assert (hit.text.text, hit.matches) == ("summed up kumquat", 1)
+    assert [each.id for each in await home.past.browse(5)] == ["hermes-1"]
+
+
+async def test_without_an_index_the_newest_are_read_and_this_is_said(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write_hermes(tmp_path / "state.db", SAID, HERMES_FIRST)
+    with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
+        connection.execute("DROP TABLE messages_fts")
+    findings = await home.find("kumquat")
+    assert ([h.session.id for h in findings.hits], findings.notes) == (["hermes-1"], (SCANNED,))
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database" * 500, b"", None], ids=["garbage", "empty", "other tables"]
+)
+async def test_what_is_no_database_of_hermes_does_not_hinder(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    home = Home(tmp_path)
+    home.keep("ours", user("a kumquat"))
+    if content is None:
+        with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
+            connection.execute("CREATE TABLE messages (id INTEGER)")
+    else:
+        (tmp_path / "state.db").write_bytes(content)
+    assert await home.ids("kumquat") == ["ours"]
+
+
+async def test_nothing_is_written_to_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write_hermes(tmp_path / "state.db", SAID)
+    before = (tmp_path / "state.db").read_bytes()
+    await home.find("kumquat")
+    assert (tmp_path / "state.db").read_bytes() == before

@@ -1,0 +1,160 @@
+"""What a search finds: words, phrases, parts of words, and no syntax of anybody's."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_server.history.discovery import NO_WORD, SCANNED, TOOLS_ONLY
+from acp_server.session.recall import Role
+from acp_server.turn.conversation import ToolCall
+from tests.history.past import Home, agent, results, user
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("home"))
+    home.keep("nginx", user("Why does nginx.conf break?"), agent("The upstream timed out."))
+    home.keep("cafe", user("Describe the Café, please"), agent("It has session_search and C++."))
+    home.keep("han", user("数据库连接失败,见第3章节"), agent("docker容器 は テスト です。한국어"))
+    home.keep("env", user("read .env and run with --verbose"), agent("no env was read"))
+    home.keep(
+        "tool",
+        user("make a copy"),
+        agent("Done.", ToolCall("call-0", "terminal", '{"command": "pg_dump main \\u6570"}')),
+        results("dumped 7 kumquats"),
+    )
+    return home
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("nginx", ["nginx"]),
+        ("NGINX breaks?", []),
+        ("break nginx", ["nginx"]),
+        ("nginx.conf", ["nginx"]),
+        ('"upstream timed out"', ["nginx"]),
+        ('"timed upstream"', []),
+        ("“upstream timed", ["nginx"]),
+        ("nginx OR cafe", ["cafe", "nginx"]),
+        ("(nginx | cafe) describe", ["cafe"]),
+        ("read -nginx", ["env"]),
+        ("the -upstream", ["cafe"]),
+        ("the NOT upstream", ["cafe"]),
+        ('the -"timed out"', ["cafe"]),
+        ("run -.env", []),
+        ("env -.env", ["env"]),
+        ("数据 -失败", []),
+        ("escrib -nginx", ["cafe"]),
+        ("cafe", ["cafe"]),
+        ("CAFÉ", ["cafe"]),
+        ("session_search", ["cafe"]),
+        ("descr*", ["cafe"]),
+        ("C++", ["cafe"]),
+        (".env", ["env"]),
+        ("--verbose", ["env"]),
+        ("-verbose", ["env"]),
+        ("escrib", ["cafe"]),
+        ("pstrea", ["nginx"]),
+        ("数据", ["han"]),
+        ("库", ["han"]),
+        ("据库连接", ["han"]),
+        ("库据", []),
+        ("第3章", ["han"]),
+        ("docker容", ["han"]),
+        ("テスト", ["han"]),
+        ("한국", ["han"]),
+        ("数据 docker", []),
+        ("连接失败 数据库", ["han"]),
+        ("nowhere", []),
+    ],
+)
+async def test_a_query_finds(home: Home, query: str, ids: list[str]) -> None:
+    assert sorted(await home.ids(query)) == ids
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'user: "nginx"',
+        "NEAR(nginx conf, 3)",
+        "nginx^2",
+        "nginx' OR 1=1 --",
+        '"""',
+        "AND OR NOT",
+        "* ** ()",
+        "{user} : nginx",
+        "nginx\0break",
+        "\ud800 nginx",
+        '-""',
+        "nginx AND",
+        "a" * 5_000,
+        "(" * 500,
+        "".join(map(chr, range(0x100, 0x400))),
+        " ".join(f'"word {n}"' for n in range(300)),
+        " OR ".join(f"word{n}" for n in range(300)),
+        "OR nginx OR",
+        '" nginx',
+    ],
+)
+async def test_no_query_is_an_error(home: Home, query: str) -> None:
+    assert set(await home.ids(query)) <= {"nginx"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab数\"*-()|:^.{}+ORNTAD\0\ud800 é'"), max_size=30))
+async def test_whatever_is_typed_is_no_error(home: Home, query: str) -> None:
+    await home.find(query)
+
+
+@pytest.mark.parametrize("query", ["", "  ", '""', "OR", "\0"])
+async def test_a_query_without_a_word_says_so(home: Home, query: str) -> None:
+    findings = await home.find(query)
+    assert (findings.hits, findings.notes) == ((), (NO_WORD,))
+
+
+async def test_what_is_too_short_for_an_index_is_read_for_and_this_is_said(home: Home) -> None:
+    findings = await home.find("ng")
+    assert [hit.session.id for hit in findings.hits] == ["nginx"]
+    assert findings.notes == (SCANNED,)
+
+
+async def test_a_short_word_is_found_whole_without_reading(home: Home) -> None:
+    findings = await home.find("is", limit=1)
+    assert findings.hits == ()
+    assert SCANNED in findings.notes
+    has = await home.find("It has", limit=1)
+    assert ([hit.session.id for hit in has.hits], has.notes) == (["cafe"], ())
+
+
+async def test_tools_are_looked_at_only_where_nobody_said_it(home: Home) -> None:
+    findings = await home.find("kumquats")
+    assert [(hit.session.id, hit.text.role) for hit in findings.hits] == [("tool", "tool")]
+    assert findings.notes == (TOOLS_ONLY,)
+    assert [hit.session.id for hit in (await home.find("pg_dump")).hits] == ["tool"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "ids"),
+    [
+        (("user",), ["env"]),
+        (("assistant",), ["env"]),
+        (("tool",), []),
+        (("user", "tool"), ["env"]),
+    ],
+)
+async def test_roles_can_be_chosen(home: Home, roles: tuple[Role, ...], ids: list[str]) -> None:
+    query = "read" if roles != ("assistant",) else "was"
+    assert await home.ids(query, roles=roles) == ids
+
+
+async def test_the_snippet_marks_what_was_found_in_one_line(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.keep("s", user("words " * 100 + "the\nCafé is\nopen today " + "words " * 100))
+    (hit,) = (await home.find("open cafe")).hits
+    assert ">>>Café<<< is >>>open<<< today" in hit.snippet
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("…")
+    assert len(hit.snippet) < 280

@@ -1,0 +1,138 @@
+"""What of a message can be searched, and how it is spelled for the index."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acp_server.history import texts
+from acp_server.history.spelling import as_words, phrase
+from acp_server.history.texts import (
+    MOST_ATTACHED_CHARACTERS,
+    MOST_SAID_CHARACTERS,
+    MOST_TOOL_CHARACTERS,
+)
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Attachment,
+    Link,
+    Media,
+    Message,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from tests.history.past import FIRST_DAY, open_database
+
+
+def kept(tmp_path: Path, message: Message) -> list[tuple[str, str]]:
+    """Return the roles and texts that are kept of a message."""
+    with closing(open_database(tmp_path / "sessions.db")) as connection:
+        texts.add(connection, "s", FIRST_DAY, message)
+        return connection.execute("SELECT role, text FROM texts ORDER BY id").fetchall()
+
+
+def test_a_prompt_is_one_text_with_what_was_sent_along(tmp_path: Path) -> None:
+    parts = (
+        Text("look"),
+        Link("file:///a.py", "a.py"),
+        Attachment("file:///b.py", "code"),
+        Media("image/png", "QUJD"),
+    )
+    attached = '<attachment uri="file:///b.py">\ncode\n</attachment>'
+    text = f"look\n[a.py](file:///a.py)\n{attached}\n[image/png]"
+    assert kept(tmp_path, UserMessage(parts)) == [("user", text)]
+
+
+def test_a_reply_is_what_was_said_and_what_was_called(tmp_path: Path) -> None:
+    arguments = '{"command": "make \\u6570", "n": [1, true, null, {"x": "deep"}]}'
+    reply = AssistantMessage(
+        (
+            Thinking("secret", "seal"),
+            RedactedThinking("opaque"),
+            Text("I run "),
+            Text("it."),
+            ToolCall("toolu_1", "terminal", arguments),
+            ToolCall("toolu_2", "broken", '{"half'),
+        )
+    )
+    assert kept(tmp_path, reply) == [
+        ("assistant", "I run it."),
+        ("tool", "terminal make 数\n1\ntrue\ndeep"),
+        ("tool", 'broken {"half'),
+    ]
+
+
+def test_results_are_texts_of_tools(tmp_path: Path) -> None:
+    message = UserMessage(
+        (ToolResult("toolu_1", "fine"), ToolResult("toolu_2", " \n", is_error=True))
+    )
+    assert kept(tmp_path, message) == [("tool", "fine")]
+
+
+def test_long_texts_are_cut(tmp_path: Path) -> None:
+    said = kept(tmp_path, UserMessage((Text("x" * 100_000), ToolResult("c", "a" * 5_000 + "end"))))
+    assert [len(text) for _, text in said] == [MOST_SAID_CHARACTERS, MOST_TOOL_CHARACTERS + 3]
+    assert said[1][1].endswith("aend")
+
+
+def test_a_long_attachment_is_cut(tmp_path: Path) -> None:
+    ((_, text),) = kept(tmp_path, UserMessage((Attachment("file:///a", "x" * 100_000),)))
+    assert MOST_ATTACHED_CHARACTERS < len(text) < MOST_ATTACHED_CHARACTERS + 300
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [("a\0b", "a b"), ("\udc80a", "\ufffda"), ("\ud83d\ude00", "😀")],
+    ids=["NUL", "half a character", "two halves"],
+)
+def test_what_a_database_cannot_hold_is_mended(tmp_path: Path, text: str, clean: str) -> None:
+    assert kept(tmp_path, UserMessage((Text(text),))) == [("user", clean)]
+
+
+def test_an_unindexed_text_can_be_deleted(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "sessions.db")) as connection:
+        texts.add(connection, "s", FIRST_DAY, UserMessage((Text("kumquat"),)))
+        texts.delete(connection, "s")
+        texts.index_pending(connection)
+        assert rows_for(connection, "kumquat") == 0
+        connection.execute("INSERT INTO texts_words (texts_words) VALUES ('integrity-check')")
+
+
+def rows_for(connection: sqlite3.Connection, word: str) -> int:
+    found = connection.execute("SELECT rowid FROM texts_words WHERE texts_words MATCH ?", (word,))
+    return len(found.fetchall())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plain text", "plain text"),
+        ("Ünïcode text", "Ünïcode text"),
+        ("数据库", " 数据 据库 库  \ue000 数 据 库"),
+        ("a第3章b", "a  第 3  章 b \ue000 第 章"),
+    ],
+    ids=["ASCII", "accents", "Chinese", "mixed"],
+)
+def test_texts_are_spelled_in_words(text: str, words: str) -> None:
+    assert as_words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("plain text", '"plain text"'),
+        ('a"b', '"a b"'),
+        ("数", '" 数 "'),
+        ("数据库", '" 数据 据库 "'),
+        ("数据3", '" 数据 据 3"'),
+        ("docker容", '"docker 容 "*'),
+    ],
+    ids=["plain", "quotes", "one", "three", "before others", "one behind others"],
+)
+def test_a_phrase_finds_words_side_by_side(text: str, expression: str) -> None:
+    assert phrase(text) == expression

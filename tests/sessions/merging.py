@@ -1,0 +1,53 @@
+"""What a client has of a session once all its updates are merged, as clients do it."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from tests.support.editor import Object, at
+
+CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
+CALLS = ("tool_call", "tool_call_update")
+CONVERSATION = (*CHUNKS, *CALLS, "plan")
+
+
+def merged(updates: Sequence[JsonValue]) -> list[Object]:
+    """Return the conversation: messages by their ids, calls by theirs, the newest plan last.
+
+    Of a call, what was given last counts; what a terminal has printed is one text.
+    """
+    found: dict[str, Object] = {}
+    for update in updates:
+        assert isinstance(update, dict)
+        kind = at(update, "sessionUpdate")
+        if kind in CHUNKS:
+            _add_chunk(found, update)
+        elif kind in CALLS:
+            _add_call(found, update)
+        elif kind == "plan":
+            found.pop("plan", None)
+            found["plan"] = {"is": "plan", "entries": update["entries"]}
+    return list(found.values())
+
+
+def _add_chunk(found: dict[str, Object], update: Object) -> None:
+    key = f"{update['sessionUpdate']} {update.get('messageId')}"
+    message = found.setdefault(
+        key, {"is": update["sessionUpdate"], "id": update.get("messageId"), "text": ""}
+    )
+    content = at(update, "content")
+    assert isinstance(content, dict)
+    message["text"] = f"{message['text']}{content.get('text', content)}"
+
+
+def _add_call(found: dict[str, Object], update: Object) -> None:
+    call_id = str(update["toolCallId"])
+    call = found.setdefault(call_id, {"is": "call"})
+    meta = update.get("_meta")
+    for name, value in update.items():
+        if name not in {"sessionUpdate", "_meta"} and value is not None:
+            call[name] = value
+    if isinstance(meta, dict) and "terminal_output" in meta:
+        call["printed"] = f"{call.get('printed', '')}{at(meta, 'terminal_output', 'data')}"
+    elif isinstance(meta, dict):
+        call.update({name: value for name, value in meta.items() if name != "terminal_info"})

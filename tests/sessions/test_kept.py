@@ -1,0 +1,248 @@
+"""Sessions that outlive their process: listed, shown again, gone on with, deleted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.settings import Configuration
+from tests.sessions.merging import merged
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+
+SCRIPT = """\
+prompt: wait
+say: Half an answer
+pause: 60s
+
+prompt: work
+think: Let me see.
+say: I write it.
+call: write_file
+  path: a.txt
+  content: |
+    hello
+    world
+call: todo
+  todos:
+    - {id: "1", content: one, status: in_progress}
+call: terminal
+  command: echo printed; exit 3
+step:
+say: Done.
+
+prompt: look
+call: todo
+step:
+say: Seen.
+
+prompt: *
+say: Hello.
+"""
+UNKNOWN = "sess_unknown"
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Configuration:
+    """A home of its own, and a model that works."""
+    return configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A workspace."""
+    path = tmp_path / "workspace"
+    path.mkdir()
+    return str(path)
+
+
+async def load(editor: Editor, session: str, folder: str, method: str = "session/load") -> Object:
+    """Take a session up again; return the whole response."""
+    params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
+    return await editor.call(method, params)
+
+
+async def test_a_loaded_session_shows_what_was_shown_live(
+    setup: Configuration, folder: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        for prompt in ("work", "/version", "hi"):
+            await editor.prompt(session, prompt)
+        live = editor.updates_of(session)
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await load(editor, session, folder)
+        replayed = editor.updates_of(session)
+    assert at(answer, "result", "modes", "currentModeId") == "bypass"
+    shown = merged(replayed)
+    assert [each for each in shown if each["is"] != "user_message_chunk"] == merged(live)
+    assert [each["text"] for each in shown if each["is"] == "user_message_chunk"] == [
+        "work",
+        "/version",
+        "hi",
+    ]
+
+
+async def test_everything_is_shown_before_the_answer_and_commands_behind_it(
+    setup: Configuration, folder: str
+) -> None:
+    """Traps 2 and 14: a load is the exception to the order of the others."""
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "hi")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        await load(editor, session, folder)
+        await editor.prompt(session, "/version")
+        kinds = [kind_of(each) for each in editor.messages[1:]]
+    assert kinds[:4] == [
+        "user_message_chunk",
+        "agent_message_chunk",
+        "answer",
+        "available_commands_update",
+    ]
+
+
+def kind_of(message: Object) -> JsonValue:
+    """What a message is."""
+    return at(message, "params", "update", "sessionUpdate") if "params" in message else "answer"
+
+
+async def test_a_resumed_session_shows_nothing_and_knows_everything(
+    setup: Configuration, folder: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "work")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await load(editor, session, folder, "session/resume")
+        assert at(answer, "result", "modes", "currentModeId") == "bypass"
+        assert merged(editor.updates_of(session)) == []
+        await editor.prompt(session, "look")
+        assert '"content": "one"' in json.dumps(editor.updates_of(session)).replace("\\", "")
+
+
+async def test_modes_options_and_titles_come_back(setup: Configuration, folder: str) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "Mend the   parser\nplease")
+        await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        assert [at(each, "title") for each in editor.infos] == ["Mend the parser"]
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await load(editor, session, folder)
+        assert at(answer, "result", "modes", "currentModeId") == "plan"
+        listed = at(await editor.call("session/list", {}), "result", "sessions")
+        assert [at(listed, 0, "sessionId"), at(listed, 0, "title")] == [session, "Mend the parser"]
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_what_is_not_kept_cannot_be_taken_up(
+    setup: Configuration, folder: str, method: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await load(editor, UNKNOWN, folder, method)
+        assert at(answer, "error", "code") == -32002
+
+
+async def test_a_deleted_session_is_gone_for_good_and_deleting_it_again_is_no_error(
+    setup: Configuration, folder: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "hi")
+        for given in (session, session, UNKNOWN):
+            answer = await editor.call("session/delete", {"sessionId": given})
+            assert answer["result"] == {}
+        assert at(await editor.call("session/list", {}), "result", "sessions") == []
+        assert at(await load(editor, session, folder), "error", "code") == -32002
+
+
+async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folder: str) -> None:
+    other = Path(folder).parent / "other"
+    other.mkdir()
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        ids = [await editor.new_session(str(other if i == 0 else folder)) for i in range(53)]
+        for session in ids:
+            await editor.prompt(session, "hi")
+        first = at(await editor.call("session/list", {"cwd": folder}), "result")
+        cursor = at(first, "nextCursor")
+        rest = at(await editor.call("session/list", {"cwd": folder, "cursor": cursor}), "result")
+        found = [at(each, "sessionId") for page in (first, rest) for each in listed(page)]
+        assert found == ids[:0:-1]
+        bad = await editor.call("session/list", {"cursor": "nonsense"})
+        assert at(bad, "error", "code") == -32602
+
+
+def listed(page: JsonValue) -> list[JsonValue]:
+    """The sessions of a page."""
+    sessions = at(page, "sessions")
+    assert isinstance(sessions, list)
+    return sessions
+
+
+async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
+    setup: Configuration, folder: str
+) -> None:
+    """Trap 14: the running turn can still be cancelled."""
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        pending = editor.begin("session/prompt", prompt_of(session, "wait"))
+        await editor.wait_for(lambda m: "answer" in json.dumps(m) and "params" in m)
+        answer = await load(editor, session, folder)
+        assert "result" in answer
+        editor.cancel(session)
+        assert at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
+
+
+def prompt_of(session: str, text: str) -> JsonValue:
+    """The parameters of a prompt."""
+    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+
+
+async def test_a_second_process_is_refused_until_the_first_lets_go(
+    setup: Configuration, folder: str
+) -> None:
+    async with open_editor(setup) as first, open_editor(setup) as second:
+        await first.initialize()
+        await second.initialize()
+        session = await first.new_session(folder)
+        await first.prompt(session, "hi")
+        refused = await load(second, session, folder)
+        assert at(refused, "error", "code") == -32603
+        assert "open in another process" in str(at(refused, "error", "data", "message"))
+        await first.call("session/close", {"sessionId": session})
+        assert "result" in await load(second, session, folder)
+
+
+async def test_a_fork_goes_on_from_another_session_where_drafts_are_wanted(
+    tmp_path: Path, folder: str
+) -> None:
+    options = {"--mode": "bypass", "--unstable": "true"}
+    async with open_editor(configuration(tmp_path, SCRIPT, options=options)) as editor:
+        answer = await editor.initialize()
+        assert at(answer, "agentCapabilities", "sessionCapabilities", "fork") == {}
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "work")
+        forked = at(await load(editor, session, folder, "session/fork"), "result", "sessionId")
+        assert isinstance(forked, str)
+        assert forked != session
+        await editor.prompt(forked, "look")
+        assert "one" in json.dumps(editor.updates_of(forked))
+        await editor.call("session/close", {"sessionId": forked})
+        seen = len(editor.updates_of(forked))
+        await load(editor, forked, folder)
+        shown = merged(editor.updates_of(forked)[seen:])
+        texts = [each["text"] for each in shown if "text" in each]
+        assert texts == ["work", "Let me see.", "I write it.", "Done.", "look", "Seen."]

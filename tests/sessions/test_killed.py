@@ -1,0 +1,209 @@
+"""A server that is killed at any moment: everything but the last moment comes back.
+
+Real processes play scripts; the sessions they leave behind are taken up in this process, and go on
+with a Messages API that refuses every history that the real one would.
+"""
+
+import random
+import sqlite3
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server import settings
+from tests.sessions.merging import merged
+from tests.support.editor import Editor, Object, at, check_message, open_editor
+from tests.support.messages_api import KEY, MessagesApi, messages_api
+from tests.support.server_process import ServerProcess, model_id, start_server
+from tests.tools.shell.workplace import running, until
+
+MODEL = "claude-opus-5-5"
+WRITTEN_WITHIN_SECONDS = 0.1
+SLACK_SECONDS = 0.15
+"""For a busy machine, and for the way from the server to the test."""
+
+SCRIPT = """\
+prompt: stream
+think: I think about it for a while and then for a while longer.
+pace: 4ms
+say: One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+  sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four.
+
+prompt: work
+pace: 2ms
+say: I write it and run something.
+call: write_file
+  path: a.txt
+  content: |
+    one line
+    and another one
+call: terminal
+  command: echo begun; sleep SECONDS
+step:
+say: It is done, and here is what came of it.
+
+prompt: ask
+say: May I?
+call: write_file
+  path: .env
+  content: nothing
+step:
+say: Thank you.
+
+prompt: fill
+say: Filled with many words, so that there is something to sum up.
+
+prompt: *
+pace: 3ms
+say: This is a summary of all that was said before, or simply an answer.
+"""
+
+
+@dataclass(slots=True)
+class Victim:
+    """A server in a process of its own, killed while it works on prompts."""
+
+    server: ServerProcess
+    received: list[tuple[float, Object]] = field(default_factory=list[tuple[float, Object]])
+    killed_at: float = 0.0
+
+    def drive(self, prompts: list[tuple[str, str]], seconds: float) -> None:
+        """Send prompts, each to a session, and read for a while; then kill."""
+        for session, text in prompts:
+            self.server.begin_prompt(session, text)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with suppress(AssertionError, TimeoutError):
+                line = self.server.read_line(max(0.001, until - time.monotonic()))
+                self.received.append((time.monotonic(), check_message(line)))
+        self.killed_at = time.monotonic()
+        self.server.process.kill()
+        self.server.process.wait()
+
+    def certain(self, session: str) -> list[JsonValue]:
+        """The updates of a session that must have been kept."""
+        latest = self.killed_at - WRITTEN_WITHIN_SECONDS - SLACK_SECONDS
+        return [
+            at(message, "params", "update")
+            for moment, message in self.received
+            if moment < latest
+            and message.get("method") == "session/update"
+            and at(message, "params", "sessionId") == session
+        ]
+
+
+MOST_SECONDS = {"stream": 0.5, "work": 0.5, "ask": 0.5, "compact": 0.2, "two": 0.6}
+MOMENTS = tuple(MOST_SECONDS)
+CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(8)]
+FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(8, 48)]
+
+
+@pytest.mark.parametrize(("scenario", "seed"), CASES, ids=[f"{s}-{n}" for s, n in CASES])
+async def test_after_a_kill_all_but_the_last_moment_comes_back(
+    tmp_path: Path, scenario: str, seed: int
+) -> None:
+    await _killed(tmp_path, scenario, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("scenario", "seed"), FULL_CASES, ids=[f"{s}-{n}" for s, n in FULL_CASES])
+async def test_after_two_hundred_kills_all_but_the_last_moment_comes_back(
+    tmp_path: Path, scenario: str, seed: int
+) -> None:
+    await _killed(tmp_path, scenario, seed)
+
+
+async def _killed(home: Path, scenario: str, seed: int) -> None:
+    chance = random.Random(f"{scenario} {seed}")  # noqa: S311  no secret
+    folder = home / "workspace"
+    folder.mkdir()
+    sleep = f"{4000 + chance.random():.9f}"
+    victim, sessions = _kill_one(home, folder, scenario, chance, sleep)
+    await _check_orphans(sleep)
+    async with messages_api(["Welcome back."] * len(sessions)) as api:
+        async with open_editor(_configuration(home, api)) as editor:
+            await editor.initialize()
+            for session in sessions:
+                await _check_session(editor, session, str(folder), victim)
+        assert [ask.verdict for ask in api.asks] == ["answered"] * len(sessions)
+    _check_database(home / "acp" / "sessions.db")
+
+
+def _kill_one(
+    home: Path, folder: Path, scenario: str, chance: random.Random, sleep: str
+) -> tuple[Victim, list[str]]:
+    (home / "test.script").write_text(SCRIPT.replace("SECONDS", sleep), encoding="utf-8")
+    mode = "ask" if scenario == "ask" else "bypass"
+    command = [sys.executable, "-m", "acp_server", "serve", "--model", model_id(home)]
+    with start_server(home, command=[*command, "--mode", mode]) as server:
+        server.initialize()
+        sessions = [server.new_session(str(folder)) for _ in range(2 if scenario == "two" else 1)]
+        for session in sessions * (6 if scenario == "compact" else 1):
+            server.prompt(session, "fill")  # the first prompt also waits for what is imported late
+        victim = Victim(server)
+        victim.drive(_prompts(scenario, sessions), chance.uniform(0.0, MOST_SECONDS[scenario]))
+    return victim, sessions
+
+
+def _prompts(scenario: str, sessions: list[str]) -> list[tuple[str, str]]:
+    """What each session is asked when the killing is near."""
+    if scenario == "two":
+        return [(sessions[0], "stream"), (sessions[1], "work")]
+    return [(sessions[0], "/compact" if scenario == "compact" else scenario)]
+
+
+def _configuration(home: Path, api: MessagesApi) -> settings.Configuration:
+    environment = {
+        "HERMES_HOME": str(home),
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": KEY,
+    }
+    return settings.load({"--model": MODEL, "--mode": "bypass"}, environment)
+
+
+async def _check_session(editor: Editor, session: str, folder: str, victim: Victim) -> None:
+    params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
+    certain = merged(victim.certain(session))
+    answer = await editor.call("session/load", params)
+    if not certain and "error" in answer:  # killed before the first tenth of a second was over
+        assert at(answer, "error", "code") == -32002
+        params = {"cwd": folder, "mcpServers": []}
+        session = str(at(await editor.call("session/new", params), "result", "sessionId"))
+    replayed = {key_of(each): each for each in merged(editor.updates_of(session))}
+    for each in certain:
+        _check_kept(each, replayed[key_of(each)])
+    for each in replayed.values():
+        assert each["is"] != "call" or each["status"] in {"completed", "failed"}
+    assert at(await editor.prompt(session, "go on"), "stopReason") == "end_turn"
+
+
+def key_of(shown: Object) -> str:
+    """What a part of a conversation is known by."""
+    return f"{shown['is']} {shown.get('id') or shown.get('toolCallId')}"
+
+
+def _check_kept(before: Object, after: Object) -> None:
+    if before["is"] == "call":
+        kept = ("title", "kind", "locations", "rawInput")
+        assert {k: after.get(k) for k in kept if k in before} == {
+            k: before[k] for k in kept if k in before
+        }
+    elif before["is"] == "plan":
+        assert after["entries"] == before["entries"]
+    else:
+        assert str(after["text"]).startswith(str(before["text"]))
+
+
+async def _check_orphans(sleep: str) -> None:
+    await until(lambda: not running(sleep))
+
+
+def _check_database(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
