@@ -12,6 +12,7 @@ from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Answer
+from acp_server.session.steering import addressed
 
 
 class PromptHandlers:
@@ -25,8 +26,8 @@ class PromptHandlers:
     def prompt(self, request: PromptRequest, call: Call) -> Job:
         """Answer a prompt. It has its place in the queue before the next message is looked at."""
         session = self._sessions.find(request.session_id)
-        message = user_message(request.prompt)
-        ticket = session.admit()
+        manner, message = addressed(user_message(request.prompt), session.busy_prompt)
+        ticket = session.admit(message, manner)
         call.on_cancel = ticket.cancel
         screen = EditorScreen(self._link, session.id, self._outlet)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))

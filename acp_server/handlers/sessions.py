@@ -156,7 +156,7 @@ class SessionHandlers:
     def _listen(self, session: Session) -> None:
         """Pass on what a session tells by itself."""
         session.on_choice = partial(self._tell_choices, session)
-        session.on_title = partial(self._tell_title, session)
+        session.chronicle.on_title = partial(self._tell_title, session)
         session.on_notice(partial(self._show_notice, session))
 
     def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:

@@ -187,7 +187,8 @@ def options_update(session: Session) -> ConfigOptionUpdate:
 
 def info_update(session: Session) -> SessionInfoUpdate:
     """Return what a list of sessions shows of this one."""
-    return SessionInfoUpdate(title=session.title, updated_at=written(session.updated_at))
+    chronicle = session.chronicle
+    return SessionInfoUpdate(title=chronicle.title, updated_at=written(chronicle.updated_at))
 
 
 def usage_update(session: Session) -> UsageUpdate | None:

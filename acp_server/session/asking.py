@@ -34,7 +34,7 @@ async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -
             spent.add(step.usage, kit.meter.cost_usd(step.usage))
     said = [part.text for part in step.reply(with_calls=False) if isinstance(part, Text)]
     if stop == "refusal" or step.calls() or not said:
-        reason = "the model wrote no text"
+        reason = "the model wrote nothing"
         raise ModelFailedError(reason)
     return "\n".join(said)
 

@@ -9,24 +9,24 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal, NoReturn
+from typing import Literal
 
 import anyio
 
+from acp_server.session.asking import answer_to
 from acp_server.turn.compaction import compacted, request_for_summary, split
-from acp_server.turn.conversation import Conversation, Link, Message, PromptPart, Text, ToolCall
-from acp_server.turn.errors import ModelFailedError, TurnError
+from acp_server.turn.conversation import Conversation, Message
+from acp_server.turn.errors import TurnError
 from acp_server.turn.events import (
     CompactionChanged,
     Event,
     MessageChunk,
     NoticeRaised,
     SummaryChunk,
-    Usage,
 )
 from acp_server.turn.loop import Kit, Spent
-from acp_server.turn.ports import LiveCall, ModelRequest, Outcome, Sink, ToolSpec
-from acp_server.turn.step import NewId, Step
+from acp_server.turn.ports import ModelRequest, Sink
+from acp_server.turn.step import NewId
 
 logger = logging.getLogger(__name__)
 
@@ -102,22 +102,9 @@ class Compactor:
         return replace(kit, system=await self.rebuild_system())
 
     async def _summary(self, messages: tuple[Message, ...], kit: Kit, sink: Sink) -> str:
-        step = Step(kit.model, _NoCalls(), sink, kit.new_id, None)
         specs = tuple(kit.toolbox.specs)
-        try:
-            stop = await step.run(ModelRequest(messages, kit.system, specs, kit.thought_level))
-        finally:
-            self._count(step.usage, kit)
-        said = [part.text for part in step.reply(with_calls=False) if isinstance(part, Text)]
-        if stop == "refusal" or step.calls() or not said:
-            reason = "the model wrote no summary"
-            raise ModelFailedError(reason)
-        return "\n".join(said)
-
-    def _count(self, usage: Usage, kit: Kit) -> None:
-        """Add what a summary used, also one that failed or was cancelled."""
-        if usage != Usage():
-            self.spent.add(usage, kit.meter.cost_usd(usage))
+        request = ModelRequest(messages, kit.system, specs, kit.thought_level)
+        return await answer_to(request, kit, self.spent, sink)
 
     def _judge(self, before: tuple[Message, ...], after: tuple[Message, ...], kit: Kit) -> None:
         """Count passes in a row that saved little; there is an end to them."""
@@ -168,37 +155,3 @@ class _Progress:
     def _notice_of(self, error: TurnError) -> NoticeRaised | None:
         title = f"The conversation could not be summed up: {error.reason}"
         return None if self._is_asked_for else NoticeRaised("warning", title, self._new_id())
-
-
-class _NoCalls:
-    """A toolbox whose calls lead to nothing: while a summary is written, none is made."""
-
-    specs: tuple[ToolSpec, ...] = ()
-
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Take a call that will never run."""
-        del call_id, name, sink
-        return _DeadCall()
-
-    async def attach(self, link: Link, sink: Sink) -> tuple[PromptPart, ...]:
-        """Leave a link as it is."""
-        del sink
-        return (link,)
-
-    async def close(self) -> None:
-        """There is nothing to end."""
-
-
-class _DeadCall:
-    """A call that will never run."""
-
-    async def write(self, fragment: str) -> None:
-        """Drop it."""
-
-    async def run(self, call: ToolCall) -> NoReturn:
-        """Refuse."""
-        raise NotImplementedError(call.name)
-
-    def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
-        return Outcome(reason, is_error=True)

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing
+from acp_server.session.identifiers import new_session_id
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.records import Archive, Journal, SessionFacts
+from acp_server.session.steering import Manner
 from acp_server.session.unkept import UnkeptArchive
 from acp_server.turn.conversation import Message
 from acp_server.turn.loop import Spent
@@ -45,6 +46,8 @@ class Equipment:
     mode: Mode = "ask"
     max_turn_requests: int = 100
     compaction_threshold: float = 0.75
+    busy_prompt: Manner = "queue"
+    """What becomes of a prompt that comes while a turn runs."""
     archive: Archive = field(default_factory=UnkeptArchive)
     """Keeps what is said."""
 
@@ -62,7 +65,7 @@ def beginning(workspace: Workspace, equipment: Equipment) -> Past:
     """Return the past of a new session: none."""
     now = datetime.now(UTC)
     facts = SessionFacts(
-        id=_new_id(),
+        id=new_session_id(),
         cwd=workspace.cwd,
         created_at=now,
         updated_at=now,
@@ -77,14 +80,10 @@ def fresh(facts: SessionFacts, workspace: Workspace) -> SessionFacts:
     now, spent = datetime.now(UTC), Spent(context_tokens=facts.spent.context_tokens)
     return replace(
         facts,
-        id=_new_id(),
+        id=new_session_id(),
         cwd=workspace.cwd,
         additional=workspace.additional,
         created_at=now,
         updated_at=now,
         spent=spent,
     )
-
-
-def _new_id() -> str:
-    return f"sess_{uuid4().hex}"

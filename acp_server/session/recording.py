@@ -1,14 +1,20 @@
 """How a session is written down while it goes on; what happens is kept before it is shown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
+from acp_server.session.identifiers import new_id
 from acp_server.session.records import Journal, SessionFacts
+from acp_server.session.steering import prompt_parts
 from acp_server.session.turns import Screen
-from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
-from acp_server.turn.events import Event
+from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage
+from acp_server.turn.events import CallChanged, Event, PromptReceived
 
 MOST_TITLE_CHARACTERS = 80
+
+
+def _nobody() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,44 @@ class RecordingScreen:
         self.screen.show(event)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorder:
-    """What a turn asks to be kept before it goes on."""
+@dataclass(slots=True)
+class Chronicle:
+    """What is written down of one session, and what a list of sessions shows of it."""
 
     journal: Journal
-    facts: Callable[[], SessionFacts]
+    begun: SessionFacts
+    """As the session was taken up; what has changed since is added."""
+    current: Callable[[SessionFacts], SessionFacts]
+    """Adds what was chosen, used and sent."""
+    on_title: Callable[[], None] = _nobody
+    """Called when the session has got another title."""
+    title: str = field(init=False)
+    updated_at: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Go on from what the session was."""
+        self.title, self.updated_at = self.begun.title, self.begun.updated_at
+
+    def receive(self, message: UserMessage) -> None:
+        """Keep a prompt as the user sent it; the first one gives the session its title."""
+        parts = prompt_parts(message)
+        self.updated_at = datetime.now(UTC)
+        self.journal.show(PromptReceived(new_id(), parts))
+        if not self.title:
+            self.title = title_of(parts)
+            self.on_title()
+        self.keep()
+
+    def rest(self) -> None:
+        """Keep that no prompt is worked on."""
+        self.updated_at = datetime.now(UTC)
+        self.journal.end_turn()
+        self.sync()
+
+    def keep(self) -> None:
+        """Keep what is known of the session by now."""
+        known = replace(self.begun, title=self.title, updated_at=self.updated_at)
+        self.journal.update(self.current(known))
 
     async def commit(self) -> None:
         """Return when all that was said survives the end of this process."""
@@ -41,8 +79,13 @@ class Recorder:
 
     def sync(self) -> None:
         """Have a step written through to the disk, with what it has cost."""
-        self.journal.update(self.facts())
+        self.keep()
         self.journal.sync()
+
+    async def note_answer(self, call_id: str, choice: str) -> None:
+        """Keep what the user said to a question about a call, before it is acted upon."""
+        self.journal.show(CallChanged(call_id, permission=choice))
+        await self.journal.commit()
 
 
 def title_of(parts: Sequence[PromptPart]) -> str:

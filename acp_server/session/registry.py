@@ -121,7 +121,7 @@ class SessionRegistry:
         """
         await session.prepare()
         await session.gather()
-        await session.keep()
+        await session.chronicle.commit()
         await self._equipment.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:

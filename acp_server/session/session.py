@@ -1,10 +1,8 @@
 """One conversation: its folders, its choices, its queue of turns."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import uuid4
 
 import anyio
 
@@ -20,25 +18,26 @@ from acp_server.session.commands import (
 )
 from acp_server.session.compaction import Compactor
 from acp_server.session.equipment import Equipment, Past, Workspace, beginning
+from acp_server.session.identifiers import new_id
 from acp_server.session.narrow_toolbox import NarrowToolbox
 from acp_server.session.options import Option
 from acp_server.session.own_commands import OwnCommands
 from acp_server.session.project_wishes import ProjectWishes
 from acp_server.session.prompts import PromptCompletion
-from acp_server.session.recording import Recorder, RecordingScreen, title_of
+from acp_server.session.recording import Chronicle, RecordingScreen
 from acp_server.session.records import SessionFacts
+from acp_server.session.steering import Manner, Steering, TurnAsides
 from acp_server.session.system import SystemPrompt
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
 from acp_server.turn.conversation import (
     Conversation,
     Text,
-    ToolResult,
     UserMessage,
     text_of,
 )
 from acp_server.turn.errors import TurnError
-from acp_server.turn.events import CallChanged, MessageChunk, PromptReceived
+from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Kit, Spent, Turn
 from acp_server.turn.ports import Model, ModelRequest, Sink, StopReason, Toolbox
 
@@ -62,19 +61,15 @@ class Session:
         facts = past.facts
         self.id = facts.id
         self.workspace = workspace
-        self.title = facts.title
-        self.created_at, self.updated_at = facts.created_at, facts.updated_at
         self.spent = facts.spent
         self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
-        self.on_title: Callable[[], None] = _nobody
-        """Called when the session has got another title."""
         self.bulletin = Bulletin()
         self._equipment = equipment
-        self._journal = past.journal
+        self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
         self._models: dict[str, Model] = {}
         self._briefing = equipment.briefing(workspace)
@@ -86,7 +81,7 @@ class Session:
         )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
         self.commands = CommandRegistry(self._own_commands())
-        self._turns, self._preparing = TurnQueue(), anyio.Lock()
+        self._turns, self._steering, self._preparing = TurnQueue(), Steering(), anyio.Lock()
         self._running: Ticket | None = None
         self._toolbox: Toolbox | None = None
 
@@ -142,9 +137,23 @@ class Session:
         """Whether no prompt runs or waits."""
         return self._turns.is_empty
 
-    def admit(self) -> Ticket:
-        """Take a place in the queue for a prompt, in the order in which prompts were read."""
-        return self._turns.admit()
+    @property
+    def busy_prompt(self) -> Manner:
+        """What usually becomes of a prompt that comes while a turn runs."""
+        return self._equipment.busy_prompt
+
+    def admit(self, message: UserMessage, manner: Manner = "queue") -> Ticket:
+        """Take a place in the queue for a prompt, in the order in which prompts were read.
+
+        While a turn runs the prompt may become part of it, or take its place.
+        """
+        if manner == "interrupt":
+            self.cancel()
+        ticket = self._turns.admit()
+        is_text = parse_invocation(text_of(message.parts)) is None
+        if manner == "steer" and is_text and not ticket.is_next.is_set():
+            self._steering.offer(ticket, message)
+        return ticket
 
     async def prompt(
         self, ticket: Ticket, message: UserMessage, screen: Screen, abandon: Callable[[], None]
@@ -160,7 +169,11 @@ class Session:
         async def run(gate: Sink) -> StopReason:
             nonlocal before
             before = self.spent.copy()
-            self._receive(ticket, message)
+            end = self._steering.end_of(ticket)
+            if end is not None:
+                return _shared(end)
+            self._running = ticket
+            self.chronicle.receive(message)
             try:
                 invocation = parse_invocation(text_of(message.parts))
                 if invocation is not None:
@@ -176,43 +189,48 @@ class Session:
                 turn.settle()
             self._rest(ticket)
 
-        kept = RecordingScreen(self._journal, screen)
+        kept = RecordingScreen(self.chronicle.journal, screen)
         try:
             reason = await self._turns.run(ticket, kept, Work(run, settle, abandon))
         finally:
             self._rest(ticket)
         return Answer(reason, self.spent.since(before))
 
-    def _receive(self, ticket: Ticket, message: UserMessage) -> None:
-        """Keep a prompt as the user sent it; the first one gives the session its title."""
-        parts = tuple(part for part in message.parts if not isinstance(part, ToolResult))
-        self._running = ticket
-        self.updated_at = datetime.now(UTC)
-        self._journal.show(PromptReceived(new_id(), parts))
-        if not self.title:
-            self.title = title_of(parts)
-            self.on_title()
-        self._keep_facts()
-
     def _rest(self, ticket: Ticket) -> None:
         """Keep that a prompt is over; one that was given up before may end behind the next."""
         if self._running is ticket:
             self._running = None
-            self.updated_at = datetime.now(UTC)
-            self._journal.end_turn()
-            self._recorder().sync()
+            self.chronicle.rest()
 
     async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
         """Put together what a turn works with, and run it; `turns` is where it is known from."""
-        self._journal.begin_turn()
+        self.chronicle.journal.begin_turn()
         kit = await self._kit()
         await tell(self._news(), sink, new_id)
         if await self._heed_project(sink):
             kit = await self._kit()
         completion = PromptCompletion(self.conversation, self._briefing, self._upkeep)
         prompt = await completion.completed(message, kit.toolbox, self.active_file, sink)
-        turns.append(Turn(self.conversation, kit, sink, self.spent))
-        return await turns[0].run(prompt)
+        turns.append(Turn(self.conversation, self._hearing(kit), sink, self.spent))
+        try:
+            reason = await turns[0].run(prompt)
+        except TurnError as error:
+            self._steering.finish(error)
+            raise
+        except anyio.get_cancelled_exc_class():
+            self._steering.finish("cancelled")
+            raise
+        self._steering.finish(reason)
+        return reason
+
+    def _hearing(self, kit: Kit) -> Kit:
+        """Return what a turn works with, open for what the user says while it runs."""
+        completion = PromptCompletion(self.conversation, self._briefing, self._upkeep)
+
+        async def completed(message: UserMessage, sink: Sink) -> UserMessage:
+            return await completion.completed(message, kit.toolbox, None, sink)
+
+        return replace(kit, asides=TurnAsides(self._steering, completed, self.chronicle.receive))
 
     def on_notice(self, show: Callable[[str], bool]) -> None:
         """Have sentences for the user shown between turns too; `show` returns whether it did."""
@@ -234,7 +252,7 @@ class Session:
         await self.wait_until_idle()
         if self._toolbox is not None:
             await self._toolbox.close()
-        await self._journal.close()
+        await self.chronicle.journal.close()
 
     async def answer_to(self, instructions: str, text: str) -> str:
         """Return what the session's model makes of a text, apart from the conversation.
@@ -245,35 +263,18 @@ class Session:
         request = ModelRequest((UserMessage((Text(text),)),), instructions)
         return await answer_to(request, await self._kit(), self.spent, Nobody())
 
-    async def keep(self) -> None:
-        """Have what is known of the session written down; the first to ask opens the archive."""
-        await self._journal.commit()
-
-    async def note_answer(self, call_id: str, choice: str) -> None:
-        """Keep what the user said to a question about a call, before it is acted upon."""
-        self._journal.show(CallChanged(call_id, permission=choice))
-        await self._journal.commit()
-
-    def _facts(self) -> SessionFacts:
-        return SessionFacts(
-            id=self.id,
+    def _known(self, facts: SessionFacts) -> SessionFacts:
+        """Return facts with what was chosen, used and sent by now."""
+        return replace(
+            facts,
             cwd=self.workspace.cwd,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
             additional=self.workspace.additional,
-            title=self.title,
             mode=self.mode,
             model_id=self._choices.chosen_model,
             thought_level=self._choices.chosen_level,
             spent=self.spent.copy(),
             system=self._system.saved,
         )
-
-    def _keep_facts(self) -> None:
-        self._journal.update(self._facts())
-
-    def _recorder(self) -> Recorder:
-        return Recorder(self._journal, self._facts)
 
     async def prepare(self) -> Toolbox:
         """Return the session's tools, made at the first call."""
@@ -301,7 +302,7 @@ class Session:
             thought_level=self.thought_level,
             max_requests=self._equipment.max_turn_requests,
             upkeep=self._upkeep,
-            record=self._recorder(),
+            record=self.chronicle,
         )
 
     async def _rewrite_system(self) -> str:
@@ -325,14 +326,14 @@ class Session:
         specs = (await self.prepare()).specs
         if not await self._wishes.heed([spec.name for spec in specs], sink):
             return False
-        self._keep_facts()
+        self.chronicle.keep()
         self.on_choice()
         return True
 
     def _choices_in(self, facts: SessionFacts) -> Choices:
         mode = facts.mode if is_mode(facts.mode) else self._equipment.mode
         chosen = facts.model_id, facts.thought_level
-        return Choices(self._equipment.catalog, mode, *chosen, on_change=self._keep_facts)
+        return Choices(self._equipment.catalog, mode, *chosen, on_change=self.chronicle.keep)
 
     def _system_in(self, facts: SessionFacts) -> SystemPrompt:
         return SystemPrompt(
@@ -342,7 +343,7 @@ class Session:
             self._tool_names,
             saved=facts.system,
             is_former=facts.system is not None,
-            on_write=self._keep_facts,
+            on_write=self.chronicle.keep,
         )
 
     def _own_commands(self) -> Sequence[Command]:
@@ -363,9 +364,11 @@ class Session:
         return "end_turn"
 
 
+def _shared(end: StopReason | TurnError) -> StopReason:
+    """Return how a turn ended, for a prompt that it has taken."""
+    if isinstance(end, TurnError):
+        raise end
+    return end
+
+
 def _nobody() -> None: ...
-
-
-def new_id() -> str:
-    """Return an id for a message, unique for all time."""
-    return f"msg_{uuid4().hex}"

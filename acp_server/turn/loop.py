@@ -16,6 +16,7 @@ from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
     Message,
+    PromptPart,
     ReplyPart,
     Text,
     ToolCall,
@@ -94,6 +95,19 @@ class Upkeep(Protocol):
         ...
 
 
+class Asides(Protocol):
+    """What the user says while a turn runs."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said since the last time."""
+        ...
+
+    async def take(self, sink: Sink) -> Sequence[PromptPart]:
+        """Return what was said since the last time."""
+        ...
+
+
 class Record(Protocol):
     """Where a turn is written down as it goes on."""
 
@@ -121,6 +135,7 @@ class Kit:
     """How long to wait after a stream broke, doubled each time."""
     upkeep: Upkeep | None = None
     record: Record | None = None
+    asides: Asides | None = None
 
 
 @dataclass(slots=True)
@@ -166,6 +181,8 @@ class Turn:
         self._continued_id: str | None = None
         self._is_to_go_on = False
         """Whether the next request asks for the rest of what a broken stream had said."""
+        self._meanwhile: tuple[UserPart, ...] = ()
+        """What the user has said while calls ran: it stands behind their results."""
 
     async def run(self, prompt: UserMessage) -> StopReason:
         """Answer one prompt.
@@ -177,13 +194,27 @@ class Turn:
         prompt = self._fitted(prompt)
         self._append(prompt)
         await self._commit()
-        for _ in range(self._kit.max_requests):
+        for left in reversed(range(self._kit.max_requests)):
             await self._prepare()
             reason = await self._step()
             self._sync()
-            if reason is not None:
+            if reason is not None and not (left and await self._hears_more(reason)):
                 return reason
         return "max_turn_requests"
+
+    async def _hears_more(self, reason: StopReason) -> bool:
+        """Open another step with what the user has said behind the last one; return whether."""
+        said = await self._said_meanwhile() if reason in {"end_turn", "max_tokens"} else ()
+        if said:
+            self._append(UserMessage(said))
+            await self._commit()
+        return bool(said)
+
+    async def _said_meanwhile(self) -> tuple[UserPart, ...]:
+        asides = self._kit.asides
+        if asides is None or asides.is_empty or self._is_settled:
+            return ()
+        return self._with_room(await asides.take(self._sink))
 
     def settle(self) -> None:
         """Write down what is half done; what the turn does later is forgotten.
@@ -200,12 +231,17 @@ class Turn:
             PromptTooLargeError: it does not fit even so.
         """
         window = self._kit.meter.window_tokens
-        most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
-        fitted = UserMessage(tuple(_shortened(part, most_characters) for part in prompt.parts))
+        fitted = UserMessage(self._with_room(prompt.parts))
         estimate = self._kit.meter.estimate(self._request((*self._conversation, fitted)))
         if estimate > window:
             raise PromptTooLargeError(estimate, window)
         return fitted
+
+    def _with_room(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
+        """Return parts with attachments cut so that they leave room for the work."""
+        window = self._kit.meter.window_tokens
+        most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
+        return tuple(_shortened(part, most_characters) for part in parts)
 
     async def _prepare(self) -> None:
         """Have the conversation kept fit, before the model is asked."""
@@ -289,6 +325,7 @@ class Turn:
             await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
+            self._meanwhile = await self._said_meanwhile()
         finally:
             self._close()
 
@@ -300,7 +337,9 @@ class Turn:
                 batch.add(call_id, added.text, added.labels)
 
     def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
-        self._append(UserMessage(tuple(batch.result(call, CANCELLED) for call in calls)))
+        results = (batch.result(call, CANCELLED) for call in calls)
+        said, self._meanwhile = self._meanwhile, ()
+        self._append(UserMessage((*results, *said)))
 
     def _append_reply(self, parts: tuple[ReplyPart, ...], why_empty: str) -> None:
         """Append the model's message; never an empty one, which no provider takes back."""

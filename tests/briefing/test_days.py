@@ -50,7 +50,7 @@ class Talk:
 
     async def say(self, text: str = "hi") -> ModelRequest:
         message = UserMessage((Text(text),))
-        await self.session.prompt(self.session.admit(), message, RecordingSink(), lambda: None)
+        await self.session.prompt(self.session.admit(message), message, RecordingSink(), lambda: None)
         return self.model.requests[-1]
 
 

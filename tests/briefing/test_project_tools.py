@@ -77,7 +77,7 @@ class Project:
 
     async def say(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
-        await self.session.prompt(self.session.admit(), message, self.sink, lambda: None)
+        await self.session.prompt(self.session.admit(message), message, self.sink, lambda: None)
         return self.model.requests[-1]
 
 

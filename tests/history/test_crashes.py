@@ -97,4 +97,4 @@ async def test_processes_that_record_at_once_lose_nothing(tmp_path: Path) -> Non
 
 @pytest.mark.full
 async def test_processes_that_record_for_long_lose_nothing(tmp_path: Path) -> None:
-    await check_together(tmp_path / "sessions.db", 2500)
+    await check_together(tmp_path / "sessions.db", 7000)

@@ -36,7 +36,7 @@ def current(session: Session) -> dict[str, str]:
 
 
 async def ask(session: Session) -> None:
-    await session.prompt(session.admit(), HI, RecordingSink(), lambda: None)
+    await session.prompt(session.admit(HI), HI, RecordingSink(), lambda: None)
 
 
 def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
