@@ -18,8 +18,10 @@ from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
 from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
+    STEERING_METHOD,
     ActiveFileNotification,
     ForkSessionRequest,
+    SteeringRequest,
 )
 from acp_server.protocol.lifecycle import (
     AuthenticateRequest,
@@ -116,6 +118,7 @@ class Connection:
                 SetSessionConfigOptionRequest, sessions.set_config_option, ready
             ),
             "session/prompt": request_handler(PromptRequest, prompts.prompt, ready),
+            STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, ready),
         }
         if self._is_unstable:
             requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)

@@ -1,5 +1,6 @@
-"""session/prompt and session/cancel."""
+"""session/prompt, session/cancel and _session/steering."""
 
+from contextlib import suppress
 from functools import partial
 
 from pydantic import JsonValue
@@ -9,10 +10,14 @@ from acp_server.handlers.link import Link
 from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
+from acp_server.protocol.extensions import SteeringRequest, SteeringResponse
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Answer
+from acp_server.session.session import Answer, Session
 from acp_server.session.steering import addressed
+from acp_server.session.turns import Ticket
+from acp_server.turn.conversation import UserMessage
+from acp_server.turn.errors import TurnError
 
 
 class PromptHandlers:
@@ -37,9 +42,35 @@ class PromptHandlers:
 
         return run
 
+    def steer(self, request: SteeringRequest, call: Call) -> Job:
+        """Say something to a session: part of the turn that runs, else a turn of its own."""
+        del call
+        session = self._sessions.find(request.session_id)
+        _, message = addressed(user_message(request.prompt), "steer")
+        is_idle = session.is_idle
+        if is_idle and not request.may_begin_a_turn:
+            return _answered(SteeringResponse(outcome="failed"))
+        ticket = session.admit(message, "steer")
+        self._link.background.start_soon(self._run_unanswered, session, ticket, message)
+        outcome = "startedNewTurn" if is_idle else "injected"
+        return _answered(SteeringResponse(outcome=outcome))
+
+    async def _run_unanswered(self, session: Session, ticket: Ticket, message: UserMessage) -> None:
+        """Run a prompt whose request was answered; what fails is said in the chat."""
+        screen = EditorScreen(self._link, session.id, self._outlet)
+        with suppress(TurnError):
+            await session.prompt(ticket, message, screen, lambda: None)
+
     def cancel(self, request: CancelNotification) -> None:
         """Stop a session's work, at once; unknown and idle sessions have none."""
         self._sessions.cancel(request.session_id)
+
+
+def _answered(response: SteeringResponse) -> Job:
+    async def run() -> Reply:
+        return Reply(response)
+
+    return run
 
 
 def _response(answer: Answer) -> PromptResponse:

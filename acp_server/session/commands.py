@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from acp_server.turn.ports import Sink
@@ -19,6 +19,15 @@ class Command:
     description: str
     run: Callable[[str, Sink], Awaitable[str]]
     """Takes what follows the name, and somebody to tell while it works; returns Markdown."""
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A command that the session passes on and does not answer itself."""
+
+    name: str
+    description: str
     hint: str | None = None
 
 
@@ -45,6 +54,7 @@ class CommandRegistry:
 
     def __init__(self, commands: Sequence[Command] = ()) -> None:
         self._commands: dict[str, Command] = {}
+        self._offers: dict[str, Offer] = {}
         self.add(Command("help", "List the commands, or explain one", self._help, "[command]"))
         self.add(Command("version", "Say which version of acp-server this is", _version))
         for command in commands:
@@ -54,9 +64,18 @@ class CommandRegistry:
         """Add a command; one of the same name gives way."""
         self._commands[command.name] = command
 
-    def all(self) -> tuple[Command, ...]:
+    def offer(self, offers: Iterable[Offer]) -> None:
+        """List these too, in the place of those before; what is answered here wins."""
+        self._offers = {offer.name: offer for offer in offers}
+
+    def is_known(self, name: str) -> bool:
+        """Whether a command of the name is answered here."""
+        return name in self._commands
+
+    def all(self) -> tuple[Command | Offer, ...]:
         """Return the commands in the order of their names."""
-        return tuple(self._commands[name] for name in sorted(self._commands))
+        found = self._all()
+        return tuple(found[name] for name in sorted(found))
 
     async def answer(self, invocation: Invocation, sink: Sink) -> str:
         """Return the Markdown answer to a command, known or not.
@@ -75,16 +94,19 @@ class CommandRegistry:
         if not name:
             lines = [f"- {_usage(command)}: {command.description}" for command in self.all()]
             return "Commands:\n\n" + "\n".join(lines)
-        command = self._commands.get(name)
+        command = self._all().get(name)
         return f"{_usage(command)}: {command.description}" if command else self._unknown(name)
 
+    def _all(self) -> Mapping[str, Command | Offer]:
+        return {**self._offers, **self._commands}
+
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self._commands, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name, self._all(), n=3, cutoff=0.5)
         guess = f" Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else ""
         return f"There is no command `/{name}`.{guess} `/help` lists them all."
 
 
-def _usage(command: Command) -> str:
+def _usage(command: Command | Offer) -> str:
     return f"`/{command.name} {command.hint}`" if command.hint else f"`/{command.name}`"
 
 

@@ -16,6 +16,9 @@ from acp_server.turn.step import NewId
 SUM_UP = "Sum the conversation up to make room"
 SHOW_CONTEXT = "Show what the model is told, and how full its window is"
 RELOAD = "Read the instructions of the project anew"
+QUEUE = "Run a prompt behind the turn that runs"
+STEER = "Say something to the turn that runs"
+NEEDS_TEXT = "Put the prompt behind it, in the same message."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class OwnCommands:
             Command("compact", SUM_UP, self._compact, "[what must not be lost]"),
             Command("context", SHOW_CONTEXT, self._context),
             Command("reload", RELOAD, self._reload),
+            Command("queue", QUEUE, _needs_text, "<prompt>"),
+            Command("steer", STEER, _needs_text, "<prompt>"),
         )
 
     async def _context(self, arguments: str, sink: Sink) -> str:
@@ -59,3 +64,9 @@ class OwnCommands:
         except TooShortError as error:
             return error.reason
         return f"There are {len(self.conversation)} messages now."
+
+
+async def _needs_text(arguments: str, sink: Sink) -> str:
+    """Say that there was nothing to run: with a text these two are prompts (`steering`)."""
+    del arguments, sink
+    return NEEDS_TEXT

@@ -102,6 +102,23 @@ async def test_what_a_turn_used_is_what_the_endpoint_counted(tmp_path: Path) -> 
         assert amount == pytest.approx(cost_of(api, 4))
 
 
+async def test_a_cache_that_keeps_for_an_hour_is_read_after_ten_minutes_and_costs_more(
+    tmp_path: Path,
+) -> None:
+    rules = Rules(cache_ttl="1h")
+    async with messages_api(["Done.", "And done."]) as api, open_desk(api, tmp_path, rules) as desk:
+        for _ in range(2):
+            response = await desk.begin().response()
+            used = at(response["result"], "_meta", "hermes", "usage")
+            assert at(used, "costUsd") == pytest.approx(cost_of(api, 1))
+            api.pass_time(600)
+        first, second = (ask.usage for ask in api.asks)
+        assert first is not None
+        assert second is not None
+        assert (first.input.written_5m, second.input.written_5m) == (0, 0)
+        assert first.input.written_1h == second.input.read > 0
+
+
 def counted(api: MessagesApi, count: int) -> JsonValue:
     """Return what the last calls used, as the server under test tells it."""
     usages = [ask.usage for ask in api.asks[-count:] if ask.usage is not None]
@@ -124,6 +141,7 @@ def cost_of(api: MessagesApi, count: int) -> float:
         cost += usage.input.plain * price.input_usd + usage.output * price.output_usd
         cost += usage.input.read * price.cache_read_usd
         cost += usage.input.written_5m * price.cache_write_5m_usd
+        cost += usage.input.written_1h * price.cache_write_1h_usd
     return cost / 1e6
 
 

@@ -28,6 +28,7 @@ from acp_server.models.retry import RetryPolicy
 from acp_server.session.briefing import PlainBriefing
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
+from acp_server.session.steering import Manner
 from acp_server.turn.conversation import (
     AssistantMessage,
     Link,
@@ -43,7 +44,7 @@ from acp_server.turn.conversation import (
 from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.loop import NO_ANSWER, Kit
 from acp_server.turn.ports import ModelEvent, Outcome, Sink, ToolSpec
-from prompt_engine.cache_control import mark
+from prompt_engine.cache_control import TimeToLive, mark
 from tests.support.editor import Editor, Object, Pending, at
 from tests.support.messages_api import KEY, MessagesApi, MessagesApiInThread
 from tests.turn.playing import PlayedCall
@@ -114,6 +115,8 @@ class Rules:
     api_key: str | None = KEY
     url: str | None = None
     session_count: int = 1
+    cache_ttl: TimeToLive = "5m"
+    busy_prompt: Manner = "queue"
 
 
 @dataclass(slots=True)
@@ -218,13 +221,16 @@ async def open_desk(  # noqa: PLR0915  it is one thing
         del session
         return tools
 
-    provider = AnthropicProvider(plan, credentials.current, loader, mark)
+    provider = AnthropicProvider(
+        plan, credentials.current, loader, partial(mark, ttl=rules.cache_ttl)
+    )
     sessions = SessionRegistry(
         Equipment(
             catalog=provider,
             toolbox=given,
             briefing=lambda _workspace: PlainBriefing(SYSTEM),
             max_turn_requests=rules.max_turn_requests,
+            busy_prompt=rules.busy_prompt,
         )
     )
     server_end, editor_end = memory_pair()

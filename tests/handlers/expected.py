@@ -39,6 +39,7 @@ def initialized(*more_auth_methods: JsonValue) -> JsonValue:
             "title": "Hermes Agent",
             "version": __version__,
         },
+        "_meta": {"steering": {"supported": True}},
     }
 
 
@@ -68,7 +69,17 @@ COMMANDS: JsonValue = {
             "description": "List the commands, or explain one",
             "input": {"hint": "[command]"},
         },
+        {
+            "name": "queue",
+            "description": "Run a prompt behind the turn that runs",
+            "input": {"hint": "<prompt>"},
+        },
         {"name": "reload", "description": "Read the instructions of the project anew"},
+        {
+            "name": "steer",
+            "description": "Say something to the turn that runs",
+            "input": {"hint": "<prompt>"},
+        },
         {"name": "version", "description": "Say which version of acp-server this is"},
     ],
 }

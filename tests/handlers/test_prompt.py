@@ -258,7 +258,9 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
 
 COMPACT = "`/compact [what must not be lost]`: Sum the conversation up to make room"
 CONTEXT = "`/context`: Show what the model is told, and how full its window is"
+QUEUE = "`/queue <prompt>`: Run a prompt behind the turn that runs"
 RELOAD = "`/reload`: Read the instructions of the project anew"
+STEER = "`/steer <prompt>`: Say something to the turn that runs"
 HELP = "`/help [command]`: List the commands, or explain one"
 VERSION = "`/version`: Say which version of acp-server this is"
 
@@ -266,8 +268,8 @@ VERSION = "`/version`: Say which version of acp-server this is"
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("/help", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {RELOAD}\n- {VERSION}"),
-        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {RELOAD}\n- {VERSION}"),
+        ("/help", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}"),
+        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}"),
         ("/help version", VERSION),
         ("/help /version", VERSION),
         ("/help help", HELP),

@@ -1,0 +1,89 @@
+"""What a session knows of skills: a port, and no skills at all as one way to provide it.
+
+A skill is a method, kept in a file. The model finds it in an index in its system prompt; the user
+calls it with a slash. Where skills are, who may see which and how they are written is not known
+here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from acp_server.session.commands import Offer
+
+IsBuiltIn = Callable[[str], bool]
+"""Whether a command of a name, without the slash, is the session's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Whom an index is written for."""
+
+    tools: frozenset[str]
+    """The names of the tools that are there."""
+    preferred: tuple[str, ...] = ()
+    """The names of skills that the project prefers."""
+
+
+class SkillCallError(Exception):
+    """The skill that the user called cannot be loaded; the text says why and what to do."""
+
+
+class Skills(Protocol):
+    """The skills of one session."""
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Have a function called whenever the commands are others than before."""
+        ...
+
+    def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
+        """Return the commands that load a skill, by name; one of a built-in name is prefixed."""
+        ...
+
+    async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+        """Return what the model is told when a prompt calls skills; None if it calls none.
+
+        Raises:
+            SkillCallError: one of them cannot be loaded.
+        """
+        ...
+
+    async def index(self, want: Want) -> str:
+        """Return the section of the system prompt that lists the skills; empty without any."""
+        ...
+
+    async def waiting(self) -> Sequence[str]:
+        """Return the names of the workspace's own skills that only wait for the user's trust."""
+        ...
+
+    def close(self) -> None:
+        """Follow no changes any more."""
+        ...
+
+
+class NoSkills:
+    """There are none."""
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Nothing changes."""
+
+    def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
+        """There are none."""
+        del is_built_in
+        return ()
+
+    async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+        """There are none to call."""
+        del text, is_built_in
+
+    async def index(self, want: Want) -> str:
+        """There is nothing to list."""
+        del want
+        return ""
+
+    async def waiting(self) -> Sequence[str]:
+        """There are none."""
+        return ()
+
+    def close(self) -> None:
+        """There is nothing to follow."""

@@ -1,0 +1,41 @@
+"""Which windows are known: those of the table, and those that the endpoint tells of."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.credentials import Credential
+from acp_server.models.anthropic.access import Access, ListedModel
+from acp_server.models.anthropic.listing import save_list
+from acp_server.models.anthropic.provider import AnthropicProvider, Plan
+from acp_server.models.loading import SdkLoader
+from acp_server.models.retry import RetryPolicy
+from prompt_engine.cache_control import mark
+
+URL = "https://models.example"
+
+
+async def nobody() -> Credential | None:
+    """There is nothing to sign in with."""
+
+
+@pytest.mark.parametrize(
+    ("model_id", "known", "counted"),
+    [
+        ("claude-opus-5", 1_000_000, 1_000_000),
+        ("listed-with-window", 64_000, 64_000),
+        ("listed", None, 200_000),
+        ("never-heard-of", None, 200_000),
+        ("default", None, 200_000),
+    ],
+)
+def test_a_window_that_is_only_assumed_is_not_known(
+    tmp_path: Path, model_id: str, known: int | None, counted: int
+) -> None:
+    list_file = tmp_path / "models.json"
+    listed = (ListedModel("listed-with-window", "One", 64_000), ListedModel("listed", "Two"))
+    save_list(list_file, URL, listed)
+    plan = Plan(Access(URL), None, RetryPolicy(), list_file)
+    provider = AnthropicProvider(plan, nobody, SdkLoader(), mark)
+    assert provider.known_window_tokens(model_id) == known
+    assert provider.meter(model_id).window_tokens == counted
