@@ -32,7 +32,8 @@ def message(text: str) -> UserMessage:
 
 
 async def ask(session: Session, text: str, sink: RecordingSink) -> StopReason:
-    return (await session.prompt(session.admit(message(text)), message(text), sink, lambda: None)).reason
+    said = message(text)
+    return (await session.prompt(session.admit(said), said, sink, lambda: None)).reason
 
 
 def options(mode: Mode) -> tuple[Option, ...]:

@@ -27,8 +27,8 @@ Asking, from the plainest to the most exact:
 All that is sent goes out at once, in order; nothing is awaited but answers.
 
 What came back: `messages` (all, in order), `updates` (the params of every `session/update`),
-`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages). What a
-list of sessions shows (`session_info_update`) is kept apart, in `infos`: every first prompt has one.
+`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages). What
+lists of sessions show (`session_info_update`) is kept apart, in `infos`: a first prompt has one.
 `await editor.wait_for(is_what_i_want)` returns the first message, received or to come, that fits;
 it waits for requests of the server too, which `reply` and `refuse` answer. `at(value, "result", 0)`
 looks into JSON without casts.
