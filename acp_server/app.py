@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from pydantic import JsonValue
@@ -15,6 +15,8 @@ from pydantic import JsonValue
 from acp_server import settings
 from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.diagnostics import configure_logging
+from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
+from acp_server.evolution.tally import Intervals
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handlers.link import Link
@@ -25,6 +27,7 @@ from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_s
 from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
+from acp_server.memory.loading import LazyMemory
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
@@ -36,18 +39,25 @@ from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
+from acp_server.session.skills import Skills
 from acp_server.session.watch import FolderWatch, Task
 from acp_server.settings import Configuration, Settings
+from acp_server.skills.rules import SkillRules
 from acp_server.tools.loading import MemoryPremises, Premises, Surroundings, ToolLoader
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
 from prompt_engine.memory_entries import StoreName
+
+if TYPE_CHECKING:
+    from acp_server.skills.room import SkillRoom
 
 logger = logging.getLogger(__name__)
 
 TURNS_END_SECONDS = 0.8
 FLUSH_SECONDS = 0.5
 LAST_RESORT_SECONDS = 1.7
+PLATFORM = "acp"
+"""What the settings call the surface that we are."""
 
 
 def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
@@ -117,23 +127,38 @@ def build(
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
     sdk = SdkLoader()
     catalog = _catalog(configuration, credentials, sdk)
-    link, tools = Link.over(transport), _tool_loader(configuration)
+    link = Link.over(transport)
+    watch = _watch(link)
+    tools = _tool_loader(configuration, watch)
     archive = LazyArchive(configuration.home / "acp" / "sessions.db")
+    memory = _external_memory(configuration, link)
+    parts = ServerParts(
+        catalog=catalog,
+        room=partial(_skill_room, tools),
+        spawn=lambda task: link.background.start_soon(task),
+        sessions=lambda: sessions,
+        is_attended=lambda: link.is_attended,
+    )
     equipment = Equipment(
         catalog=catalog,
         archive=archive,
         toolbox=partial(_toolbox, link, tools),
         trust=partial(_trust, link, configuration.home),
-        close=partial(_close, tools, sdk),
-        briefing=partial(LazyBriefing, prompt_settings(configuration), watch=_watch(link)),
+        memory=memory,
+        close=partial(_close, tools, sdk, memory),
+        briefing=partial(LazyBriefing, prompt_settings(configuration), watch=watch),
+        skills=partial(_skills, tools),
+        reviews=Evolution(evolution_rules(configuration), parts).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
+        busy_prompt=current.busy_prompt,
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
+    sessions = SessionRegistry(equipment)
     connection = Connection(
         link,
-        SessionRegistry(equipment),
+        sessions,
         auth,
         initialize_params,
         is_unstable=current.unstable,
@@ -143,7 +168,7 @@ def build(
     return connection
 
 
-def _tool_loader(configuration: Configuration) -> ToolLoader:
+def _tool_loader(configuration: Configuration, watch: FolderWatch) -> ToolLoader:
     return ToolLoader(
         Premises(
             user_home=Path.home(),
@@ -152,7 +177,33 @@ def _tool_loader(configuration: Configuration) -> ToolLoader:
             secret_names=settings.secret_variables(),
             memory=_memory_premises(configuration.settings),
             recall=partial(open_recall, configuration.home),
+            skills=skill_rules(configuration),
+            watch=watch,
         )
+    )
+
+
+def skill_rules(configuration: Configuration) -> SkillRules:
+    """Return what the configuration says about skills."""
+    current = configuration.settings
+    here = current.skills_platform_disabled.get(PLATFORM, ())
+    return SkillRules(
+        external=tuple(path.absolute() for path in current.skills_external_dirs),
+        disabled=frozenset((*current.skills_disabled, *here)),
+        most_characters=current.skills_index_char_limit,
+        unrelated=frozenset(current.skills_unrelated_categories),
+    )
+
+
+def evolution_rules(configuration: Configuration) -> EvolutionRules:
+    """Return what the configuration says about reviews and the curator."""
+    current = configuration.settings
+    return EvolutionRules(
+        home=configuration.home,
+        memory=_memory_premises(current),
+        review_writes=current.skills_review_writes,
+        intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
+        curates_unasked=current.skills_curator == "auto",
     )
 
 
@@ -165,8 +216,18 @@ def _memory_premises(current: Settings) -> MemoryPremises:
     return MemoryPremises(limits, asks_first=current.memory_ask)
 
 
-async def _close(tools: ToolLoader, sdk: SdkLoader) -> None:
+def _external_memory(configuration: Configuration, link: Link) -> LazyMemory | None:
+    def spawn(task: Task) -> None:
+        link.background.start_soon(task)
+
+    name = configuration.settings.memory_provider
+    return LazyMemory(name, configuration.home, spawn) if name else None
+
+
+async def _close(tools: ToolLoader, sdk: SdkLoader, memory: LazyMemory | None) -> None:
     """End what sessions shared: who watches over commands, connections to the endpoint."""
+    if memory is not None:
+        await memory.close()
     await tools.close()
     await sdk.close()
 
@@ -175,6 +236,14 @@ async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
     return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+async def _skills(loader: ToolLoader, session: Session) -> Skills:
+    return await (await loader.load()).open_skills(session)
+
+
+async def _skill_room(loader: ToolLoader) -> "SkillRoom":
+    return (await loader.load()).room
 
 
 def _watch(link: Link) -> FolderWatch:

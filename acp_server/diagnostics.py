@@ -11,6 +11,7 @@ def configure_logging(level: str, log_file: Path | None) -> None:
     """Send log records of `level` and above to stderr and, if given, to the end of a file."""
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     unusable: OSError | None = None
+    is_new_folder = log_file is not None and not log_file.parent.exists()
     if log_file is not None:
         try:
             log_file.parent.mkdir(parents=True, exist_ok=True)
@@ -20,3 +21,5 @@ def configure_logging(level: str, log_file: Path | None) -> None:
     logging.basicConfig(level=level.upper(), format=FORMAT, handlers=handlers, force=True)
     if unusable is not None:
         logging.getLogger(__name__).warning("no log file: %s", unusable)
+    elif is_new_folder and log_file is not None:
+        logging.getLogger(__name__).warning("made the folder %s for the log", log_file.parent)

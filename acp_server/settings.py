@@ -19,10 +19,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from acp_server.configuration.fitting import fit
-from acp_server.configuration.table import Settings, Source, secret_variables, sources
+from acp_server.configuration.table import Settings, Source, secret_variables, sources, value_at
 from acp_server.configuration.values import expanded
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "child_environment",
     "home_folder",
     "load",
+    "read_text",
     "secret_variables",
     "sources",
 ]
@@ -109,7 +110,7 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
-    return Configuration(Settings.model_construct(**values), home, origins, tuple(problems))
+    return Configuration(Settings.model_construct(None, **values), home, origins, tuple(problems))
 
 
 def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
@@ -117,7 +118,7 @@ def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
     return Layer(name, {n: value for n, value in given.items() if value}, "variable")
 
 
-def _read_text(path: Path, problems: list[str]) -> str | None:
+def read_text(path: Path, problems: list[str]) -> str | None:
     """Return what a file says; None when it is not there or, which is a problem, unreadable."""
     try:
         status = path.stat()
@@ -134,7 +135,7 @@ def _read_text(path: Path, problems: list[str]) -> str | None:
 
 
 def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
-    text = _read_text(path, problems)
+    text = read_text(path, problems)
     if text is None:
         return {}
     from dotenv import dotenv_values
@@ -147,24 +148,14 @@ def _file_layer(path: Path, problems: list[str]) -> Layer:
     values: dict[str, object] = {}
     document = _read_yaml(path, problems)
     for name, source in sources().items():
-        found = _look_up(document, source.key) if source.key else None
+        found = value_at(document, source.key) if source.key and document else None
         if found is not None:
             values[name] = found
     return Layer(str(path), values, "key")
 
 
-def _look_up(document: Mapping[str, object] | None, key: str) -> object:
-    """Return the value at a dotted key; Hermes also writes `model: NAME` for `model.default`."""
-    value = cast("object", document)
-    for part in key.split("."):
-        if not isinstance(value, dict):
-            return value if key == "model.default" else None
-        value = cast("dict[str, object]", value).get(part)
-    return value
-
-
 def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
-    text = _read_text(path, problems)
+    text = read_text(path, problems)
     if text is None:
         return None
     from acp_server.configuration.yaml_files import NoMappingError, NotYamlError, parsed

@@ -5,62 +5,34 @@ Knows nothing of how it is shown. No secret leaves this module.
 
 import os
 import platform
-import re
 import shutil
 import sysconfig
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CalledProcessError
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
 
 import anyio
-from pydantic import SecretStr
+from anyio import to_thread
 
 from acp_server.app import configured_credential
+from acp_server.cli.config_files import checked_files
+from acp_server.cli.editors_found import editors, found_editors
+from acp_server.cli.endpoint_check import endpoint
+from acp_server.cli.findings import Finding
+from acp_server.cli.kept_state import kept_state
 from acp_server.credentials import Credentials, KeyStore
 from acp_server.headless.driver import SpawnedAgent, spawn
 from acp_server.headless.errors import DriverError
 from acp_server.headless.process import Launch, serve_command
 from acp_server.models.catalog import foreign_catalog, scripted_catalog
-from acp_server.settings import Configuration, sources
+from acp_server.redaction import without_secrets
+from acp_server.settings import Configuration
 from acp_server.version import __version__
 
-Status: TypeAlias = Literal["ok", "warning", "problem"]
-STATUSES: tuple[Status, ...] = ("ok", "warning", "problem")
 PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
-HIDDEN = "(hidden)"
-_SECRET = re.compile(
-    r"""((?:key|token|secret|password|credential)\w*["']?\s*[:=]\s*)\S+|\bsk-[\w-]{8,}""",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    name: str
-    status: Status
-    fact: str
-    advice: str = ""
-    milliseconds: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What was measured, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """A setting, its value as it may be shown, where that came from, and where to change it."""
-
-    name: str
-    value: str
-    origin: str
-    option: str
-    variable: str
-    key: str
 
 
 async def examine(configuration: Configuration, tell: Callable[[Finding], None]) -> None:
@@ -71,24 +43,12 @@ async def examine(configuration: Configuration, tell: Callable[[Finding], None])
     for finding in configuration_problems(configuration):
         tell(finding)
     tell(await model(configuration))
+    tell(await endpoint(configuration.settings))
+    for finding in await to_thread.run_sync(kept_state, configuration.home):
+        tell(finding)
+    tell(editors(await to_thread.run_sync(found_editors, Path.home())))
     tell(await git())
     tell(await round_trip())
-
-
-def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
-    """Return the settings that hold."""
-    for name, source in sources().items():
-        value: object = getattr(configuration.settings, name)
-        shown = "none" if value is None else str(value)
-        if isinstance(value, SecretStr):
-            shown = HIDDEN
-        origin = configuration.origins[name]
-        yield SettingRow(name, shown, origin, source.option, source.variable, source.key)
-
-
-def without_secrets(text: str) -> str:
-    """Return a text with what looks like a secret taken out."""
-    return _SECRET.sub(lambda found: f"{found[1] or ''}{HIDDEN}", text)
 
 
 def installation() -> Finding:
@@ -124,11 +84,14 @@ def home_folder(home: Path) -> Finding:
 
 
 def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
-    """Return a finding for each value or file that was passed over, or one that says none was."""
-    for problem in configuration.problems:
-        fact = without_secrets(problem)
-        yield Finding("configuration", "problem", fact, "correct it, or take it out")
-    if not configuration.problems:
+    """Return a finding for all that is wrong in the settings, or one that says nothing is."""
+    found = checked_files(configuration)
+    for each in found:
+        if each.problem.is_harmless:
+            yield Finding("configuration", "warning", str(each), f"`{PROGRAM} config edit`")
+        else:
+            yield Finding("configuration", "problem", str(each), "correct it, or take it out")
+    if not found:
         yield Finding("configuration", "ok", "everything that is set was understood")
 
 

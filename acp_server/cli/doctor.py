@@ -1,22 +1,30 @@
-"""`acp-server doctor`: the checks as a page for a person, or as JSON for a program."""
+"""`acp-server doctor`: the checks as a page, as JSON, or as an archive."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 import click
 from pydantic import JsonValue
-from rich.table import Table
 from rich.text import Text
 
 from acp_server import settings
-from acp_server.cli.checks import STATUSES, Finding, SettingRow, Status, examine, setting_rows
+from acp_server.cli.bundle import Evidence, bundle, keep
+from acp_server.cli.checks import examine
+from acp_server.cli.editors_found import found_editors
+from acp_server.cli.findings import Finding, worst
 from acp_server.cli.interrupts import run
-from acp_server.cli.screen import Indented, Screen, count, printable
+from acp_server.cli.screen import Screen, count, printable
+from acp_server.cli.setting_rows import SettingRow, known_secrets, print_rows, setting_rows
+from acp_server.credentials import KeyStore
+from acp_server.redaction import Redactor
 from acp_server.settings import Configuration
 from acp_server.version import __version__
 
+FILE = click.Path(path_type=Path, dir_okay=False)
 LABEL_COLUMNS = 15
 
 
@@ -26,20 +34,58 @@ LABEL_COLUMNS = 15
 Examples:
   acp-server doctor
   acp-server doctor --json | jq .status
+  acp-server doctor --bundle report.zip
 """
 )
 @click.option("--json", "is_json", is_flag=True, help="Print one JSON object instead of a page.")
-def command(*, is_json: bool) -> int:
+@click.option("--bundle", "file", type=FILE, help="Write what a report of a fault needs, as zip.")
+@click.option("--force", "is_forced", is_flag=True, help="Replace the file of --bundle.")
+def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
     """Check this installation and say what to do about it.
 
-    Looks at the command, the configuration and where each value came from, and starts the server
-    once as an editor does. The exit code is 1 if there is a problem; warnings are none.
+    Looks at the command, the configuration and where each value came from, what is kept, the
+    editors, asks the endpoint for a sign of life, and starts the server once as an editor does.
+    The exit code is 1 if there is a problem; warnings are none.
+
+    With --bundle also the end of the log. Keys, tokens and the path of your home are taken out.
     """
-    return run(partial(_examine, settings.load({}), is_json=is_json))
-
-
-async def _examine(configuration: Configuration, *, is_json: bool) -> int:
+    if file is not None and not is_forced and os.path.lexists(file):
+        message = f"{file} is there already; --force replaces it"
+        raise click.BadParameter(message, param_hint="--bundle")
+    configuration = settings.load({})
     findings: list[Finding] = []
+    exit_code = run(partial(_examine, configuration, findings, is_json=is_json))
+    if file is None:
+        return exit_code
+    try:
+        keep(_bundle(configuration, findings), file, is_forced=is_forced)
+    except OSError as error:
+        click.echo(f"acp-server doctor: {file} cannot be written: {error.strerror}", err=True)
+        return 1
+    click.echo(f"{file} is written. Look through it before you hand it on.", err=True)
+    return exit_code
+
+
+def _bundle(configuration: Configuration, findings: Sequence[Finding]) -> bytes:
+    stored = KeyStore(configuration.home, use_keyring=False).load()
+    redactor = Redactor(
+        secrets=(
+            *known_secrets(configuration.settings),
+            *filter(None, [stored and stored.api_key]),
+        ),
+        homes=(Path.home(), Path.home().resolve()),
+    )
+    evidence = Evidence(
+        findings=findings,
+        rows=list(setting_rows(configuration)),
+        editors=found_editors(Path.home()),
+        environment=settings.child_environment({}),
+        log_file=configuration.settings.log_file,
+    )
+    return bundle(evidence, redactor)
+
+
+async def _examine(configuration: Configuration, findings: list[Finding], *, is_json: bool) -> int:
     if is_json:
         await examine(configuration, findings.append)
         report = as_json(findings, list(setting_rows(configuration)))
@@ -56,15 +102,6 @@ async def _examine(configuration: Configuration, *, is_json: bool) -> int:
         page.settings(list(setting_rows(configuration)))
         page.end(findings)
     return int(worst(findings) == "problem")
-
-
-def worst(findings: Sequence[Finding]) -> Status:
-    """Return how bad it is altogether."""
-    found: Status = "ok"
-    for finding in findings:
-        if STATUSES.index(finding.status) > STATUSES.index(found):
-            found = finding.status
-    return found
 
 
 def as_json(findings: Sequence[Finding], rows: Sequence[SettingRow]) -> JsonValue:
@@ -105,17 +142,8 @@ class Page:
 
     def settings(self, rows: Sequence[SettingRow]) -> None:
         """Print the settings, their values and where these came from."""
-        table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, header_style="quiet")
-        for heading in ("setting", "value", "from", "option"):
-            table.add_column(heading, overflow="fold")
-        for row in rows:
-            cells = (row.name, row.value, row.origin, row.option)
-            styles = ("", "title" if row.origin != "default" else "quiet", "quiet", "quiet")
-            table.add_row(
-                *(Text(printable(c), style=s) for c, s in zip(cells, styles, strict=True))
-            )
         self._screen.print()
-        self._screen.print(Indented(table), end="")
+        print_rows(self._screen, rows)
 
     def end(self, findings: Sequence[Finding]) -> None:
         """Print the verdict."""

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
     "demo": "Watch the server at work, in this terminal.",
     "setup": "Store the API key that the server signs in with.",
+    "config": "Show the settings and where they came from; edit and check them.",
     "trust": "Say whether a workspace's own settings and programs are used.",
     "prompt": "Show the system prompt of a session in a folder.",
     "context": "Say which files of instructions are used; trust a blocked one.",

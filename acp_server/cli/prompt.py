@@ -7,11 +7,14 @@ import anyio
 import click
 
 from acp_server import settings
-from acp_server.app import prompt_settings
+from acp_server.app import prompt_settings, skill_rules
 from acp_server.models.families import known_window_tokens
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
 from acp_server.session.session import Workspace
+from acp_server.session.skills import Want
+from acp_server.skills.room import SkillRoom
+from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.kit import TOOL_NAMES
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -49,9 +52,12 @@ def show(cwd: Path, model: str, *, is_json: bool) -> int:
     """
     configuration = settings.load({"--model": model} if model else {})
     briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
+    room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
+    skills = SessionSkills(room, "", cwd.resolve())
     model_id = configuration.settings.model or "unnamed"
-    window = known_window_tokens(model_id)
-    text = anyio.run(briefing.write, Subject(model_id, window, frozenset(TOOL_NAMES)))
+    window, tools = known_window_tokens(model_id), frozenset(TOOL_NAMES)
+    index = anyio.run(skills.index, Want(tools))
+    text = anyio.run(briefing.write, Subject(model_id, window, tools, index))
     notices = list(briefing.notices())
     if is_json:
         report = {"text": text, "report": briefing.report, "notices": notices}

@@ -140,6 +140,7 @@ class Connection:
 
     def _meet(self, request: InitializeRequest) -> None:
         self._link.capabilities = request.client_capabilities
+        self._link.client_name = request.client_info.name if request.client_info else ""
         self._is_initialized = True
 
     def _require_initialize(self) -> None:

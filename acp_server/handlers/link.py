@@ -7,6 +7,7 @@ from anyio.abc import TaskGroup
 from acp_server.jsonrpc.peer import Peer
 from acp_server.jsonrpc.transport import Transport
 from acp_server.protocol.client import Client
+from acp_server.protocol.extensions import HEADLESS_CLIENT
 from acp_server.protocol.lifecycle import ClientCapabilities
 
 
@@ -18,6 +19,8 @@ class Link:
     client: Client
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
     """What the client can do: nothing, until it says so."""
+    client_name: str = ""
+    """What the client says that it is."""
     background: TaskGroup = field(init=False)
     """For what goes on between requests; there while the connection is served."""
 
@@ -26,6 +29,11 @@ class Link:
         """Return the line that a transport carries."""
         peer = Peer(transport)
         return cls(peer, Client(peer))
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether there may be a person at the other end: not where we drive ourselves."""
+        return self.client_name != HEADLESS_CLIENT
 
     @property
     def shows_notices(self) -> bool:

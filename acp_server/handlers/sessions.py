@@ -157,6 +157,7 @@ class SessionHandlers:
         """Pass on what a session tells by itself."""
         session.on_choice = partial(self._tell_choices, session)
         session.chronicle.on_title = partial(self._tell_title, session)
+        session.skills.on_offer = partial(self._tell_commands, session)
         session.on_notice(partial(self._show_notice, session))
 
     def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:
@@ -170,6 +171,9 @@ class SessionHandlers:
             self._warm_up(session)
 
         return advertise
+
+    def _tell_commands(self, session: Session) -> None:
+        self._client.update_now(session.id, commands_update(session.commands.all()))
 
     def _tell_title(self, session: Session) -> None:
         self._client.update_now(session.id, info_update(session))

@@ -36,7 +36,7 @@ from acp_server.protocol.updates import (
     UsageUpdate,
     UserMessageChunk,
 )
-from acp_server.session.commands import Command, Offer
+from acp_server.session.commands import Command, Errand, Offer
 from acp_server.session.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
@@ -207,7 +207,7 @@ def written(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
-def commands_update(commands: Sequence[Command | Offer]) -> AvailableCommandsUpdate:
+def commands_update(commands: Sequence[Command | Errand | Offer]) -> AvailableCommandsUpdate:
     """Return the slash commands, all of them."""
     return AvailableCommandsUpdate(
         available_commands=tuple(_command(command) for command in commands)
@@ -231,6 +231,6 @@ def _select(option: Option) -> SessionConfigSelect:
     )
 
 
-def _command(command: Command | Offer) -> AvailableCommand:
+def _command(command: Command | Errand | Offer) -> AvailableCommand:
     hint = UnstructuredCommandInput(hint=command.hint) if command.hint else None
     return AvailableCommand(name=command.name, description=command.description, input=hint)

@@ -27,6 +27,7 @@ from acp_server.jsonrpc.errors import ConnectionClosedError, InvalidParamsError,
 from acp_server.jsonrpc.messages import Payload
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
 from acp_server.protocol.content import ContentBlock, TextContent
+from acp_server.protocol.extensions import HEADLESS_CLIENT
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.lifecycle import (
     ClientCapabilities,
@@ -85,7 +86,7 @@ class Editor:
     shows_terminal_output: bool = False
     """Whether `show` takes commands' output that comes piece by piece under `_meta`."""
     info: Implementation = field(
-        default_factory=lambda: Implementation(name="acp-server-headless", version=__version__)
+        default_factory=lambda: Implementation(name=HEADLESS_CLIENT, version=__version__)
     )
 
     @property

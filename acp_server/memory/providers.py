@@ -7,16 +7,16 @@ session to know.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Literal, Protocol, cast
+from typing import Protocol, cast
 
 import anyio
 from anyio import from_thread
 from anyio.lowlevel import current_token
 
+from acp_server.memory.replies import Reply, TurnMessage
 from acp_server.surrogates import mended
 from prompt_engine.findings import Scan
 from prompt_engine.trust import told
@@ -26,14 +26,6 @@ GROUP = "acp_server.memory_providers"
 PATIENCE_SECONDS = 2.0
 MOST_CHARACTERS = 8_000
 """How much of one text of a provider's comes to the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnMessage:
-    """Something that was said in a turn."""
-
-    role: Literal["user", "assistant"]
-    text: str
 
 
 class MemoryProvider(Protocol):
@@ -50,14 +42,6 @@ class MemoryProvider(Protocol):
     def system_block(self) -> str:
         """Return what the system prompt is to say from it, in its own words."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a call of a provider gave: a text, or why there is none, in a sentence for the user."""
-
-    text: str = ""
-    notice: str = ""
 
 
 class ExternalMemory:
@@ -146,7 +130,12 @@ def installed() -> Mapping[str, EntryPoint]:
 
 
 def external_memory(name: str, home: Path, scan: Scan) -> ExternalMemory | None:
-    """Return the provider of this name, not loaded yet; None where no name is given.
+    """Return the provider of this name, not loaded yet; None where no name is given."""
+    return named_memory(name, home, scan) if name else None
+
+
+def named_memory(name: str, home: Path, scan: Scan) -> ExternalMemory:
+    """Return the provider of this name, not loaded yet.
 
     One that is not installed is told of at each call, as any failure is.
     """
@@ -160,4 +149,4 @@ def external_memory(name: str, home: Path, scan: Scan) -> ExternalMemory | None:
         make = cast("Callable[[Path], MemoryProvider]", found[name].load())
         return make(home)
 
-    return ExternalMemory(name, load, scan) if name else None
+    return ExternalMemory(name, load, scan)

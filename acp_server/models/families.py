@@ -290,6 +290,12 @@ def family_for(model_id: str) -> ModelFamily:
     return PLAIN if version is None else _BY_VERSION.get(version, PLAIN)
 
 
+def known_window_tokens(model_id: str) -> int | None:
+    """Return the window of a model that the table knows; that of any other is only assumed."""
+    family = family_for(model_id)
+    return None if family is PLAIN else family.context_window_tokens
+
+
 def default_model(ids: Sequence[str]) -> str | None:
     """Return the first known model of an endpoint's list, a dated id only when there is no other.
 

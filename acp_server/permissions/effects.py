@@ -46,4 +46,33 @@ class ChangeMemory:
     """Whether the user wants to be asked about each change."""
 
 
-Effect = ReadFiles | WriteFiles | RunCommand | ChangeMemory
+@dataclass(frozen=True, slots=True)
+class CallServer:
+    """A tool of an MCP server is called: what it does there, only the server knows."""
+
+    server: str
+    identity: str
+    """What the server is besides its name, as a digest: another program is another server."""
+    tool: str
+    claims_to_read: bool = False
+    """Whether the server says that the tool changes nothing. Nobody has checked that."""
+    claims_to_destroy: bool = False
+    """Whether the server says that the tool may destroy something."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSkill:
+    """A skill is changed: what it says holds for later sessions too."""
+
+    targets: tuple[Target, ...]
+    """The files and folders that are made, changed or moved."""
+    doubts: tuple[str, ...] = ()
+    """What the change brings that a user must know of before, in phrases."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeavePlanMode:
+    """Plan mode ends: what was only planned may be done from then on."""
+
+
+Effect = ChangeSkill | LeavePlanMode | ReadFiles | WriteFiles | RunCommand | ChangeMemory | CallServer

@@ -6,7 +6,7 @@ when the user has said yes, for the mode or the disk may be another by then.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, assert_never
@@ -14,12 +14,14 @@ from typing import Protocol, assert_never
 import anyio
 from anyio import to_thread
 
-from acp_server.permissions.effects import Effect
+from acp_server.permissions.effects import Effect, LeavePlanMode
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
 from acp_server.permissions.questions import (
+    PLAN_CHOICES,
     Asker,
     AskingError,
+    Choice,
     ChoiceId,
     Question,
     QuestionLine,
@@ -33,6 +35,10 @@ from acp_server.permissions.survey import Surveyor
 logger = logging.getLogger(__name__)
 
 REJECTED = "the user rejected this; do not try it another way, go on without it or ask what to do"
+PLAN_REJECTED = (
+    "the user wants to keep planning and plan mode stays on; ask what is to be different, or end "
+    "your turn"
+)
 NOT_ASKED = "this needs the user's leave, and they could not be asked: {reason}"
 MOVED = "a path in this leads elsewhere by now; nothing was done, make the call again"
 CHANGED = "what this touches has changed since it was asked about; make the call again"
@@ -69,6 +75,17 @@ class Gate(Protocol):
         ...
 
 
+NoteAnswer = Callable[[str, str], Awaitable[None]]
+
+
+async def _forget(call_id: str, answer: str) -> None:
+    del call_id, answer
+
+
+def _stay(mode: Mode) -> None:
+    del mode
+
+
 @dataclass(slots=True)
 class PermissionGate:
     """The gate of one session."""
@@ -80,6 +97,10 @@ class PermissionGate:
     store: RuleStore
     root: Path
     """The session's folder, links resolved: what is kept, is kept for it."""
+    note_answer: NoteAnswer = _forget
+    """Called with a call's id and the answer, before that is acted upon."""
+    switch_mode: Callable[[Mode], None] = _stay
+    """Called with the mode that the user has chosen with a plan, and for nothing else."""
     _line: QuestionLine = field(default_factory=QuestionLine, init=False)
     _session_rules: list[Rule] = field(default_factory=list[Rule], init=False)
 
@@ -124,21 +145,34 @@ class PermissionGate:
         return Refuse(MOVED) if self.surveyor.has_moved(effect) else decision
 
     async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
-        choices = choices_for(asked.scope, self.root)
+        choices = self._choices(question.effect, asked)
         try:
             answer = await self.asker.ask(replace(question, reason=asked.reason), choices)
         except AskingError as error:
             return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:
-            self.cancel_turn()
-            await anyio.sleep_forever()  # the cancellation is on its way
-        elif answer not in {choice.id for choice in choices}:
+            return await self._give_up()
+        await self.note_answer(question.call_id, answer)
+        if answer not in {choice.id for choice in choices}:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
-        elif asked.scope is not None:
+        if asked.scope is not None:
             await self._remember(answer, asked.scope)
         if answer not in _YES:
-            return Refusal(REJECTED)
-        return await self._confirmed(question.effect, asked)
+            return Refusal(PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED)
+        refusal = await self._confirmed(question.effect, asked)
+        if refusal is None and answer in _MODES:
+            self.switch_mode(_MODES[answer])
+        return refusal
+
+    def _choices(self, effect: Effect, asked: Ask) -> Sequence[Choice]:
+        is_plan = isinstance(effect, LeavePlanMode)
+        return PLAN_CHOICES if is_plan else choices_for(asked.scope, self.root)
+
+    async def _give_up(self) -> Refusal:
+        """End the turn: the user turned away from the question."""
+        self.cancel_turn()
+        await anyio.sleep_forever()  # the cancellation is on its way
+        return Refusal(REJECTED)
 
     async def _confirmed(self, effect: Effect, asked: Ask) -> Refusal | None:
         """Hold a yes against what is so by now: mode, rules and links may have changed."""
@@ -160,7 +194,8 @@ class PermissionGate:
                 logger.warning("an answer could not be kept beyond this session: %s", error)
 
 
-_YES: frozenset[ChoiceId] = frozenset({"allow_once", "allow_session", "allow_workspace"})
+_MODES: Mapping[ChoiceId, Mode] = {"accept_and_ask": "ask", "accept_edits": "accept_edits"}
+_YES: frozenset[ChoiceId] = frozenset({"allow_once", "allow_session", "allow_workspace", *_MODES})
 _ONCE: frozenset[ChoiceId] = frozenset({"allow_once", "reject_once"})
 _KEPT: frozenset[ChoiceId] = frozenset({"allow_workspace", "reject_workspace"})
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
-from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope
+from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope, ServerScope
 from acp_server.permissions.shell.findings import Assessment
 
 
@@ -47,7 +47,30 @@ class MemoryFacts:
     """Whether the user wants to be asked about each change."""
 
 
-Facts = FileFacts | CommandFacts | MemoryFacts
+@dataclass(frozen=True, slots=True)
+class SkillFacts:
+    """A skill is to be changed."""
+
+    files: FileFacts
+    doubts: tuple[str, ...] = ()
+    """Why the user must be asked, in any mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """A tool of an MCP server is to be called; its server's claims are that and no more."""
+
+    scope: ServerScope
+    claims_to_read: bool
+    claims_to_destroy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """Plan mode is to end, with a plan."""
+
+
+Facts = FileFacts | CommandFacts | MemoryFacts | SkillFacts | ServerFacts | PlanFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +96,11 @@ class Refuse:
 Decision = Allow | Ask | Refuse
 
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
+NOT_PLANNING = "plan mode is not on: there is nothing to accept, do what is to be done"
 ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
 MEMORY_ASKED = "the settings want to have you asked about each change of the memory"
+CLAIMED_TO_DESTROY = "its server says that it may destroy something"
+CLAIMED_TO_READ = "only its server's word stands for it that it changes nothing"
 REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
@@ -87,6 +113,12 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _on_command(facts, mode, rules)
         case MemoryFacts():
             return _on_memory(facts, mode)
+        case SkillFacts():
+            return _on_skill(facts, mode, rules)
+        case ServerFacts():
+            return _on_server(facts, mode, rules)
+        case PlanFacts():
+            return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
             assert_never(facts)
 
@@ -141,3 +173,32 @@ def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
     if mode == "plan":
         return Refuse(PLANNING)
     return Ask(MEMORY_ASKED) if facts.asks_first and mode != "bypass" else Allow()
+
+
+def _on_skill(facts: SkillFacts, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide as on any file; but what may harm later sessions is asked about, whatever holds now.
+
+    No mode and no "always" covers it: they were given for what is done in this session.
+    """
+    decision = _on_files(facts.files, mode, rules)
+    if facts.doubts and not isinstance(decision, Refuse):
+        return Ask("; ".join(facts.doubts))
+    return decision
+
+
+def _on_server(facts: ServerFacts, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide on a call; that it only reads is the server's word, so by itself it opens nothing."""
+    if mode == "bypass":
+        return Allow()
+    if mode == "plan" and (facts.claims_to_destroy or not facts.claims_to_read):
+        return Refuse(PLANNING)
+    said = rules.verdict_on_server(facts.scope)
+    if said is not None:
+        return Allow() if said else Refuse(REJECTED_ONCE_FOR_ALL)
+    return Ask(_why_asked(facts, mode), facts.scope)
+
+
+def _why_asked(facts: ServerFacts, mode: Mode) -> str:
+    if facts.claims_to_destroy:
+        return CLAIMED_TO_DESTROY
+    return CLAIMED_TO_READ if mode == "plan" else ""

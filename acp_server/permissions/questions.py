@@ -14,7 +14,8 @@ from acp_server.permissions.scopes import Scope, described
 from acp_server.turn.events import CallContent, CallKind, Location
 
 ChoiceId = Literal[
-    "allow_once", "allow_session", "allow_workspace", "reject_once", "reject_workspace"
+    *("allow_once", "allow_session", "allow_workspace", "reject_once", "reject_workspace"),
+    *("accept_and_ask", "accept_edits", "keep_planning"),
 ]
 
 
@@ -71,6 +72,14 @@ def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
         reject,
         Choice("reject_workspace", f"Always reject {covered} (kept)", "reject_always"),
     )
+
+
+PLAN_CHOICES = (
+    Choice("accept_and_ask", "Accept, ask before edits", "allow_once"),
+    Choice("accept_edits", "Accept, edits unasked", "allow_always"),
+    Choice("keep_planning", "Keep planning", "reject_once"),
+)
+"""The answers to a plan."""
 
 
 class QuestionLine:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope
+from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope
 from skills_store.documents import Document, DocumentFile, Json
 
 logger = logging.getLogger(__name__)
@@ -40,8 +40,21 @@ class _CommandRule(BaseModel):
         return Rule(CommandScope(self.prefix), self.allow)
 
 
-_StoredRule = Annotated[_FolderRule | _CommandRule, Field(discriminator="act")]
-_RULE: TypeAdapter[_FolderRule | _CommandRule] = TypeAdapter(_StoredRule)
+class _ServerRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["call"]
+    server: str
+    identity: str
+    tool: str
+    allow: bool
+
+    def rule(self) -> Rule:
+        return Rule(ServerScope(self.server, self.identity, self.tool), self.allow)
+
+
+_StoredRule = Annotated[_FolderRule | _CommandRule | _ServerRule, Field(discriminator="act")]
+_RULE: TypeAdapter[_FolderRule | _CommandRule | _ServerRule] = TypeAdapter(_StoredRule)
 
 
 class RuleStore:
@@ -92,3 +105,6 @@ def _stored(rule: Rule) -> Json:
             return {"act": act, "folder": str(folder), "allow": rule.is_allowed}
         case CommandScope(prefix):
             return {"act": "run", "prefix": list(prefix), "allow": rule.is_allowed}
+        case ServerScope(server, identity, tool):
+            named: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
+            return {"act": "call", **named, "allow": rule.is_allowed}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope
+from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope, ServerScope
 from acp_server.permissions.shell.assessment import matches_prefix
 
 
@@ -39,6 +39,11 @@ class RuleBook:
             for rule in self.rules
             if isinstance(rule.scope, CommandScope) and matches_prefix(command, rule.scope.prefix)
         ]
+        return all(found) if found else None
+
+    def verdict_on_server(self, scope: ServerScope) -> bool | None:
+        """Return what the rules say of a server's tool; a no counts more than a yes."""
+        found = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(found) if found else None
 
     def _verdict_on_file(self, act: Act, file: Path) -> bool | None:

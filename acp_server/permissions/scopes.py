@@ -1,4 +1,4 @@
-"""What an "always" covers: files below a folder, or commands that begin with the same words."""
+"""What an "always" covers: files below a folder, commands that begin alike, a server's tool."""
 
 import shlex
 from dataclasses import dataclass
@@ -23,7 +23,16 @@ class CommandScope:
     prefix: tuple[str, ...]
 
 
-Scope = FolderScope | CommandScope
+@dataclass(frozen=True, slots=True)
+class ServerScope:
+    """One tool of one MCP server; `identity` tells the server from others of its name."""
+
+    server: str
+    identity: str
+    tool: str
+
+
+Scope = FolderScope | CommandScope | ServerScope
 
 
 def described(scope: Scope, root: Path) -> str:
@@ -31,6 +40,8 @@ def described(scope: Scope, root: Path) -> str:
     match scope:
         case CommandScope():
             return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
+        case ServerScope():
+            return f"`{_plain(scope.tool)}` of the server `{_plain(scope.server)}`"
         case FolderScope():
             deed = "edits" if scope.act == "write" else "reading"
             if scope.folder == root:

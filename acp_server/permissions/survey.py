@@ -12,8 +12,11 @@ from itertools import islice
 from pathlib import Path
 
 from acp_server.permissions.effects import (
+    CallServer,
     ChangeMemory,
+    ChangeSkill,
     Effect,
+    LeavePlanMode,
     ReadFiles,
     RunCommand,
     Target,
@@ -22,10 +25,18 @@ from acp_server.permissions.effects import (
 from acp_server.permissions.ground import Ground, ground_of
 from acp_server.permissions.ignoring import IgnoreFiles, search_globs
 from acp_server.permissions.picking import TooManyError, picked
-from acp_server.permissions.policy import CommandFacts, Facts, FileFacts, MemoryFacts
+from acp_server.permissions.policy import (
+    CommandFacts,
+    Facts,
+    FileFacts,
+    MemoryFacts,
+    PlanFacts,
+    ServerFacts,
+    SkillFacts,
+)
 from acp_server.permissions.protected import SEARCH_GLOBS
 from acp_server.permissions.repositories import doubt_on_git
-from acp_server.permissions.scopes import Act
+from acp_server.permissions.scopes import Act, ServerScope
 from acp_server.permissions.shell.assessment import assess, plain_words
 from acp_server.permissions.shell.findings import Assessment
 from acp_server.permissions.trees import MOST_ENTRIES, doubt_on_tree
@@ -56,15 +67,22 @@ class Surveyor:
                 return self._command_facts(effect)
             case ChangeMemory():
                 return MemoryFacts(effect.asks_first)
+            case ChangeSkill():
+                return SkillFacts(self._file_facts("write", effect.targets), effect.doubts)
+            case LeavePlanMode():
+                return PlanFacts()
+            case CallServer(server, identity, tool):
+                scope = ServerScope(server, identity, tool)
+                return ServerFacts(scope, effect.claims_to_read, effect.claims_to_destroy)
 
     def has_moved(self, effect: Effect) -> bool:
         """Whether a path leads elsewhere by now than when the tool looked."""
         match effect:
-            case ReadFiles() | WriteFiles():
+            case ReadFiles() | WriteFiles() | ChangeSkill():
                 targets = effect.targets
             case RunCommand():
                 targets = (effect.cwd,)
-            case ChangeMemory():
+            case ChangeMemory() | CallServer() | LeavePlanMode():
                 targets = ()
         return any(os.path.realpath(target.path) != str(target.real) for target in targets)
 

@@ -14,6 +14,8 @@ from acp_server.protocol.sessions import (
 ACTIVE_FILE_METHOD = "_hermes/active_file"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
+HEADLESS_CLIENT = "acp-server-headless"
+"""What our own client says that it is, unless it plays somebody else's."""
 
 
 class ActiveFileNotification(ExtensibleModel):

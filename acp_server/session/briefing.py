@@ -22,6 +22,10 @@ class Subject:
     """The model's window, if it is known and not assumed."""
     tools: frozenset[str]
     """The names of the tools that are sent along."""
+    skills_index: str = ""
+    """The section that lists the skills."""
+    external_memory: str = ""
+    """The section of the external memory."""
 
 
 @dataclass(frozen=True, slots=True)

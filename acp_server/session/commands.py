@@ -23,6 +23,23 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Errand:
+    """A command that the model carries out: a turn whose prompt takes the place of what was typed.
+
+    `prepare` takes what follows the name and returns the prompt. It raises ErrandError.
+    """
+
+    name: str
+    description: str
+    prepare: Callable[[str], Awaitable[str]]
+    hint: str | None = None
+
+
+class ErrandError(Exception):
+    """The command cannot be carried out now; the text tells the user why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A command that the session passes on and does not answer itself."""
 
@@ -52,17 +69,25 @@ def parse_invocation(text: str) -> Invocation | None:
 class CommandRegistry:
     """The commands of a session, by name."""
 
-    def __init__(self, commands: Sequence[Command] = ()) -> None:
-        self._commands: dict[str, Command] = {}
+    def __init__(self, commands: Sequence[Command | Errand] = ()) -> None:
+        self.on_change: Callable[[], None] = _nobody
+        """Called when somebody has changed the commands that they serve."""
+        self._commands: dict[str, Command | Errand] = {}
+        self._served: dict[str, Mapping[str, Command | Errand]] = {}
         self._offers: dict[str, Offer] = {}
         self.add(Command("help", "List the commands, or explain one", self._help, "[command]"))
         self.add(Command("version", "Say which version of acp-server this is", _version))
         for command in commands:
             self.add(command)
 
-    def add(self, command: Command) -> None:
+    def add(self, command: Command | Errand) -> None:
         """Add a command; one of the same name gives way."""
         self._commands[command.name] = command
+
+    def serve(self, owner: str, commands: Iterable[Command | Errand]) -> None:
+        """Answer these too, in the place of those that the owner had; added ones win."""
+        self._served[owner] = {command.name: command for command in commands}
+        self.on_change()
 
     def offer(self, offers: Iterable[Offer]) -> None:
         """List these too, in the place of those before; what is answered here wins."""
@@ -70,9 +95,14 @@ class CommandRegistry:
 
     def is_known(self, name: str) -> bool:
         """Whether a command of the name is answered here."""
-        return name in self._commands
+        return self._answered(name) is not None
 
-    def all(self) -> tuple[Command | Offer, ...]:
+    def errand(self, name: str) -> Errand | None:
+        """Return the command of a name if it is one for the model."""
+        command = self._answered(name)
+        return command if isinstance(command, Errand) else None
+
+    def all(self) -> tuple[Command | Errand | Offer, ...]:
         """Return the commands in the order of their names."""
         found = self._all()
         return tuple(found[name] for name in sorted(found))
@@ -83,8 +113,8 @@ class CommandRegistry:
         Raises:
             TurnError: the command needed the model, and could not have it.
         """
-        command = self._commands.get(invocation.name)
-        if command is None:
+        command = self._answered(invocation.name)
+        if not isinstance(command, Command):
             return self._unknown(invocation.name)
         return await command.run(invocation.arguments, sink)
 
@@ -97,8 +127,13 @@ class CommandRegistry:
         command = self._all().get(name)
         return f"{_usage(command)}: {command.description}" if command else self._unknown(name)
 
-    def _all(self) -> Mapping[str, Command | Offer]:
-        return {**self._offers, **self._commands}
+    def _answered(self, name: str) -> Command | Errand | None:
+        served = (commands[name] for commands in self._served.values() if name in commands)
+        return self._commands.get(name) or next(served, None)
+
+    def _all(self) -> Mapping[str, Command | Errand | Offer]:
+        served = {n: each for commands in self._served.values() for n, each in commands.items()}
+        return {**self._offers, **served, **self._commands}
 
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name, self._all(), n=3, cutoff=0.5)
@@ -106,10 +141,13 @@ class CommandRegistry:
         return f"There is no command `/{name}`.{guess} `/help` lists them all."
 
 
-def _usage(command: Command | Offer) -> str:
+def _usage(command: Command | Errand | Offer) -> str:
     return f"`/{command.name} {command.hint}`" if command.hint else f"`/{command.name}`"
 
 
 async def _version(arguments: str, sink: Sink) -> str:
     del arguments, sink
     return f"acp-server {__version__}"
+
+
+def _nobody() -> None: ...

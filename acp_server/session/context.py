@@ -246,6 +246,8 @@ class ProjectBriefing:
                 day=self._day,
                 model=subject.model_id,
                 tools=subject.tools,
+                skills_index=Passage(subject.skills_index),
+                external_memory=Passage(subject.external_memory, "memory.provider"),
                 context_files=self._found.files,
                 context_notes=self._found.notes,
             )

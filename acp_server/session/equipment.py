@@ -10,8 +10,11 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing
 from acp_server.session.identifiers import new_session_id
+from acp_server.session.outside_memory import ExternalMemory
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.records import Archive, Journal, SessionFacts
+from acp_server.session.reviews import KitMaker, NoReviews, Reviews
+from acp_server.session.skills import Skills
 from acp_server.session.steering import Manner
 from acp_server.session.unkept import UnkeptArchive
 from acp_server.turn.conversation import Message
@@ -41,6 +44,12 @@ class Equipment:
     """Makes what a session tells its model beside the conversation."""
     trust: Callable[["Session"], TrustKeeper] | None = None
     """Knows whether a session's workspace is trusted; without it none is."""
+    skills: Callable[["Session"], Awaitable[Skills]] | None = None
+    """Finds the skills of a session, once it is open; without it there are none."""
+    memory: ExternalMemory | None = None
+    """Remembers beside the conversation; without it nobody does."""
+    reviews: Callable[["Session", KitMaker], Reviews] = NoReviews
+    """Goes over a session's conversation between its turns."""
     close: Callable[[], Awaitable[None]] | None = None
     """Ends what the sessions shared, once all are closed."""
     mode: Mode = "ask"

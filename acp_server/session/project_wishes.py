@@ -10,11 +10,13 @@ from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing
 from acp_server.session.choices import Choices
 from acp_server.session.project_settings import ProjectSettings, narrowed, understood
+from acp_server.session.skills import SkillDesk
 from acp_server.session.system import SystemPrompt
 from acp_server.session.upkeep import tell
 from acp_server.turn.ports import Sink
 from acp_server.turn.step import NewId
 
+MOST_NAMED = 10
 NOT_TRUSTED = "the workspace is not trusted (`acp-server trust`)"
 
 
@@ -28,6 +30,8 @@ class ProjectWishes:
     trust: TrustKeeper | None
     """Knows whether the workspace is trusted; without it none is."""
     new_id: NewId
+    desk: SkillDesk | None = None
+    """The session's skills, among them those that its workspace brings."""
     skills: tuple[str, ...] = field(default=(), init=False)
     """The names of skills to prefer."""
     _is_heeded: bool = field(default=False, init=False)
@@ -42,20 +46,38 @@ class ProjectWishes:
         self._is_heeded = True
         models = [choice.id for choice in self.choices.catalog.choices()]
         asked = understood(self.briefing.project_settings(), models, tools)
-        is_trusted = self.trust is not None and await self.trust.is_given(asked.uses)
-        await tell(_unused(asked, is_trusted=is_trusted), sink, self.new_id)
-        if not is_trusted or not asked.uses:
+        brought = tuple(await self.desk.waiting()) if self.desk is not None else ()
+        uses = (*asked.uses, *_brought(brought))
+        is_trusted = self.trust is not None and await self.trust.is_given(uses)
+        await tell(_unused(asked, uses, is_trusted=is_trusted), sink, self.new_id)
+        if not is_trusted or not uses:
             return False
+        if brought:
+            self.system.discard()
+        self._use(asked)
+        return True
+
+    def _use(self, asked: ProjectSettings) -> None:
         self.choices.mode = narrowed(self.choices.mode, asked.mode)
         self.choices.chosen_model = asked.model or self.choices.chosen_model
         self.skills = asked.skills
         if asked.tools:
             self.system.narrow_tools(asked.tools)
-        return True
+        self.system.prefer_skills(asked.skills)
 
 
-def _unused(asked: ProjectSettings, *, is_trusted: bool) -> list[str]:
+def _brought(names: Sequence[str]) -> Sequence[str]:
+    """Return the skills that a workspace brings, in one phrase if there are any."""
+    if not names:
+        return ()
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return (f"skills of its own: {', '.join(names[:MOST_NAMED])}{more}",)
+
+
+def _unused(asked: ProjectSettings, uses: Sequence[str], *, is_trusted: bool) -> list[str]:
     unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
     if not is_trusted:
         unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in asked.uses]
+        brought = uses[len(asked.uses) :]
+        unused += [f"The project has {each}; {NOT_TRUSTED}" for each in brought]
     return unused

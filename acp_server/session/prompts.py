@@ -1,4 +1,4 @@
-"""A prompt completed: the files that it points at, what the day is, the instructions that apply.
+"""A prompt completed: the files that it points at, the day, what is recalled, what applies there.
 
 All of it is put behind the user's own words, once, and stored with them: a message is sent again
 exactly as it was first sent.
@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from acp_server.session.briefing import Briefing
+from acp_server.session.outside_memory import OutsideMemory
 from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import (
     Attachment,
@@ -28,6 +29,7 @@ class PromptCompletion:
     conversation: Conversation
     briefing: Briefing
     upkeep: SessionUpkeep
+    outside: OutsideMemory
 
     async def completed(
         self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
@@ -37,6 +39,7 @@ class PromptCompletion:
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
         parts += [Text(remark) for remark in self.briefing.remarks(self.conversation)]
+        parts += await self.outside.recalled(message)
         touched = _touched(message, active_file)
         if touched:
             found = await self.upkeep.instruct(self.conversation, {"": touched}, sink)

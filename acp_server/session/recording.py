@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from acp_server.session.commands import parse_invocation
 from acp_server.session.identifiers import new_id
 from acp_server.session.records import Journal, SessionFacts
 from acp_server.session.steering import prompt_parts
 from acp_server.session.turns import Screen
-from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage
+from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage, text_of
 from acp_server.turn.events import CallChanged, Event, PromptReceived
 
 MOST_TITLE_CHARACTERS = 80
@@ -53,11 +54,11 @@ class Chronicle:
         self.title, self.updated_at = self.begun.title, self.begun.updated_at
 
     def receive(self, message: UserMessage) -> None:
-        """Keep a prompt as the user sent it; the first one gives the session its title."""
+        """Keep a prompt as the user sent it; the first that is no command gives the title."""
         parts = prompt_parts(message)
         self.updated_at = datetime.now(UTC)
         self.journal.show(PromptReceived(new_id(), parts))
-        if not self.title:
+        if not self.title and parse_invocation(text_of(parts)) is None:
             self.title = title_of(parts)
             self.on_title()
         self.keep()

@@ -21,14 +21,17 @@ from acp_server.session.equipment import Equipment, Past, Workspace, beginning
 from acp_server.session.identifiers import new_id
 from acp_server.session.narrow_toolbox import NarrowToolbox
 from acp_server.session.options import Option
+from acp_server.session.outside_memory import OutsideMemory
 from acp_server.session.own_commands import OwnCommands
 from acp_server.session.project_wishes import ProjectWishes
 from acp_server.session.prompts import PromptCompletion
 from acp_server.session.recording import Chronicle, RecordingScreen
 from acp_server.session.records import SessionFacts
-from acp_server.session.steering import Manner, Steering, TurnAsides
+from acp_server.session.reviews import ReviewedTurns
+from acp_server.session.skills import SkillCallError, SkillDesk
+from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
-from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
+from acp_server.session.turns import Screen, Ticket, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
 from acp_server.turn.conversation import (
     Conversation,
@@ -73,15 +76,25 @@ class Session:
         self._choices = self._choices_in(facts)
         self._models: dict[str, Model] = {}
         self._briefing = equipment.briefing(workspace)
+        self.commands = CommandRegistry()
+        self.skills = SkillDesk(self.commands)
+        self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
         trust = equipment.trust(self) if equipment.trust is not None else None
-        self._wishes = ProjectWishes(self._briefing, self._choices, self._system, trust, new_id)
+        self._wishes = ProjectWishes(
+            self._briefing, self._choices, self._system, trust, new_id, self.skills
+        )
         self._compactor = Compactor(
             self.spent, self._rewrite_system, equipment.compaction_threshold
         )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
-        self.commands = CommandRegistry(self._own_commands())
-        self._turns, self._steering, self._preparing = TurnQueue(), Steering(), anyio.Lock()
+        self._completion = PromptCompletion(
+            self.conversation, self._briefing, self._upkeep, self._outside
+        )
+        for command in self._own_commands():
+            self.commands.add(command)
+        self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
+        self._steering, self._preparing = Steering(), anyio.Lock()
         self._running: Ticket | None = None
         self._toolbox: Toolbox | None = None
 
@@ -171,13 +184,13 @@ class Session:
             before = self.spent.copy()
             end = self._steering.end_of(ticket)
             if end is not None:
-                return _shared(end)
+                return shared(end)
             self._running = ticket
             self.chronicle.receive(message)
             try:
                 invocation = parse_invocation(text_of(message.parts))
                 if invocation is not None:
-                    return await self._answer_command(invocation, gate)
+                    return await self._obey(invocation, message, gate, turns)
                 return await self._take_turn(message, gate, turns)
             except TurnError as error:  # said in the chat too: many clients hide error data
                 if not ticket.is_cancelled.is_set():
@@ -201,6 +214,7 @@ class Session:
         if self._running is ticket:
             self._running = None
             self.chronicle.rest()
+            self._outside.end_turn()
 
     async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
         """Put together what a turn works with, and run it; `turns` is where it is known from."""
@@ -209,8 +223,7 @@ class Session:
         await tell(self._news(), sink, new_id)
         if await self._heed_project(sink):
             kit = await self._kit()
-        completion = PromptCompletion(self.conversation, self._briefing, self._upkeep)
-        prompt = await completion.completed(message, kit.toolbox, self.active_file, sink)
+        prompt = await self._completion.completed(message, kit.toolbox, self.active_file, sink)
         turns.append(Turn(self.conversation, self._hearing(kit), sink, self.spent))
         try:
             reason = await turns[0].run(prompt)
@@ -225,10 +238,9 @@ class Session:
 
     def _hearing(self, kit: Kit) -> Kit:
         """Return what a turn works with, open for what the user says while it runs."""
-        completion = PromptCompletion(self.conversation, self._briefing, self._upkeep)
 
         async def completed(message: UserMessage, sink: Sink) -> UserMessage:
-            return await completion.completed(message, kit.toolbox, None, sink)
+            return await self._completion.completed(message, kit.toolbox, None, sink)
 
         return replace(kit, asides=TurnAsides(self._steering, completed, self.chronicle.receive))
 
@@ -248,6 +260,7 @@ class Session:
     async def close(self) -> None:
         """End all work: prompts, then what tools left running."""
         self._briefing.close()
+        self.skills.close()
         self.cancel()
         await self.wait_until_idle()
         if self._toolbox is not None:
@@ -281,6 +294,8 @@ class Session:
         async with self._preparing:
             if self._toolbox is None:
                 self._toolbox = await self._equipment.toolbox(self)
+                if self._equipment.skills is not None:
+                    self.skills.take(await self._equipment.skills(self))
         return self._toolbox
 
     async def gather(self) -> None:
@@ -344,6 +359,8 @@ class Session:
             saved=facts.system,
             is_former=facts.system is not None,
             on_write=self.chronicle.keep,
+            skills_index=self.skills.index,
+            memory_block=self._outside.block,
         )
 
     def _own_commands(self) -> Sequence[Command]:
@@ -358,17 +375,22 @@ class Session:
         )
         return own.all()
 
-    async def _answer_command(self, invocation: Invocation, sink: Sink) -> StopReason:
-        answer = await self.commands.answer(invocation, sink)
+    async def _obey(
+        self, invocation: Invocation, message: UserMessage, sink: Sink, turns: list[Turn]
+    ) -> StopReason:
+        """Answer a command; one that calls skills begins a turn."""
+        if not self.commands.is_known(invocation.name):
+            await self.prepare()
+        try:
+            called = await self.skills.expanded(message)
+        except SkillCallError as error:
+            answer = str(error)
+        else:
+            if called is not None:
+                return await self._take_turn(called, sink, turns)
+            answer = await self.commands.answer(invocation, sink)
         await sink.emit(MessageChunk(new_id(), answer))
         return "end_turn"
-
-
-def _shared(end: StopReason | TurnError) -> StopReason:
-    """Return how a turn ended, for a prompt that it has taken."""
-    if isinstance(end, TurnError):
-        raise end
-    return end
 
 
 def _nobody() -> None: ...

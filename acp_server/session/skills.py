@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from acp_server.session.commands import Offer
+from acp_server.session.commands import CommandRegistry, Offer
+from acp_server.turn.conversation import Text, UserMessage
 
 IsBuiltIn = Callable[[str], bool]
 """Whether a command of a name, without the slash, is the session's own."""
@@ -87,3 +88,51 @@ class NoSkills:
 
     def close(self) -> None:
         """There is nothing to follow."""
+
+
+class SkillDesk:
+    """One session's skills, from when they are there, and their commands beside its own."""
+
+    def __init__(self, commands: CommandRegistry) -> None:
+        self.on_offer: Callable[[], None] = _nobody
+        """Called when the commands are others than before."""
+        self._registry = commands
+        self._skills: Skills = NoSkills()
+
+    def take(self, skills: Skills) -> None:
+        """Use these from now on."""
+        self._skills = skills
+        skills.listen(self._offer)
+        self._offer()
+
+    async def expanded(self, message: UserMessage) -> UserMessage | None:
+        """Return a prompt that calls skills with what they say in it; None if it calls none.
+
+        Raises:
+            SkillCallError: a skill that it calls cannot be loaded.
+        """
+        for at, part in enumerate(message.parts):
+            if isinstance(part, Text) and part.text.strip():
+                told = await self._skills.called(part.text, self._registry.is_known)
+                before, after = message.parts[:at], message.parts[at + 1 :]
+                return UserMessage((*before, Text(told), *after)) if told else None
+        return None
+
+    async def index(self, want: Want) -> str:
+        """Return the section of the system prompt that lists the skills."""
+        return await self._skills.index(want)
+
+    async def waiting(self) -> Sequence[str]:
+        """Return the names of the workspace's own skills that only wait for the user's trust."""
+        return await self._skills.waiting()
+
+    def close(self) -> None:
+        """Follow no changes any more."""
+        self._skills.close()
+
+    def _offer(self) -> None:
+        self._registry.offer(self._skills.commands(self._registry.is_known))
+        self.on_offer()
+
+
+def _nobody() -> None: ...

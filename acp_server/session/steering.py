@@ -93,6 +93,17 @@ def prompt_parts(message: UserMessage) -> tuple[PromptPart, ...]:
     return tuple(part for part in message.parts if not isinstance(part, ToolResult))
 
 
+def shared(end: StopReason | TurnError) -> StopReason:
+    """Return how a turn ended, for a prompt that it has taken.
+
+    Raises:
+        TurnError: so it ended.
+    """
+    if isinstance(end, TurnError):
+        raise end
+    return end
+
+
 def addressed(message: UserMessage, usual: Manner) -> tuple[Manner, UserMessage]:
     """Return what is to become of a prompt, and the prompt without the word that says so.
 

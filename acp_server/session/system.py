@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from acp_server.session.briefing import Briefing, Subject
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.records import SavedSystem
+from acp_server.session.skills import Want
 from acp_server.turn.compaction import unsealed
 from acp_server.turn.conversation import Conversation
 
@@ -23,6 +24,7 @@ HAVE_CHANGED = "files of instructions have changed since"
 ARE_OTHERS = "the tools are others now"
 TOOLS = "tools"
 ALLOWED_TOOLS = "allowed_tools"
+PREFERRED_SKILLS = "preferred_skills"
 
 
 def _now() -> datetime:
@@ -30,6 +32,15 @@ def _now() -> datetime:
 
 
 def _nobody() -> None: ...
+
+
+async def _no_index(want: Want) -> str:
+    del want
+    return ""
+
+
+async def _no_block() -> str:
+    return ""
 
 
 @dataclass(slots=True)
@@ -47,9 +58,14 @@ class SystemPrompt:
     """Whether it is of a former process, and not looked at yet."""
     now: Callable[[], datetime] = _now
     on_write: Callable[[], None] = field(default=_nobody)
+    skills_index: Callable[[Want], Awaitable[str]] = field(default=_no_index)
+    """Writes the section that lists the skills."""
+    memory_block: Callable[[], Awaitable[str]] = field(default=_no_block)
+    """Writes the section of the external memory."""
     notice: str = field(default="", init=False)
     """What the user is to know of a prompt that had to be written anew, once."""
     _allowed_tools: tuple[str, ...] | None = field(default=None, init=False)
+    _preferred_skills: tuple[str, ...] | None = field(default=None, init=False)
 
     async def text_for(self, model_id: str) -> str:
         """Return the prompt for a model; what a provider sealed before another does not hold."""
@@ -65,11 +81,15 @@ class SystemPrompt:
         """Write the prompt anew, from what the facts are now."""
         window = self.catalog.known_window_tokens(model_id)
         tools = await self.tool_names()
-        text = await self.briefing.write(Subject(model_id, window, tools))
+        index = await self.skills_index(Want(tools, tuple(self.preferred_skills)))
+        block = await self.memory_block()
+        text = await self.briefing.write(Subject(model_id, window, tools, index, block))
         self.is_former = False
         state: dict[str, JsonValue] = {**self.briefing.state(), TOOLS: [*sorted(tools)]}
         if self.allowed_tools is not None:
             state[ALLOWED_TOOLS] = [*self.allowed_tools]
+        if self.preferred_skills:
+            state[PREFERRED_SKILLS] = [*self.preferred_skills]
         self.saved = SavedSystem(text, model_id, self.now(), state)
         self.on_write()
         return text
@@ -81,18 +101,34 @@ class SystemPrompt:
     @property
     def allowed_tools(self) -> Sequence[str] | None:
         """The names of the tools that the project narrowed them to; None for all."""
-        if self._allowed_tools is None and self.saved is not None:
-            kept = self.saved.state.get(ALLOWED_TOOLS)
-            self._allowed_tools = tuple(map(str, kept)) if isinstance(kept, list) else None
+        if self._allowed_tools is None:
+            self._allowed_tools = self._kept(ALLOWED_TOOLS)
         return self._allowed_tools
+
+    @property
+    def preferred_skills(self) -> Sequence[str]:
+        """The names of the skills that the project prefers."""
+        if self._preferred_skills is None:
+            self._preferred_skills = self._kept(PREFERRED_SKILLS)
+        return self._preferred_skills or ()
 
     def narrow_tools(self, names: Sequence[str]) -> None:
         """Have the prompt written for these tools only, anew if it was written for others."""
         if self.allowed_tools != tuple(names):
             self._allowed_tools = tuple(names)
-            if self.saved is not None:
-                self.forget_seals()
-                self.saved = None
+            self.discard()
+
+    def prefer_skills(self, names: Sequence[str]) -> None:
+        """Have the prompt name these skills, anew if it was written without them."""
+        if self.preferred_skills != tuple(names):
+            self._preferred_skills = tuple(names)
+            self.discard()
+
+    def discard(self) -> None:
+        """Have the prompt written anew when it is needed next."""
+        if self.saved is not None:
+            self.forget_seals()
+            self.saved = None
 
     def forget_seals(self) -> None:
         """Take from the conversation what holds behind the old prompt only."""
@@ -102,6 +138,11 @@ class SystemPrompt:
         """Return what the user is to know, once."""
         notice, self.notice = self.notice, ""
         return notice
+
+    def _kept(self, name: str) -> tuple[str, ...] | None:
+        """Return names that were kept with the prompt."""
+        kept = None if self.saved is None else self.saved.state.get(name)
+        return tuple(map(str, kept)) if isinstance(kept, list) else None
 
     async def _look_again(self) -> None:
         """Go on with the prompt of a former process, or say why not."""

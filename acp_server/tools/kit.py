@@ -1,12 +1,16 @@
 """The tools that a session has, joined to its files, its shell, its editor and its gate."""
 
+from collections.abc import Mapping
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from acp_server.memory.store import Memory
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
 from acp_server.session.session import Session
+from acp_server.skills.room import SkillRoom
+from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.attachments import Attachments
 from acp_server.tools.editing import Workshop
 from acp_server.tools.files.desk import FileDesk
@@ -20,6 +24,7 @@ from acp_server.tools.session_search import Archives, SummaryError, session_sear
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher
+from acp_server.tools.skills import skill_tools
 from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
 from acp_server.tools.tool import Tool
@@ -38,6 +43,9 @@ TOOL_NAMES = (
     "todo",
     "memory",
     "session_search",
+    "skills_list",
+    "skill_view",
+    "skill_manage",
 )
 """The names of all tools, in the order in which the model is told of them."""
 
@@ -51,6 +59,14 @@ class SessionToolMaker:
         self._premises = premises
         self._watcher: Watcher | None = None
         self._recall = premises.recall() if premises.recall is not None else None
+        self.room = SkillRoom(
+            premises.own_folder,
+            premises.user_home,
+            premises.skills,
+            _shown_variables(premises),
+            premises.watch,
+        )
+        self._skills: WeakKeyDictionary[Session, SessionSkills] = WeakKeyDictionary()
 
     def toolbox(self, around: Surroundings) -> SessionToolbox:
         """Return the tools of a session."""
@@ -69,8 +85,23 @@ class SessionToolMaker:
             todo_tool(around.session.conversation),
             *self._memory_tools(gate),
             *self._search_tools(around.session),
+            *self._skill_tools(around.session, gate),
         )
+        self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
         return SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
+
+    def skills(self, session: Session) -> SessionSkills:
+        """Return the skills of a session; always the same."""
+        if session not in self._skills:
+            cwd = session.workspace.cwd
+            self._skills[session] = SessionSkills(self.room, session.id, cwd)
+        return self._skills[session]
+
+    async def open_skills(self, session: Session) -> SessionSkills:
+        """Return the skills of a session, found and followed from now on."""
+        skills = self.skills(session)
+        await skills.open()
+        return skills
 
     async def close(self) -> None:
         """Let go of the process that watches over commands."""
@@ -87,7 +118,7 @@ class SessionToolMaker:
             surveyor=Surveyor(roots, premises.user_home, premises.own_folder),
             store=RuleStore(premises.own_folder / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
-            note_answer=session.note_answer,
+            note_answer=session.chronicle.note_answer,
         )
 
     def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
@@ -105,6 +136,10 @@ class SessionToolMaker:
         archives = Archives(self._recall, session.id, partial(_condensed, session))
         return (session_search_tool(archives),)
 
+    def _skill_tools(self, session: Session, gate: PermissionGate) -> tuple[Tool, ...]:
+        roots = (session.workspace.cwd, *session.workspace.additional)
+        return skill_tools(self.skills(session), gate, roots)
+
     def _shell(self, around: Surroundings) -> Shell:
         premises = self._premises
         if self._watcher is None:
@@ -113,6 +148,12 @@ class SessionToolMaker:
             self._watcher, around.tasks, premises.environment, premises.secret_names
         )
         return Shell(shell, BackgroundCommands(shell), around.editor, premises.secret_names)
+
+
+def _shown_variables(premises: Premises) -> Mapping[str, str]:
+    """Return the variables that a command of the model's sees."""
+    given = premises.environment.items()
+    return {name: value for name, value in given if name not in premises.secret_names}
 
 
 async def _condensed(session: Session, instructions: str, text: str, most_tokens: int) -> str:

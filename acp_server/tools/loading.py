@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio import to_thread
@@ -14,8 +14,14 @@ from acp_server.session.editor import Editor
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
 from acp_server.session.recall import Recall
 from acp_server.session.session import Session
+from acp_server.session.skills import Skills
+from acp_server.session.watch import FolderWatch
+from acp_server.skills.rules import SkillRules
 from acp_server.turn.ports import Toolbox
 from prompt_engine.memory_entries import StoreName
+
+if TYPE_CHECKING:
+    from acp_server.skills.room import SkillRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,9 @@ class Premises:
     memory: MemoryPremises = MemoryPremises()
     recall: Callable[[], Recall] | None = None
     """Opens what searches past sessions; called in a thread."""
+    skills: SkillRules = field(default_factory=SkillRules)
+    watch: FolderWatch | None = None
+    """Tells of changes in folders; without it skills are looked at each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +68,17 @@ class Surroundings:
 class ToolMaker(Protocol):
     """Makes the tools of sessions, once they are imported."""
 
+    @property
+    def room(self) -> "SkillRoom":
+        """Where the skills of all sessions come from."""
+        ...
+
     def toolbox(self, around: Surroundings) -> Toolbox:
         """Return the tools of a session."""
+        ...
+
+    async def open_skills(self, session: Session) -> Skills:
+        """Return the skills of a session, found and followed from now on."""
         ...
 
     async def close(self) -> None:

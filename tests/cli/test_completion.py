@@ -40,6 +40,9 @@ def test_the_script_of_a_shell_is_good_syntax(shell: str, tmp_path: Path) -> Non
     [
         (["acp-server", "d"], ["demo", "doctor"]),
         (["acp-server", "serve", "--lo"], ["--log-level", "--log-file"]),
+        (["acp-server", "conf"], ["config"]),
+        (["acp-server", "config", ""], ["show", "edit", "check", "schema"]),
+        (["acp-server", "doctor", "--b"], ["--bundle"]),
         (["acp-server", "completion", ""], ["bash", "fish", "zsh"]),
     ],
 )

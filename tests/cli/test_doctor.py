@@ -2,23 +2,23 @@ import json
 from pathlib import Path
 from typing import cast
 
+import anyio
+import anyio.abc
 import pytest
 
 from acp_server import settings
-from acp_server.cli.checks import (
-    HIDDEN,
-    Finding,
-    Status,
-    configuration_problems,
-    home_folder,
-    model,
-    setting_rows,
-    without_secrets,
-)
-from acp_server.cli.doctor import worst
+from acp_server.cli.checks import configuration_problems, home_folder, model
+from acp_server.cli.endpoint_check import endpoint
+from acp_server.cli.findings import Finding, Status, worst
+from acp_server.cli.setting_rows import setting_rows, shown
+from acp_server.configuration.values import HttpServer, StdioServer
 from acp_server.credentials import KeyStore
+from acp_server.redaction import HIDDEN
+from acp_server.settings import Settings
 from tests.cli.command_line import run
 
+QUIET = {"ACP_SERVER_MODEL": "scripted:demo"}
+"""What keeps the checks from asking an endpoint."""
 Report = dict[str, list[dict[str, object]]]
 
 
@@ -37,6 +37,9 @@ def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
         "home",
         "configuration",
         "model",
+        "endpoint",
+        "database",
+        "editors",
         "git",
         "round trip",
     ]
@@ -55,7 +58,7 @@ def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
 
 
 def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "doctor", ACP_SERVER_MODE="everything")
+    outcome = run(tmp_path, "doctor", ACP_SERVER_MODE="everything", **QUIET)
     assert (outcome.exit_code, outcome.stderr) == (1, "")
     assert "  ✗ configuration  environment: ACP_SERVER_MODE: " in outcome.stdout
     assert "                   → correct it, or take it out\n" in outcome.stdout
@@ -64,8 +67,8 @@ def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> 
 
 
 def test_it_leaves_no_temporary_folder(tmp_path: Path) -> None:
-    run(tmp_path, "doctor")
-    assert list(tmp_path.iterdir()) == []
+    run(tmp_path, "doctor", **QUIET)
+    assert [path.name for path in tmp_path.iterdir()] == ["acp"]  # the server's own, and kept
 
 
 def test_a_secret_in_a_complaint_is_not_repeated(tmp_path: Path) -> None:
@@ -75,25 +78,12 @@ def test_a_secret_in_a_complaint_is_not_repeated(tmp_path: Path) -> None:
     assert "verysecret" not in findings[0].fact
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ANTHROPIC_API_KEY=abc rest", f"ANTHROPIC_API_KEY={HIDDEN} rest"),
-        ('"auth_token": "abc"', f'"auth_token": {HIDDEN}'),
-        ("it was sk-ant-1234567890", f"it was {HIDDEN}"),
-        ("a monkey ate 3 tokens", "a monkey ate 3 tokens"),
-    ],
-)
-def test_what_looks_like_a_secret_is_taken_out(text: str, expected: str) -> None:
-    assert without_secrets(text) == expected
-
-
 def test_the_rows_tell_where_a_value_came_from(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("default_mode: plan\n")
     rows = {row.name: row for row in setting_rows(configured(tmp_path, ACP_SERVER_LOG_FILE="/x"))}
     assert (rows["mode"].value, rows["mode"].origin) == ("plan", str(tmp_path / "config.yaml"))
     assert (rows["log_file"].value, rows["log_file"].origin) == ("/x", "environment")
-    assert (rows["model"].value, rows["model"].origin) == ("none", "default")
+    assert (rows["model"].value, rows["model"].origin) == (None, "default")
 
 
 WITHOUT_KEY = Finding(
@@ -151,7 +141,74 @@ async def test_a_stored_key_is_found_and_said_to_be_where_it_is(tmp_path: Path) 
 def test_a_key_is_hidden_among_the_settings(tmp_path: Path) -> None:
     rows = {row.name: row for row in setting_rows(configured(tmp_path, ANTHROPIC_API_KEY="secret"))}
     assert (rows["api_key"].value, rows["api_key"].origin) == (HIDDEN, "environment")
-    assert (rows["auth_token"].value, rows["auth_token"].origin) == ("none", "default")
+    assert (rows["auth_token"].value, rows["auth_token"].origin) == (None, "default")
+
+
+def test_the_secrets_of_a_server_are_hidden_and_its_names_are_not() -> None:
+    servers = {
+        "a": StdioServer.model_validate(
+            {"command": "a", "args": ["--token", "abc", "x"], "env": {"TOKEN": "abc", "PORT": 1}}
+        ),
+        "b": HttpServer.model_validate({"url": "https://u:abc@h/", "headers": {"X": "abc"}}),
+    }
+    times = {"enabled": True, "timeout": 120.0, "connect_timeout": 60.0}
+    assert shown(servers) == {
+        "a": {
+            **times,
+            "type": "stdio",
+            "command": "a",
+            "args": ["--token", HIDDEN, "x"],
+            "env": {"TOKEN": HIDDEN, "PORT": HIDDEN},
+            "cwd": None,
+        },
+        "b": {**times, "type": "http", "url": f"https://{HIDDEN}@h/", "headers": {"X": HIDDEN}},
+    }
+
+
+def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "acp").mkdir()
+    file = tmp_path / "acp" / "config.yaml"
+    file.write_text("log:\n  levle: info\n")
+    assert list(configuration_problems(configured(tmp_path))) == [
+        Finding(
+            "configuration",
+            "warning",
+            f"{file}:2: log.levle: is not known; did you mean log.level?",
+            "`acp-server config edit`",
+        )
+    ]
+
+
+async def test_an_endpoint_that_answers_anything_is_there(free_tcp_port: int) -> None:
+    async def refuse(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+
+    address = f"http://127.0.0.1:{free_tcp_port}"
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=free_tcp_port) as door,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(door.serve, refuse)
+        finding = await endpoint(Settings(base_url=address))
+        assert (finding.status, list(finding.milliseconds)) == ("ok", ["answer"])
+        assert finding.fact.startswith(f"{address} answers in ")
+        tasks.cancel_scope.cancel()
+
+
+async def test_an_endpoint_that_is_not_there_is_a_warning(free_tcp_port: int) -> None:
+    address = f"http://me:secret@127.0.0.1:{free_tcp_port}"
+    found = await endpoint(Settings(base_url=address))
+    assert found.status == "warning"
+    assert found.fact.startswith(f"http://{HIDDEN}@127.0.0.1:{free_tcp_port} does not answer: ")
+
+
+@pytest.mark.parametrize(
+    "current", [Settings(model="scripted:demo"), Settings(provider="openrouter")]
+)
+async def test_no_endpoint_is_asked_that_is_not_used(current: Settings) -> None:
+    assert (await endpoint(current)).milliseconds == {}
 
 
 def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:

@@ -17,4 +17,9 @@ def test_the_lock_records_what_but_not_from_where() -> None:
 def test_the_clients_are_pinned_to_single_versions() -> None:
     package = json.loads((CLIENTS / "package.json").read_text(encoding="utf-8"))
 
-    assert package["devDependencies"] == {"@agentclientprotocol/sdk": "2.4.0", "acpx": "0.19.1"}
+    assert package["devDependencies"] == {
+        "@agentclientprotocol/sdk": "2.4.0",
+        "@modelcontextprotocol/server-everything": "2026.8.31",
+        "@modelcontextprotocol/server-filesystem": "2026.8.31",
+        "acpx": "0.19.1",
+    }

@@ -268,8 +268,14 @@ VERSION = "`/version`: Say which version of acp-server this is"
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("/help", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}"),
-        ("  /help \n", f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}"),
+        (
+            "/help",
+            f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}",
+        ),
+        (
+            "  /help \n",
+            f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}",
+        ),
         ("/help version", VERSION),
         ("/help /version", VERSION),
         ("/help help", HELP),

@@ -8,6 +8,7 @@ import pytest
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     ALWAYS_REFUSED,
+    MEMORY_ASKED,
     PLANNING,
     REJECTED_ONCE_FOR_ALL,
     Allow,
@@ -16,6 +17,7 @@ from acp_server.permissions.policy import (
     Decision,
     Facts,
     FileFacts,
+    MemoryFacts,
     Refuse,
     decide,
 )
@@ -45,6 +47,8 @@ FACTS: dict[str, Facts] = {
     "command without a prefix": CommandFacts("make", Assessment("asks", "it runs")),
     "command in doubt": CommandFacts("pytest .env", PYTEST, ("secret",)),
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
+    "memory": MemoryFacts(asks_first=False),
+    "memory, asked first": MemoryFacts(asks_first=True),
 }
 
 # facts, what the rules say: what becomes of it in the modes ask, accept_edits, plan, bypass
@@ -81,6 +85,10 @@ TABLE: dict[tuple[str, Said], tuple[Outcome, Outcome, Outcome, Outcome]] = {
     ("command in doubt", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("disaster", "nothing"): ("refuse", "refuse", "refuse", "refuse"),
     ("disaster", "yes"): ("refuse", "refuse", "refuse", "refuse"),
+    ("memory", "nothing"): ("allow", "allow", "refuse", "allow"),
+    ("memory", "no"): ("allow", "allow", "refuse", "allow"),
+    ("memory, asked first", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("memory, asked first", "yes"): ("ask", "ask", "refuse", "allow"),
 }
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
 ROWS = [
@@ -119,6 +127,7 @@ def test_the_table_holds(facts: Facts, said: Said, mode: Mode, outcome: Outcome)
     ("name", "mode", "said", "reason"),
     [
         ("write", "plan", "nothing", PLANNING),
+        ("memory", "plan", "nothing", PLANNING),
         ("write", "ask", "no", REJECTED_ONCE_FOR_ALL),
         ("disaster", "bypass", "nothing", ALWAYS_REFUSED.format(reason="it deletes everything")),
     ],
@@ -139,6 +148,7 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
         ("command", Ask("it runs", CommandScope(("pytest",)))),
         ("command in doubt", Ask("it runs")),
         ("reading command in doubt", Ask("outside")),
+        ("memory, asked first", Ask(MEMORY_ASKED)),
     ],
 )
 def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision: Ask) -> None:

@@ -6,18 +6,18 @@ from types import ModuleType
 
 import pytest
 
-from prompt_engine import assemble, models, report, section, windows
+from prompt_engine import assemble, memory_entries, models, report, section, windows
 from prompt_engine.assemble import ORDER, build
 from prompt_engine.facts import Facts, Passage
 from prompt_engine.report import Entry, Report, report_on
 from prompt_engine.section import Section
 from prompt_engine.sections import memory, moment, platform_hint
-from prompt_engine.sources import environment, memory_snapshot
+from prompt_engine.sources import environment
 from tests.prompt_engine.golden.situations import FULL, SITUATIONS
 
 EXAMPLES = (
     *(assemble, models, report, section, windows, memory, moment, platform_hint),
-    *(environment, memory_snapshot),
+    *(environment, memory_entries),
 )
 
 FULL_ORDER = (

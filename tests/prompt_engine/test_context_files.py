@@ -8,52 +8,58 @@ import pytest
 from prompt_engine.assemble import build
 from prompt_engine.facts import Environment, Facts, Workspace
 from prompt_engine.inputs import ContextFile
-from prompt_engine.sources.context_files import MAX_CHARACTERS, find_context_files
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.threats import scan
+from prompt_engine.truncation import LEAST_CAP_CHARACTERS
+
+
+def found_in(folder: Path) -> tuple[ContextFile, ...]:
+    return find_context(ContextRequest(folder), scan).files
 
 
 def test_hermes_md_counts_before_agents_md(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("agents")
     (tmp_path / ".hermes.md").write_text("hermes")
-    assert find_context_files(tmp_path) == (ContextFile(".hermes.md", "hermes", 6),)
+    assert found_in(tmp_path) == (ContextFile(".hermes.md", "hermes", 6),)
 
 
 def test_a_file_that_says_nothing_does_not_hide_the_next_one(tmp_path: Path) -> None:
     (tmp_path / ".hermes.md").write_text("---\nmodel: x\n---\n  \n")
     (tmp_path / "AGENTS.md").write_text("---\na: b\n---\nagents\n")
-    assert find_context_files(tmp_path) == (ContextFile("AGENTS.md", "agents", 6),)
+    assert found_in(tmp_path) == (ContextFile("AGENTS.md", "agents", 6),)
 
 
 def test_a_long_file_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("a" * 20_000 + "z" * 10_000)
-    (found,) = find_context_files(tmp_path)
+    (found,) = found_in(tmp_path)
     assert found.total_characters == 30_000
     assert found.text.startswith("a" * 14_000)
     assert found.text.endswith("z" * 4_000)
     assert "18,000 of 30,000 characters are shown; read AGENTS.md for the rest" in found.text
-    assert len(found.text) < MAX_CHARACTERS
+    assert len(found.text) < LEAST_CAP_CHARACTERS
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "AGENTS.md").symlink_to(tmp_path / "secret.md")
-    assert find_context_files(tmp_path / "project") == ()
+    assert found_in(tmp_path / "project") == ()
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b""])
 def test_what_is_no_text_counts_as_absent(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "AGENTS.md").write_bytes(content)
-    assert find_context_files(tmp_path) == ()
+    assert found_in(tmp_path) == ()
 
 
 def test_a_folder_of_that_name_counts_as_absent(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
-    assert find_context_files(tmp_path) == ()
+    assert found_in(tmp_path) == ()
 
 
 def test_a_huge_file_of_many_bytes_a_character_is_read(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("é" * 3_000_000)
-    (found,) = find_context_files(tmp_path)
+    (found,) = found_in(tmp_path)
     assert found.text.startswith("é" * 14_000)
 
 

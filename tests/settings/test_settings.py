@@ -8,58 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from acp_server import settings
-from acp_server.settings import Configuration, PlatformHint, Settings
+from acp_server.configuration.values import PlatformHint
+from acp_server.settings import Configuration, Settings
 
-DEFAULTS = Settings(
-    model=None,
-    provider="",
-    base_url=None,
-    api_key=None,
-    auth_token=None,
-    idle_seconds=120.0,
-    retries=5,
-    max_turn_requests=100,
-    mode="ask",
-    tool_use_enforcement="auto",
-    environment_probe=True,
-    environment_hint="",
-    system_message="",
-    context_file_max_chars=None,
-    agents_md_scope="chain",
-    platform_hints={},
-    memory_enabled=True,
-    user_profile_enabled=True,
-    memory_char_limit=2_200,
-    user_char_limit=1_375,
-    compaction_threshold=0.75,
-    log_level="warning",
-    log_file=None,
-)
-NAMES = (
-    "model",
-    "provider",
-    "base_url",
-    "api_key",
-    "auth_token",
-    "idle_seconds",
-    "retries",
-    "max_turn_requests",
-    "mode",
-    "tool_use_enforcement",
-    "environment_probe",
-    "environment_hint",
-    "system_message",
-    "context_file_max_chars",
-    "agents_md_scope",
-    "platform_hints",
-    "memory_enabled",
-    "user_profile_enabled",
-    "memory_char_limit",
-    "user_char_limit",
-    "compaction_threshold",
-    "log_level",
-    "log_file",
-)
+DEFAULTS = Settings()
 
 
 def write(home: Path, files: Mapping[str, str | bytes]) -> None:
@@ -74,45 +26,11 @@ def load(home: Path, options: Mapping[str, str] | None = None, **variables: str)
 
 
 def origins(**changed: str) -> dict[str, str]:
-    return {name: changed.get(name, "default") for name in NAMES}
+    return {name: changed.get(name, "default") for name in Settings.model_fields}
 
 
 def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
-
-
-def test_every_setting_can_be_given_by_key_variable_or_option() -> None:
-    assert {
-        name: (each.key, each.variable, each.option) for name, each in settings.sources().items()
-    } == {
-        "model": ("model.default", "ACP_SERVER_MODEL", "--model"),
-        "provider": ("model.provider", "ACP_SERVER_PROVIDER", ""),
-        "base_url": ("anthropic.base_url", "ANTHROPIC_BASE_URL", ""),
-        "api_key": ("", "ANTHROPIC_API_KEY", ""),
-        "auth_token": ("", "ANTHROPIC_AUTH_TOKEN", ""),
-        "idle_seconds": ("anthropic.idle_seconds", "ACP_SERVER_IDLE_SECONDS", ""),
-        "retries": ("anthropic.retries", "ACP_SERVER_RETRIES", ""),
-        "max_turn_requests": ("max_turn_requests", "ACP_SERVER_MAX_TURN_REQUESTS", ""),
-        "mode": ("default_mode", "ACP_SERVER_MODE", "--mode"),
-        "tool_use_enforcement": ("agent.tool_use_enforcement", "", ""),
-        "environment_probe": ("agent.environment_probe", "", ""),
-        "environment_hint": ("agent.environment_hint", "", ""),
-        "system_message": ("agent.system_prompt", "", ""),
-        "context_file_max_chars": ("context_file_max_chars", "", ""),
-        "agents_md_scope": ("agents_md_scope", "", ""),
-        "platform_hints": ("platform_hints", "", ""),
-        "memory_enabled": ("memory.memory_enabled", "", ""),
-        "user_profile_enabled": ("memory.user_profile_enabled", "", ""),
-        "memory_char_limit": ("memory.memory_char_limit", "", ""),
-        "user_char_limit": ("memory.user_char_limit", "", ""),
-        "compaction_threshold": (
-            "compaction.threshold",
-            "ACP_SERVER_COMPACTION_THRESHOLD",
-            "",
-        ),
-        "log_level": ("log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
-        "log_file": ("log.file", "ACP_SERVER_LOG_FILE", "--log-file"),
-    }
 
 
 def test_each_layer_wins_over_those_before_it(tmp_path: Path) -> None:

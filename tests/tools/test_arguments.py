@@ -16,6 +16,7 @@ from acp_server.tools.arguments import (
     SoFar,
     schema_of,
 )
+from acp_server.tools.memory import MemoryArguments
 from acp_server.tools.patch import PatchArguments
 from acp_server.tools.process import ProcessArguments
 from acp_server.tools.read_file import ReadArguments
@@ -33,6 +34,7 @@ TOOLS: dict[str, type[Arguments]] = {
     "terminal": TerminalArguments,
     "process": ProcessArguments,
     "todo": TodoArguments,
+    "memory": MemoryArguments,
 }
 
 

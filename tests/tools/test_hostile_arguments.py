@@ -11,7 +11,10 @@ from tests.tools.typing_model import call, raw_call
 from tests.tools.workroom import lines, open_workroom
 
 MEGABYTE = 1_000_000
-TOOLS = ("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo")
+TOOLS = (
+    *("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo"),
+    *("memory",),
+)
 
 BROKEN = {
     "cut short": raw_call("write_file", '{"path": "a.txt", "content": "half'),

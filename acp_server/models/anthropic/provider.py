@@ -20,6 +20,7 @@ from acp_server.models.families import (
     default_model,
     default_thought_level,
     family_for,
+    known_window_tokens,
     thought_levels,
 )
 from acp_server.models.loading import SdkLoader
@@ -103,6 +104,13 @@ class AnthropicProvider:
         """Return what a model holds and costs."""
         return FamilyMeter(self.family(model_id))
 
+    def known_window_tokens(self, model_id: str) -> int | None:
+        """Return the window of a model that the table knows, or of which the endpoint tells it."""
+        listed = self._listed_model(model_id)
+        if listed is not None and listed.window_tokens:
+            return listed.window_tokens
+        return known_window_tokens(model_id)
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called when the list has come."""
         self._listeners.append(listener)
@@ -143,7 +151,7 @@ class AnthropicProvider:
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by what the endpoint says of it."""
         family = family_for(model_id)
-        listed = next((model for model in self._listed if model.id == model_id), None)
+        listed = self._listed_model(model_id)
         if listed is None:
             return family
         return replace(
@@ -151,6 +159,9 @@ class AnthropicProvider:
             context_window_tokens=listed.window_tokens or family.context_window_tokens,
             max_output_tokens=listed.output_tokens or family.max_output_tokens,
         )
+
+    def _listed_model(self, model_id: str) -> ListedModel | None:
+        return next((model for model in self._listed if model.id == model_id), None)
 
     async def _access(self) -> Access:
         credential = await self._credentials()

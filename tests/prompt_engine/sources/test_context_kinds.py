@@ -9,7 +9,6 @@ from prompt_engine.sources.context_files import (
     ContextRequest,
     FoundSettings,
     find_context,
-    find_context_files,
 )
 from tests.prompt_engine.sources.trees import plant, scan
 
@@ -168,8 +167,3 @@ def test_frontmatter_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
     (note,) = find_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"
     assert note.reason.startswith("its frontmatter is no plain YAML (")
-
-
-def test_who_has_no_scan_gets_the_files_alone(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": "ATTACK"})
-    assert find_context_files(tmp_path) == (ContextFile("AGENTS.md", "ATTACK", 6),)

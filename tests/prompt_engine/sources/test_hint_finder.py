@@ -249,3 +249,13 @@ def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
     talk = Talk(tmp_path)
     assert talk.said(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
     assert talk.prompt.plus(loaded_in(talk.texts, SECRET)) != LoadedHints()
+
+
+def test_many_files_of_a_folder_cost_little_more_than_one(tmp_path: Path) -> None:
+    """What was looked at for one path of a call is not looked at again for the next."""
+    plant(tmp_path, {"a/AGENTS.md": "Of a.", "a/b/AGENTS.md": "Of b.", "a/b/x.py": ""})
+    finder = HintFinder((tmp_path,), scan)
+    paths = [tmp_path / "a" / "b" / "x.py"] * 3
+    found = finder.find(paths, LoadedHints())
+    assert [hint.label for hint in found.hints] == ["a/AGENTS.md", "a/b/AGENTS.md"]
+    assert found == finder.find(paths[:1], LoadedHints())

@@ -1,0 +1,145 @@
+"""What a report of a fault needs to know of this machine, in one archive without secrets.
+
+Takes what the checks found; looks itself only at versions, names of variables and the log.
+"""
+
+import json
+import locale
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from pydantic import JsonValue
+
+from acp_server.cli.editors_found import FoundEditor
+from acp_server.cli.findings import Finding
+from acp_server.cli.setting_rows import SettingRow
+from acp_server.redaction import Redactor
+from acp_server.version import __version__
+from skills_store.atomic import write_atomically
+
+PRIVATE = 0o600
+DISTRIBUTION = "hermes-acp-server"
+MOST_LOG_LINES = 500
+MOST_LOG_BYTES = 512_000
+TELLING_VARIABLES = ("ACP_SERVER_", "ANTHROPIC_", "HERMES_", "XDG_", "LC_")
+TELLING_NAMES = {"LANG", "TERM", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SHELL"}
+README = """\
+A report of `acp-server doctor --bundle`: what was found, the settings, the machine, the end of the
+log. Keys, tokens and the path of the home are taken out as far as they were recognised. Look
+through it before you hand it on.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What goes into the archive."""
+
+    findings: Sequence[Finding]
+    rows: Sequence[SettingRow]
+    editors: Sequence[FoundEditor]
+    environment: Mapping[str, str]
+    log_file: Path | None
+
+
+def bundle(evidence: Evidence, redactor: Redactor) -> bytes:
+    """Return a zip archive."""
+    documents: dict[str, JsonValue] = {
+        "findings.json": [asdict(finding) for finding in evidence.findings],
+        "settings.json": [asdict(row) for row in evidence.rows],
+        "editors.json": [asdict(editor) for editor in evidence.editors],
+        "environment.json": machine(evidence.environment),
+    }
+    plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # its tuples are lists then
+    texts = {name: json.dumps(clean(each, redactor), indent=2) for name, each in plain.items()}
+    log = redactor.redacted(log_end(evidence.log_file))
+    stream = BytesIO()
+    with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
+        for name, text in {"README.txt": README, **texts, "log.txt": log}.items():
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+def keep(archive: bytes, file: Path, *, is_forced: bool) -> None:
+    """Write an archive that only the user can read.
+
+    Raises:
+        FileExistsError: there is a file of that name, and it is not to be replaced.
+        OSError: it cannot be written.
+    """
+    if is_forced:
+        write_atomically(file, archive, PRIVATE)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(file, flags, PRIVATE), "wb") as stream:
+        stream.write(archive)
+
+
+def machine(environment: Mapping[str, str]) -> JsonValue:
+    """Return versions, the platform, and which variables are set: their names, not their values."""
+    return {
+        "version": __version__,
+        "python": sys.version,
+        "platform": platform.platform(),
+        "encoding": locale.getpreferredencoding(do_setlocale=False),
+        "packages": dict[str, JsonValue](_packages()),
+        "variables": list[JsonValue](sorted(filter(_is_telling, environment))),
+    }
+
+
+def log_end(file: Path | None) -> str:
+    """Return the last lines of the log, or why there are none."""
+    if file is None:
+        return "No log file is set: `log.file`, ACP_SERVER_LOG_FILE or --log-file.\n"
+    try:
+        if file.exists() and not file.is_file():
+            return f"{file} is no file\n"
+        with file.open("rb") as stream:
+            stream.seek(max(0, file.stat().st_size - MOST_LOG_BYTES))
+            lines = stream.read(MOST_LOG_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        return f"{file} cannot be read: {error.strerror}\n"
+    return "\n".join((*lines[-MOST_LOG_LINES:], ""))
+
+
+def clean(value: JsonValue, redactor: Redactor) -> JsonValue:
+    """Return a document without secrets in its texts."""
+    match value:
+        case str():
+            return redactor.redacted(value)
+        case list():
+            return [clean(each, redactor) for each in value]
+        case dict():
+            return {name: clean(each, redactor) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _is_telling(variable: str) -> bool:
+    return variable in TELLING_NAMES or variable.startswith(TELLING_VARIABLES)
+
+
+def _packages() -> Mapping[str, str]:
+    """Return the versions of what we need, as far as it is installed."""
+    found: dict[str, str] = {}
+    try:
+        required = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return found
+    for requirement in required:
+        name = "".join(c if c.isalnum() or c in "-_." else " " for c in requirement).split()[0]
+        found[name] = _version(name)
+    return found
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,170 @@
+"""`acp-server config`: what is configured and why, the file to change it in, and what is wrong."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.cli.config_files import Checked, check_file, checked_files, prepare
+from acp_server.cli.screen import Screen
+from acp_server.cli.setting_rows import print_rows, setting_rows
+from acp_server.configuration.schema import schema as configuration_schema
+from acp_server.redaction import without_secrets
+
+FILE = click.Path(path_type=Path)
+LAST_EDITOR = "vi"
+
+json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(
+    epilog="""\
+\b
+Examples:
+  acp-server config show
+  acp-server config edit
+  acp-server config check
+"""
+)
+def command() -> None:
+    """Show, change and check the settings.
+
+    They stand in HERMES_HOME/config.yaml, in HERMES_HOME/acp/config.yaml, which wins, in
+    HERMES_HOME/.env, in the environment and in options. A trusted project's .hermes.md may narrow
+    them for its sessions.
+    """
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server config show
+  acp-server config show --json | jq '.settings[] | select(.origin != "default")'
+"""
+)
+@json_option
+def show(*, is_json: bool) -> int:
+    """Show every setting, its value and where it came from. Secrets are not shown.
+
+    With --json: {"home", "settings": [{"name", "value", "origin", "option", "variable", "key"}],
+    "problems": [...]}.
+    """
+    configuration = settings.load({})
+    rows = list(setting_rows(configuration))
+    problems = [without_secrets(problem) for problem in configuration.problems]
+    if is_json:
+        report = {
+            "home": str(configuration.home),
+            "settings": [asdict(row) for row in rows],
+            "problems": problems,
+        }
+        click.echo(json.dumps(report, indent=2))
+        return 0
+    print_rows(Screen(), rows)
+    for problem in problems:
+        click.echo(f"note: {problem}", err=True)
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server config check
+  acp-server config check draft.yaml
+"""
+)
+@click.argument("file", type=FILE, required=False)
+@json_option
+def check(file: Path | None, *, is_json: bool) -> int:
+    """Say what is wrong in the files of settings, with lines; the exit code is 1 if anything is.
+
+    Without FILE: those in HERMES_HOME, and the environment. A FILE is judged as
+    HERMES_HOME/acp/config.yaml would be. With --json: [{"file", "line", "key", "reason"}].
+    """
+    found = _checked(file)
+    if is_json:
+        click.echo(json.dumps([_as_json(each) for each in found], indent=2))
+    else:
+        _tell(found)
+    return int(bool(found))
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server config edit
+  EDITOR="code --wait" acp-server config edit
+"""
+)
+def edit() -> int:
+    """Open HERMES_HOME/acp/config.yaml in $VISUAL or $EDITOR, then check it.
+
+    The first time it is made, with every setting in it, commented out.
+    """
+    environment = settings.child_environment({})
+    file = settings.home_folder(environment) / "acp" / "config.yaml"
+    try:
+        prepare(file)
+        return _edit(file, environment)
+    except (click.ClickException, OSError) as error:
+        click.echo(f"acp-server config: {file} cannot be edited: {error}", err=True)
+        return 1
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server config schema > config.schema.json
+"""
+)
+def schema() -> int:
+    """Print the JSON schema of config.yaml, with which an editor completes and checks it."""
+    click.echo(json.dumps(configuration_schema(), indent=2))
+    return 0
+
+
+def _edit(file: Path, environment: Mapping[str, str]) -> int:
+    """Let the user edit, again as long as something is wrong and they want to."""
+    editor = environment.get("VISUAL") or environment.get("EDITOR") or LAST_EDITOR
+    while True:
+        click.edit(filename=str(file), editor=editor)
+        found = check_file(file)
+        _tell(found)
+        if not found:
+            return 0
+        if not sys.stdin.isatty() or not click.confirm("Edit it again?", default=True):
+            return 1
+
+
+def _checked(file: Path | None) -> Sequence[Checked]:
+    if file is None:
+        return checked_files(settings.load({}))
+    if not file.is_file():
+        message = f"there is no file {file}"
+        raise click.BadParameter(message, param_hint="FILE")
+    return check_file(file)
+
+
+def _tell(found: Sequence[Checked]) -> None:
+    for each in found:
+        click.echo(str(each))
+    if not found:
+        click.echo("Everything that is set is understood.")
+
+
+def _as_json(found: Checked) -> JsonValue:
+    return {
+        "file": found.place,
+        "line": found.problem.line,
+        "key": found.problem.key,
+        "reason": without_secrets(found.problem.reason),
+    }

@@ -1,0 +1,1 @@
+"""What can be configured, as data: the table of settings, their values, their files and schema."""

@@ -1,0 +1,1 @@
+"""How a server learns between turns: reviews of conversations, a curator of skills, their times."""

@@ -1,0 +1,113 @@
+"""How a server learns between turns, for all of its sessions; what is large is imported when used."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from acp_server.evolution.review import Bench, ReviewRules, ReviewWrites, SessionReviews, Task
+from acp_server.evolution.tally import Intervals
+from acp_server.session.ports import ModelCatalog
+from acp_server.session.reviews import KitMaker, Reviews, reviewed
+from acp_server.tools.loading import MemoryPremises
+
+if TYPE_CHECKING:
+    from acp_server.evolution.gate import UnaskedGate
+    from acp_server.evolution.upkeep import Upkeep
+    from acp_server.session.session import Session
+    from acp_server.skills.room import SkillRoom
+
+FIRST_LOOK_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionRules:
+    """What the configuration says about it."""
+
+    home: Path
+    """HERMES_HOME."""
+    memory: MemoryPremises
+    review_writes: ReviewWrites = "apply"
+    intervals: Intervals = field(default_factory=Intervals)
+    curates_unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """What of the server it works with."""
+
+    catalog: ModelCatalog
+    room: "Callable[[], Awaitable[SkillRoom]]"
+    """Returns where skills come from, once that is imported."""
+    spawn: Callable[[Task], None]
+    """Runs a task in the background."""
+    sessions: "Callable[[], Iterable[Session]]"
+    is_attended: Callable[[], bool]
+    """Whether a person is at the other end."""
+
+
+class Evolution:
+    """Reviews of all sessions, and the upkeep of the skills."""
+
+    def __init__(self, rules: EvolutionRules, around: ServerParts) -> None:
+        self._rules = rules
+        self._around = around
+        self._review_rules = ReviewRules(
+            skills=rules.home / "skills",
+            proposals=rules.home / "acp" / "proposals",
+            spawn=around.spawn,
+            bench=self._bench,
+            writes=rules.review_writes,
+            intervals=rules.intervals,
+            is_attended=around.is_attended,
+        )
+        self._is_kept_up = False
+
+    def reviews(self, session: "Session", kit: KitMaker) -> Reviews:
+        """Return the reviews of a session; the first one also begins the upkeep."""
+        if not self._is_kept_up:
+            self._is_kept_up = True
+            self._around.spawn(self._keep_up)
+        return SessionReviews(self._review_rules, reviewed(session, kit))
+
+    async def _bench(self, workspace: Path, gate: "UnaskedGate") -> Bench:
+        room = await self._around.room()
+        return await to_thread.run_sync(_review_bench, room, self._rules.memory, workspace, gate)
+
+    async def _keep_up(self) -> None:
+        """Look after the skills; not at once, for a server has more urgent things to do then."""
+        await anyio.sleep(FIRST_LOOK_SECONDS)
+        room = await self._around.room()
+        upkeep = await to_thread.run_sync(_upkeep, room, self._rules, self._around)
+        await upkeep.run()
+
+
+def _review_bench(
+    room: "SkillRoom", memory: MemoryPremises, workspace: Path, gate: "UnaskedGate"
+) -> Bench:
+    from acp_server.evolution.bench import review_bench
+
+    return review_bench(room, memory, workspace, gate)
+
+
+def _upkeep(room: "SkillRoom", rules: EvolutionRules, around: ServerParts) -> "Upkeep":
+    from acp_server.evolution.curation import Curation
+    from acp_server.evolution.upkeep import Upkeep, Worker
+    from skills_store.curation import Schedule
+    from skills_store.home import Home
+
+    async def curate() -> str:
+        return (await Curation(room, around.catalog).run()).line
+
+    return Upkeep(
+        keeper=room.shelf(None).keeper,
+        schedule=Schedule(Home(room.home)),
+        sessions=lambda: [
+            Worker(each.is_idle, each.chronicle.updated_at, each.bulletin)
+            for each in around.sessions()
+        ],
+        curate=curate if rules.curates_unasked else None,
+    )

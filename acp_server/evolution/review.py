@@ -1,0 +1,199 @@
+"""The reviews of one session: when one is due, what it is asked, and how it ends.
+
+A review is a second pass of the session's model over the conversation as it stands, with one more
+message behind it, so that it is read from the provider's cache. It works on a copy: of what is said
+in it, nothing comes into the conversation, and nothing is shown but one line about what it changed.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal, Protocol
+
+import anyio
+from anyio import to_thread
+
+from acp_server.evolution.gate import UnaskedGate
+from acp_server.evolution.proposals import Proposals
+from acp_server.evolution.tally import Intervals, Tally
+from acp_server.evolution.toolbox import PassToolbox
+from acp_server.session.asking import Nobody
+from acp_server.session.reviews import Reviewed
+from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
+from acp_server.turn.errors import TurnError
+from acp_server.turn.loop import Kit, Spent, Turn
+from acp_server.turn.ports import Outcome, StopReason, Toolbox
+
+logger = logging.getLogger(__name__)
+
+MOST_CALLS = 16
+GRACE_SECONDS = 0.2
+"""How long the next prompt waits for the end of a review that it has cancelled."""
+MEMORY_TOOLS = frozenset({"memory"})
+SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
+
+ReviewWrites = Literal["apply", "propose", "off"]
+Task = Callable[[], Awaitable[None]]
+
+
+class Bench(Protocol):
+    """The tools of one pass, and what came of them."""
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools for memory and skills, as far as the session has them."""
+        ...
+
+    def note(self, call: ToolCall, outcome: Outcome) -> None:
+        """Take notice of what a call led to."""
+        ...
+
+    def changes(self) -> Sequence[str]:
+        """Return what was changed, a phrase for each thing, and last how it is undone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRules:
+    """What the configuration says about reviews, and where they run."""
+
+    skills: Path
+    """The user's own folder of skills."""
+    proposals: Path
+    """The folder for changes that the user is to decide about."""
+    spawn: Callable[[Task], None]
+    """Runs a task in the background."""
+    bench: Callable[[Path, UnaskedGate], Awaitable[Bench]]
+    """Makes the tools of a pass over a session in a folder."""
+    writes: ReviewWrites = "apply"
+    intervals: Intervals = field(default_factory=Intervals)
+    is_attended: Callable[[], bool] = lambda: True
+    """Whether a person is at the other end; without one, nothing is reviewed."""
+
+
+class SessionReviews:
+    """The reviews of one session."""
+
+    def __init__(self, rules: ReviewRules, reviewed: Reviewed) -> None:
+        """Begin to count."""
+        self._rules = rules
+        self._reviewed = reviewed
+        self._tally = Tally(reviewed.conversation)
+        self._scope = anyio.CancelScope()
+        self._is_over = anyio.Event()
+        self._is_over.set()
+
+    def turn_ended(self, reason: StopReason) -> None:
+        """Begin a review, if it is time for one."""
+        self._tally.look()
+        is_wanted = self._rules.writes != "off" and self._reviewed.mode() != "plan"
+        is_due = reason == "end_turn" and self._tally.is_due(self._rules.intervals)
+        if is_wanted and is_due and self._rules.is_attended() and self._is_over.is_set():
+            self._scope, self._is_over = anyio.CancelScope(), anyio.Event()
+            self._rules.spawn(self._run)
+
+    def cancel(self) -> None:
+        """End a review that runs."""
+        self._scope.cancel()
+
+    async def wait_until_over(self) -> None:
+        """Wait for the end of a cancelled review; it is shut off already, so not for long."""
+        with anyio.move_on_after(GRACE_SECONDS):
+            await self._is_over.wait()
+
+    async def _run(self) -> None:
+        scope, is_over = self._scope, self._is_over
+        try:
+            with scope:
+                await Review(self._rules, self._reviewed, scope).run()
+                self._tally.reset()
+        finally:
+            is_over.set()
+
+
+class Review:
+    """One review, from its question to the line that tells of it."""
+
+    def __init__(self, rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+        self._rules = rules
+        self._reviewed = reviewed
+        self._gate = UnaskedGate(
+            rules.skills,
+            "propose" if rules.writes == "propose" else "apply",
+            may_propose=True,
+            mode=reviewed.mode,
+            is_over=lambda: scope.cancel_called,
+        )
+        self._proposals = Proposals(rules.proposals, reviewed.session_id)
+
+    async def run(self) -> None:
+        """Review the conversation. A model that fails is logged, and that is all."""
+        try:
+            kit = await self._reviewed.kit()
+        except TurnError as error:
+            logger.info("the conversation cannot be reviewed: %s", error.reason)
+            return
+        bench = await self._rules.bench(self._reviewed.workspace, self._gate)
+        question = _question(self._rules.intervals, kit, bench.toolbox)
+        if question is not None:
+            await self._ask(question, kit, bench)
+
+    async def _ask(self, question: str, kit: Kit, bench: Bench) -> None:
+        note = partial(self._note, bench)
+        toolbox = PassToolbox(kit.toolbox.specs, bench.toolbox, note, MOST_CALLS)
+        own_kit = replace(
+            kit, toolbox=toolbox, max_requests=MOST_CALLS, upkeep=None, record=None, asides=None
+        )
+        conversation, spent = Conversation(tuple(self._reviewed.conversation)), Spent()
+        try:
+            turn = Turn(conversation, own_kit, Nobody(), spent)
+            await turn.run(UserMessage((Text(question),)))
+        except TurnError as error:
+            logger.info("the review has failed: %s", error.reason)
+        finally:  # also when it is cancelled: what was changed and used until then counts
+            _add(spent, self._reviewed.spent)
+            self._reviewed.keep_facts()
+            self._tell(bench.changes())
+
+    async def _note(self, bench: Bench, call: ToolCall, outcome: Outcome) -> None:
+        """Count what was done; what the user is to decide about is kept for them."""
+        bench.note(call, outcome)
+        if call.id not in self._gate.proposed:
+            return
+        try:
+            await to_thread.run_sync(self._proposals.add, call)
+        except OSError as error:
+            logger.warning("a proposal could not be kept: %s", error)
+
+    def _tell(self, changes: Sequence[str]) -> None:
+        told = list(changes)
+        if self._proposals:
+            told.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
+        if told:
+            self._reviewed.bulletin.say(f"Reviewed the conversation: {'; '.join(told)}.")
+
+
+def _add(own: Spent, total: Spent) -> None:
+    """Add what a review has used; how full the window of the conversation is stays the same."""
+    total.usage += own.usage
+    total.requests += own.requests
+    if own.cost_usd is not None:
+        total.cost_usd = (total.cost_usd or 0.0) + own.cost_usd
+
+
+def _question(intervals: Intervals, kit: Kit, working: Toolbox) -> str | None:
+    """Return what the model is asked: about all that the user wants, and the tools allow."""
+    told = {spec.name for spec in kit.toolbox.specs}
+    there = told & {spec.name for spec in working.specs}
+    names = ["review"]
+    if intervals.prompts and there >= MEMORY_TOOLS:
+        names.append("review_memory")
+    if intervals.steps and there >= SKILL_TOOLS:
+        names.append("review_skills")
+    if len(names) == 1:
+        return None
+    folder = files("acp_server.evolution") / "text"
+    return "\n\n".join((folder / f"{name}.md").read_text("utf-8").strip() for name in names)

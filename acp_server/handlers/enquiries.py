@@ -1,0 +1,64 @@
+"""The model's questions, put to the user as forms, where the client shows forms."""
+
+from acp_server.handlers.link import Link
+from acp_server.protocol.client import ClientError
+from acp_server.protocol.elicitation import (
+    CreateElicitationResponse,
+    ElicitationPropertySchema,
+    ElicitationSchema,
+    EnumOption,
+    SessionForm,
+    StringPropertySchema,
+)
+from acp_server.session.enquiries import Enquiry, EnquiryError
+
+CHOICE, OWN_WORDS = "choice", "answer"
+"""The fields of the form."""
+
+
+class EditorEnquirer:
+    """Asks the user of one session's editor."""
+
+    is_attended = True
+
+    def __init__(self, link: Link, session_id: str) -> None:
+        self._link = link
+        self._session_id = session_id
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether the client has said that it shows forms."""
+        elicitation = self._link.capabilities.elicitation
+        return elicitation is not None and elicitation.form is not None
+
+    async def ask(self, enquiry: Enquiry) -> str | None:
+        """Ask with a form on the call; see the port."""
+        form = SessionForm(
+            session_id=self._session_id,
+            tool_call_id=enquiry.call_id,
+            message=enquiry.question,
+            requested_schema=_schema(enquiry.choices),
+        )
+        try:
+            return _answer(await self._link.client.create_elicitation(form))
+        except ClientError as error:
+            raise EnquiryError(str(error)) from error
+
+
+def _schema(choices: tuple[str, ...]) -> ElicitationSchema:
+    """Return a form with a field for the user's own words, and one to choose from if they may."""
+    own_words = StringPropertySchema(title="Something else" if choices else "Answer")
+    properties: dict[str, ElicitationPropertySchema] = {OWN_WORDS: own_words}
+    if not choices:
+        return ElicitationSchema(properties=properties, required=(OWN_WORDS,))
+    options = tuple(EnumOption(const=choice, title=choice) for choice in choices)
+    choice = StringPropertySchema(title="Answer", one_of=options)
+    return ElicitationSchema(properties={CHOICE: choice, **properties})
+
+
+def _answer(response: CreateElicitationResponse) -> str | None:
+    """Return what was filled in: own words count before a choice."""
+    content = response.content or {}
+    given = [content.get(field) for field in (OWN_WORDS, CHOICE)]
+    texts = [text.strip() for text in given if isinstance(text, str) and text.strip()]
+    return texts[0] if texts else None

@@ -1,0 +1,68 @@
+"""How long a call may go on: a while without a word, and not while a user is asked."""
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+
+from acp_server.mcp.ports import Answer, Elicitor, Form, Limits, Page
+
+
+class Clock:
+    """The time of one call."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._latest = anyio.current_time() + limits.most_call_seconds
+        self.scope = anyio.CancelScope()
+        self.wind()
+
+    def wind(self) -> None:
+        """Begin the wait anew, for there was a word."""
+        self.scope.deadline = min(anyio.current_time() + self._limits.call_seconds, self._latest)
+
+    def stop(self) -> None:
+        """Let the wait rest."""
+        self.scope.deadline = math.inf
+
+
+class Clocks:
+    """The times of all calls that run at one server, and of the questions that it asks."""
+
+    def __init__(self, limits: Limits, elicitor: Elicitor) -> None:
+        self._limits = limits
+        self._elicitor = elicitor
+        self._running: set[Clock] = set()
+        self._questions = 0
+
+    @contextmanager
+    def timed(self) -> Generator[Clock]:
+        """Give a call its time; what is done in it is cancelled when that is over."""
+        clock = Clock(self._limits)
+        if self._questions:
+            clock.stop()
+        self._running.add(clock)
+        try:
+            with clock.scope:
+                yield clock
+        finally:
+            self._running.discard(clock)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is anybody to ask."""
+        return self._elicitor.can_ask
+
+    async def ask(self, question: Form | Page) -> Answer:
+        """Ask; a person may take as long as they like. Which call it is for, nobody knows."""
+        self._questions += 1
+        for clock in self._running:
+            clock.stop()
+        try:
+            return await self._elicitor.ask(question)
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                for clock in self._running:
+                    clock.wind()

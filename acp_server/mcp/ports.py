@@ -1,0 +1,165 @@
+"""What the life of a server needs of the world: a connection to it, and somebody to ask.
+
+Knows no SDK. What a server sends comes as the JSON that it is.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.mcp.configuration import ServerConfig
+
+Json = Mapping[str, JsonValue]
+Feature = Literal["tools", "prompts"]
+
+
+class Progress(Protocol):
+    """Hears of how far a call is."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """Take how far it is, what the whole is, and a word about it."""
+        ...
+
+
+class ServerError(Exception):
+    """A server that cannot be reached, or that answered with an error; the text says which.
+
+    `is_answer`: the server itself has answered so, and is well otherwise.
+    """
+
+    def __init__(self, reason: str, *, is_answer: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_answer = is_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A server asks the user to fill in a form."""
+
+    server: str
+    message: str
+    schema: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A server asks the user to visit a page."""
+
+    server: str
+    message: str
+    url: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the user made of a server's question."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Json | None = None
+
+
+DECLINED = Answer("decline")
+
+
+class Elicitor(Protocol):
+    """Passes a server's questions on to the user."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is anybody to ask."""
+        ...
+
+    async def ask(self, question: Form | Page) -> Answer:
+        """Ask. What the editor cannot show is declined; a failure is a decline too."""
+        ...
+
+
+class NobodyToAsk:
+    """Declines everything."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Return False."""
+        return False
+
+    async def ask(self, question: Form | Page) -> Answer:
+        """Decline."""
+        del question
+        return DECLINED
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a server may ask of us, and what it may tell."""
+
+    roots: Sequence[Path]
+    elicitor: Elicitor
+    note_change: Callable[[Feature], None]
+    """Called when a list of the server's has changed."""
+    note_output: Callable[[str], None]
+    """Called with each line that a process prints and that is no message."""
+
+
+class Wire(Protocol):
+    """A live connection to a server, which has introduced itself."""
+
+    closed: anyio.Event
+    """Set once nothing can be asked over it any more."""
+
+    @property
+    def introduction(self) -> Json:
+        """The server's answer to `initialize`."""
+        ...
+
+    async def request(
+        self, method: str, parameters: Json, progress: Progress | None = None
+    ) -> Json:
+        """Ask. Cancelling tells the server that nobody waits any more.
+
+        Raises:
+            ServerError: there is no answer, or it is an error.
+        """
+        ...
+
+
+class Sdk(Protocol):
+    """What can be done once the SDK is there."""
+
+    def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
+        """Return a connection, which is made on entering and ended on leaving.
+
+        Raises, on entering:
+            ServerError: there is none, or it is lost.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what the connections shared."""
+        ...
+
+
+LoadSdk = Callable[[], Awaitable[Sdk]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long things may take and how much of them there may be."""
+
+    connect_seconds: float = 30.0
+    call_seconds: float = 120.0
+    """How long a call may take without a word from the server."""
+    most_call_seconds: float = 3_600.0
+    """How long it may take in all, however much the server says."""
+    reconnecting_seconds: float = 5.0
+    """How long a call waits for a server that is being reconnected."""
+    backoff_seconds: Sequence[float] = field(default=(0.5, 2.0, 8.0, 30.0, 60.0))
+    """The pauses before attempts to reconnect; after the last, there is none any more."""
+    steady_seconds: float = 60.0
+    """A connection that held so long has its attempts given back."""

@@ -1,0 +1,238 @@
+"""A server's process: how it starts, what goes through its pipes, how it is ended.
+
+Knows lines, not messages. The child is first a shell that waits for a line on its stdin, and only
+then becomes the server: in between its group goes on the record of the watching process, so there
+is no moment at which a server runs that nobody would end.
+"""
+
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process
+
+from acp_server.mcp.configuration import ProcessServer
+from acp_server.mcp.ports import ServerError
+from acp_server.tools.shell.environment import MARK_VARIABLE, SHORTEST_SECRET
+from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.processes import end_processes
+from acp_server.tools.shell.watcher import Watcher
+
+READ_BYTES = 256 * 1024
+MOST_LINE_BYTES = 64 * 1024 * 1024
+LEAVE_SECONDS = 0.3
+"""How long a server may take to leave by itself once its stdin is at its end."""
+REAP_SECONDS = 0.4
+
+_WAIT_THEN_RUN = 'read -r _ && exec "$@"'
+_GO = b"\n"
+
+_LOCALE = ("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ")
+_PERSON = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
+_PLACES = ("PATH", "TMPDIR", "TMP", "TEMP")
+_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+_TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE")
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
+INHERITED = frozenset(
+    [*_LOCALE, *_PERSON, *_PLACES, *_FOLDERS, *_TRUST, *_PROXIES, *map(str.upper, _PROXIES)]
+)
+"""What a server sees of our variables; no key is among them."""
+
+Receive = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the processes of servers stand on."""
+
+    watcher: Watcher
+    environment: Mapping[str, str]
+    """Our variables."""
+    secret_names: Collection[str]
+
+
+def server_environment(
+    server: ProcessServer, own: Mapping[str, str], secret_names: Collection[str]
+) -> dict[str, str]:
+    """Return the variables of a server: a safe few of ours, and those that it was given."""
+    secrets = {own[name] for name in secret_names if name in own}
+    secrets = {value for value in secrets if len(value) >= SHORTEST_SECRET}
+    kept = {
+        name: value
+        for name, value in own.items()
+        if name in INHERITED and value not in secrets and not _holds_password(value)
+    }
+    return kept | dict(server.environment)
+
+
+def _holds_password(value: str) -> bool:
+    return "://" in value and "@" in value
+
+
+class ServerProcess:
+    """A running server. Whoever has it ends it."""
+
+    def __init__(self, process: Process, mark: str, watcher: Watcher, pipes: "_Pipes") -> None:
+        self._process = process
+        self._mark = mark
+        self._watcher = watcher
+        self._pipes = pipes
+
+    @classmethod
+    async def start(cls, server: ProcessServer, folder: Path, ground: Ground) -> "ServerProcess":
+        """Start a server; in `folder`, unless it has one of its own.
+
+        Raises:
+            ServerError: it cannot be started.
+        """
+        mark = ground.watcher.session_mark()
+        environment = server_environment(server, ground.environment, ground.secret_names)
+        argv = (*_waiting(server, environment), *server.args)
+        pipes = _Pipes()
+        process: Process | None = None
+        try:
+            process = await anyio.open_process(
+                argv,
+                stdin=pipes.its_input,
+                stdout=pipes.its_output,
+                stderr=pipes.its_errors,
+                cwd=server.cwd or folder,
+                env=environment | {MARK_VARIABLE: mark},
+                start_new_session=True,
+            )
+            started = cls(process, mark, ground.watcher, pipes)
+        except (OSError, ValueError) as error:
+            message = f"it cannot be started: {error}"
+            raise ServerError(message) from error
+        finally:
+            pipes.close_its_ends()
+            if process is None:  # also when cancelled
+                pipes.close()
+        started._go()
+        return started
+
+    def _go(self) -> None:
+        try:
+            self._watcher.register(self._process.pid, self._mark)
+        except ShellError as error:
+            self._pipes.close()  # the waiting shell reads the end of its stdin, and leaves
+            raise ServerError(error.reason) from error
+        with suppress(BrokenPipeError):  # it was killed already; its end will show
+            os.write(self._pipes.input, _GO)
+
+    @property
+    def code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.returncode
+
+    async def write(self, data: bytes) -> None:
+        """Write to its stdin.
+
+        Raises:
+            OSError: it takes no more.
+        """
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._pipes.input, rest) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._pipes.input)
+
+    async def read_output(self, receive: Receive) -> None:
+        """Pass on each line of its stdout, until there is none any more."""
+        await _read_lines(self._pipes.output, receive)
+
+    async def read_errors(self, receive: Receive) -> None:
+        """Pass on each line of its stderr."""
+        await _read_lines(self._pipes.errors, receive)
+
+    async def end(self) -> None:
+        """End it and all that it started: politely, then by force. Nobody may be using it."""
+        with anyio.CancelScope(shield=True):
+            self._pipes.close_input()
+            with anyio.move_on_after(LEAVE_SECONDS):
+                await self._process.wait()
+            group = self._process.pid
+            is_over = await end_processes([group], self._mark)
+            with anyio.move_on_after(REAP_SECONDS):
+                await self._process.wait()
+            if is_over:
+                self._watcher.forget(group)
+            else:
+                self._watcher.forget_if_empty(group)
+            self._pipes.close()
+
+
+class _Pipes:
+    """The three pipes of a process; ours never block."""
+
+    def __init__(self) -> None:
+        self.its_input, self.input = os.pipe()
+        self.output, self.its_output = os.pipe()
+        self.errors, self.its_errors = os.pipe()
+        self._open = {self.input, self.output, self.errors}
+        for end in self._open:
+            os.set_blocking(end, False)
+
+    def close_its_ends(self) -> None:
+        for end in (self.its_input, self.its_output, self.its_errors):
+            os.close(end)
+
+    def close_input(self) -> None:
+        self._close(self.input)
+
+    def close(self) -> None:
+        for end in tuple(self._open):
+            self._close(end)
+
+    def _close(self, end: int) -> None:
+        if end in self._open:
+            self._open.remove(end)
+            os.close(end)
+
+
+def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what waits for a line and then becomes the server."""
+    if os.name != "posix":
+        message = "servers cannot be started here: this system has no POSIX shell"
+        raise ServerError(message)
+    program = shutil.which(server.command, path=environment.get("PATH", os.defpath))
+    if program is None and os.sep not in server.command:
+        message = f"there is no program `{server.command}` on the PATH"
+        raise ServerError(message)
+    return "/bin/sh", "-c", _WAIT_THEN_RUN, "sh", program or server.command
+
+
+async def _read_lines(pipe: int, receive: Receive) -> None:
+    """Pass on lines without their ends; one that is too long is passed over."""
+    line = bytearray()
+    is_too_long = False
+    while chunk := await _next_chunk(pipe):
+        *ended, rest = chunk.split(b"\n")
+        for each in ended:
+            line += each
+            if not is_too_long and line.strip():
+                await receive(bytes(line))
+            line.clear()
+            is_too_long = False
+        line += rest
+        if len(line) > MOST_LINE_BYTES:
+            line.clear()
+            is_too_long = True
+    if line.strip() and not is_too_long:
+        await receive(bytes(line))
+
+
+async def _next_chunk(pipe: int) -> bytes:
+    while True:
+        await anyio.wait_readable(pipe)
+        try:
+            return os.read(pipe, READ_BYTES)
+        except BlockingIOError:
+            continue
+        except OSError:  # gone, as good as its end
+            return b""

@@ -1,0 +1,96 @@
+"""Servers' prompts as slash commands: what they are called, and what follows their names."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from acp_server.mcp.offers import OfferedPrompt, PromptArgument
+from acp_server.mcp.ports import Json, ServerError
+from acp_server.mcp.results import Suspect, prompt_text
+from acp_server.mcp.server import Server
+
+MOST_NAME_CHARACTERS = 100
+_OTHERS = re.compile(r"[^\w.-]", re.ASCII)
+_NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrompt:
+    """A prompt as a command: its name without the slash, what it does, what may follow it."""
+
+    name: str
+    description: str
+    hint: str | None
+    server: Server
+    offered: OfferedPrompt
+    suspect: Suspect
+
+    async def text(self, arguments: str) -> str:
+        """Return the text to send to the model; `arguments` is what followed the name.
+
+        Raises:
+            ServerError: an argument is missing, or the server has no text.
+        """
+        given = read_arguments(arguments, self.offered.arguments)
+        missing = [
+            each.name
+            for each in self.offered.arguments
+            if each.is_required and each.name not in given
+        ]
+        if missing:
+            message = f"`/{self.name}` needs {', '.join(missing)}: `/{self.name} {self.hint}`"
+            raise ServerError(message)
+        values: dict[str, JsonValue] = dict(given)
+        parameters: Json = {"name": self.offered.name, "arguments": values}
+        result = await self.server.request("prompts/get", parameters)
+        result = self.server.redacted.result(result)
+        text = prompt_text(result, self.server.name, self.suspect)
+        if not text.strip():
+            message = f"the MCP server {self.server.name} has no text for this prompt"
+            raise ServerError(message)
+        return text
+
+
+def server_prompt(
+    server: Server, part: str, offered: OfferedPrompt, suspect: Suspect
+) -> ServerPrompt:
+    """Return a prompt; `part` is what its server is called in names."""
+    name = f"mcp:{part}:{_OTHERS.sub('_', offered.name)}"[:MOST_NAME_CHARACTERS]
+    description = offered.description or f"A prompt of the MCP server {server.name}"
+    hint = " ".join(_hint(each) for each in offered.arguments) or None
+    return ServerPrompt(name, description, hint, server, offered, suspect)
+
+
+def _hint(argument: PromptArgument) -> str:
+    return f"<{argument.name}>" if argument.is_required else f"[{argument.name}]"
+
+
+def read_arguments(text: str, wanted: Sequence[PromptArgument]) -> dict[str, str]:
+    """Return the values that follow a prompt's name: `name=value`, or in order.
+
+    Quotes hold words together. What is left over goes to the last argument that is wanted.
+    """
+    known = {each.name for each in wanted}
+    given: dict[str, str] = {}
+    rest: list[str] = []
+    for word in _words(text):
+        found = _NAMED.fullmatch(word)
+        if found and found[1] in known:
+            given[found[1]] = found[2]
+        else:
+            rest.append(word)
+    open_names = [each.name for each in wanted if each.name not in given]
+    if open_names and len(rest) > len(open_names):
+        last = len(open_names) - 1
+        rest[last:] = [" ".join(rest[last:])]
+    return given | dict(zip(open_names, rest, strict=False))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote that is not closed is an apostrophe
+        return text.split()

@@ -1,0 +1,84 @@
+"""Takes secrets out of what is shown: the values of variables and headers, and parts of a URL."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import JsonValue
+
+from acp_server.mcp.configuration import ProcessServer, RemoteServer, ServerConfig
+from acp_server.mcp.ports import Json
+
+SHORTEST_SECRET = 6
+"""A shorter value, such as 1 or true, is too common to give a secret away."""
+HIDDEN = "[hidden]"
+_TELLING = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The secrets of one server, the longest first."""
+
+    secrets: Sequence[str] = ()
+    likely: Sequence[str] = ()
+    """Those whose names say that they are secrets. Others, such as a folder, results may hold."""
+
+    def __call__(self, text: str) -> str:
+        """Return a text about a server without its secrets."""
+        return _without(self.secrets, text)
+
+    def result(self, result: Json) -> Json:
+        """Return a result of a server's without what is likely a secret."""
+        if not self.likely:
+            return result
+        return {name: self._value(value) for name, value in result.items()}
+
+    def _value(self, value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return _without(self.likely, value)
+            case list():
+                return [self._value(each) for each in value]
+            case dict():
+                return {name: self._value(each) for name, each in value.items()}
+            case _:
+                return value
+
+
+def redaction_of(server: ServerConfig) -> Redaction:
+    """Return what hides a server's secrets."""
+    named = list(_named_secrets(server))
+    likely = [value for name, value in named if _TELLING.search(name)]
+    return Redaction(_sorted(value for _, value in named), _sorted(likely))
+
+
+def _sorted(values: Iterable[str]) -> Sequence[str]:
+    found = {part for value in values for part in (value, *value.split())}  # `Bearer` and the rest
+    long = (each for each in found if len(each) >= SHORTEST_SECRET)
+    return tuple(sorted(long, key=lambda each: (-len(each), each)))
+
+
+def _without(secrets: Sequence[str], text: str) -> str:
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    match server:
+        case ProcessServer():
+            yield from server.environment.items()
+        case RemoteServer():
+            yield from _named_in_url(server.url)
+            yield from server.headers.items()
+
+
+def _named_in_url(url: str) -> Iterator[tuple[str, str]]:
+    parts = urlsplit(url)
+    yield "query", parts.query
+    yield from parse_qsl(parts.query)
+    user, _, _ = parts.netloc.rpartition("@")
+    for part in user.split(":"):
+        yield "password", part
+        yield "password", unquote(part)

@@ -1,0 +1,237 @@
+"""The MCP servers of one session, and what they add to it.
+
+What the model is told of them is frozen when its first request is made, and again at each rebuild;
+what changes in between is news, and told in words. Nothing here is shared between sessions but the
+SDK's code and the process that ends servers when we die.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from acp_server.mcp.configuration import ServerConfig
+from acp_server.mcp.description import description_of
+from acp_server.mcp.names import server_names, tool_names
+from acp_server.mcp.offers import OfferedTool
+from acp_server.mcp.ports import Elicitor, Limits, LoadSdk, NobodyToAsk
+from acp_server.mcp.prompts import ServerPrompt, server_prompt
+from acp_server.mcp.results import Suspect, trusts_all
+from acp_server.mcp.server import Premises, Server
+from acp_server.mcp.tool import Counter, server_tool
+from acp_server.permissions.gate import Gate
+from acp_server.tools.tool import Tool
+
+FIRST_CALL_SECONDS = 3.0
+CLOSE_SECONDS = 1.0
+"""How long servers may take to be left politely; a process is ended by force after that."""
+MOST_TOTAL_CHARACTERS = 200_000
+"""Of names, descriptions and schemas of all tools in all servers: about 50,000 tokens."""
+MOST_NAMED = 20
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the servers of a session work with; in `tasks` they live."""
+
+    gate: Gate
+    roots: Sequence[Path]
+    """The session's folders, absolute; the first is where servers are started."""
+    tasks: TaskGroup
+    load: LoadSdk
+    elicitor: Elicitor = field(default_factory=NobodyToAsk)
+    suspect: Suspect = trusts_all
+    limits: Limits = field(default_factory=Limits)
+    taken: Sequence[str] = ()
+    """The names of the session's own tools."""
+    note_change: Callable[[], None] = _nothing
+    """Called when a server has another state, or offers something else: prompts, for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Frozen:
+    """A server's tools as the model was told of them."""
+
+    tools: tuple[OfferedTool, ...] = ()
+    is_lost: bool = False
+
+
+class SessionServers:
+    """The servers of one session."""
+
+    def __init__(
+        self,
+        configs: Sequence[ServerConfig],
+        around: Around,
+        withheld: Sequence[ServerConfig] = (),
+    ) -> None:
+        """Prepare; those that are `withheld` are listed, and not used before `admit`."""
+        self._around = around
+        self._parts = server_names([config.name for config in (*configs, *withheld)])
+        self._servers = [self._server(config) for config in configs]
+        self._withheld = tuple(withheld)
+        self._told: dict[str, _Frozen] = {}
+        self._tools: tuple[Tool, ...] = ()
+        self._is_frozen = False
+        self._running = 0
+        self._all_ended = anyio.Event()
+        self._scopes: set[anyio.CancelScope] = set()
+
+    def begin(self) -> None:
+        """Have all servers connected, in the background and side by side."""
+        for server in self._servers:
+            self._start(server)
+
+    def admit(self) -> None:
+        """Use the servers that were withheld, for the workspace is trusted by now."""
+        admitted = [self._server(config) for config in self._withheld]
+        self._withheld = ()
+        self._servers += admitted
+        for server in admitted:
+            self._start(server)
+
+    async def ready(self, most_seconds: float = FIRST_CALL_SECONDS) -> None:
+        """Wait until each server is connected or has failed, but not long; then fix the tools.
+
+        Only the first call waits.
+        """
+        if self._is_frozen:
+            return
+        with anyio.move_on_after(most_seconds):
+            for server in self._servers:
+                await server.settled.wait()
+        self._freeze()
+
+    def tools(self) -> Sequence[Tool]:
+        """Return the tools as they were last fixed: none before `ready`."""
+        return self._tools
+
+    def refresh(self) -> bool:
+        """Fix the tools as they are now; say whether they are others.
+
+        What failed is tried again, for the time after.
+        """
+        before = [tool.spec for tool in self._tools]
+        self._freeze()
+        for server in self._servers:
+            if server.state == "failed":
+                server.try_again()
+        return [tool.spec for tool in self._tools] != before
+
+    def news(self) -> tuple[str, ...]:
+        """Return what the model does not know yet, in sentences, and take it for told."""
+        if not self._is_frozen:
+            return ()
+        return tuple(news for server in self._servers for news in self._news_of(server))
+
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """Return the prompts of all servers, as they are now."""
+        found = (
+            server_prompt(server, self._parts[server.name], offered, self._around.suspect)
+            for server in self._servers
+            for offered in server.offers.prompts
+        )
+        return tuple({prompt.name: prompt for prompt in found}.values())
+
+    def description(self) -> str:
+        """Return what `/mcp` shows."""
+        return description_of(self._servers, self._withheld)
+
+    async def close(self) -> None:
+        """End all servers; what does not leave is ended by force."""
+        with anyio.CancelScope(shield=True):
+            for server in self._servers:
+                server.leave()
+            if self._running:
+                with anyio.move_on_after(CLOSE_SECONDS):
+                    await self._all_ended.wait()
+                for scope in self._scopes:
+                    scope.cancel()
+                await self._all_ended.wait()
+
+    def _server(self, config: ServerConfig) -> Server:
+        around = self._around
+        premises = Premises(around.roots, around.elicitor, around.limits, around.load)
+        return Server(config, premises, around.note_change)
+
+    def _start(self, server: Server) -> None:
+        self._running += 1
+        self._around.tasks.start_soon(self._run, server)
+
+    async def _run(self, server: Server) -> None:
+        scope = anyio.CancelScope()
+        self._scopes.add(scope)
+        try:
+            with scope:
+                await server.run()
+        finally:
+            self._scopes.discard(scope)
+            self._running -= 1
+            if not self._running:
+                self._all_ended.set()
+
+    def _freeze(self) -> None:
+        self._is_frozen = True
+        self._told = {server.name: _now(server) for server in self._servers}
+        self._tools = tuple(self._bounded())
+
+    def _bounded(self) -> Iterator[Tool]:
+        """Yield the tools of all servers, as many as there is room for."""
+        counter = Counter(self._around.gate, self._around.suspect)
+        room = MOST_TOTAL_CHARACTERS
+        for server in self._servers:
+            offered = server.offers.tools
+            names = tool_names(
+                self._parts[server.name], [each.name for each in offered], self._around.taken
+            )
+            for each in offered:
+                tool = server_tool(server, each, names[each.name], counter)
+                room -= _size(tool)
+                if room >= 0:
+                    yield tool
+
+    def _news_of(self, server: Server) -> Iterator[str]:
+        told, now = self._told.get(server.name, _Frozen()), _now(server)
+        self._told[server.name] = now
+        if now.is_lost and not told.is_lost and told.tools:
+            yield f'The MCP server "{server.name}" is lost: calls of its tools fail for now.'
+        elif told.is_lost and not now.is_lost:
+            yield f'The MCP server "{server.name}" is there again.'
+        if now.tools != told.tools:
+            yield self._changes(server, told, now)
+
+    def _changes(self, server: Server, told: _Frozen, now: _Frozen) -> str:
+        names = tool_names(
+            self._parts[server.name],
+            [each.name for each in (*told.tools, *now.tools)],
+            self._around.taken,
+        )
+        known = {each.name: each for each in told.tools}
+        new = [names[each.name] for each in now.tools if known.get(each.name) != each]
+        gone = [names[name] for name in known if name not in {each.name for each in now.tools}]
+        parts = [f"new or changed: {_listed(new)}"] if new else []
+        parts += [f"gone: {_listed(gone)}"] if gone else []
+        return (
+            f'The tools of the MCP server "{server.name}" are others now ({"; ".join(parts)}). '
+            "You can use them as they are now once your tools are rebuilt; the user can have that "
+            "done with /reload."
+        )
+
+
+def _now(server: Server) -> _Frozen:
+    return _Frozen(server.offers.tools, server.state == "failed")
+
+
+def _size(tool: Tool) -> int:
+    return len(tool.spec.name) + len(tool.spec.description) + len(str(tool.spec.schema))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -1,0 +1,111 @@
+"""A server's tool as one of ours: shown, asked about at the gate, called, its result told."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import JsonValue
+
+from acp_server.mcp.configuration import identity_of
+from acp_server.mcp.offers import OfferedTool
+from acp_server.mcp.ports import ServerError
+from acp_server.mcp.reading import line_of, shortened
+from acp_server.mcp.results import Suspect, outcome_of
+from acp_server.mcp.server import Server
+from acp_server.permissions.effects import CallServer
+from acp_server.permissions.gate import Gate
+from acp_server.permissions.questions import Question
+from acp_server.session.markdown import block
+from acp_server.tools.arguments import SoFar
+from acp_server.tools.report import Report
+from acp_server.tools.tool import AnyUse, Tool
+from acp_server.turn.conversation import Text
+from acp_server.turn.ports import Outcome, ToolSpec
+
+MOST_SHOWN_CHARACTERS = 20_000
+MOST_PROGRESS_LINES = 20
+MOST_PROGRESS_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What all tools of one session are called over."""
+
+    gate: Gate
+    suspect: Suspect
+
+
+class ServerUse(AnyUse):
+    """One call of a server's tool."""
+
+    def __init__(self, server: Server, tool: OfferedTool, counter: Counter, report: Report) -> None:
+        self._server = server
+        self._tool = tool
+        self._counter = counter
+        self._report = report
+        self._told: list[str] = []
+
+    async def draft(self, so_far: SoFar) -> None:
+        """Do nothing: only its server knows what half the arguments mean."""
+
+    async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
+        """Pass the gate, call, and tell what came of it."""
+        await self._report.accept(values)
+        shown = Text(_block(values))
+        await self._report.show((shown,))
+        refusal = await self._counter.gate.pass_through(self._question(shown))
+        if refusal is not None:
+            return Outcome(refusal.reason, is_error=True)
+        await self._report.begin()
+        try:
+            parameters: dict[str, JsonValue] = {
+                "name": self._tool.name,
+                "arguments": dict(values),
+            }
+            result = await self._server.request("tools/call", parameters, self._progress)
+        except ServerError as error:
+            return Outcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
+        hidden = self._server.redacted.result(result)
+        return outcome_of(hidden, self._server.name, self._counter.suspect)
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return the reason, and what the server had told."""
+        told = "\n".join(self._told)
+        return Outcome(f"{reason}\nThe server had told:\n{told}" if told else reason, is_error=True)
+
+    def _question(self, shown: Text) -> Question:
+        server, tool = self._server, self._tool
+        effect = CallServer(
+            server.name,
+            identity_of(server.config),
+            tool.name,
+            tool.claims.reads_only,
+            tool.claims.destroys,
+        )
+        return Question(self._report.call_id, effect, title_of(server, tool), "other", (shown,))
+
+    async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
+        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        text = self._server.redacted(message or "")
+        line = line_of(f"{share}: {text}" if text else share, MOST_PROGRESS_CHARACTERS)
+        self._told = [*self._told, line][-MOST_PROGRESS_LINES:]
+        self._report.show_passing((Text("\n".join(self._told)),))
+
+
+def server_tool(server: Server, offered: OfferedTool, name: str, counter: Counter) -> Tool:
+    """Return a server's tool; `name` is what the model calls it."""
+    description = offered.description or offered.title
+    spec = ToolSpec(name, description, offered.schema)
+    use = partial(ServerUse, server, offered, counter)
+    return Tool(spec, "other", title_of(server, offered), use)
+
+
+def title_of(server: Server, tool: OfferedTool) -> str:
+    """Return what a call is called, in words that are the server's and show that they are."""
+    return f"{line_of(server.name, MOST_PROGRESS_CHARACTERS)}: {tool.title}"
+
+
+def _block(values: Mapping[str, JsonValue]) -> str:
+    text = json.dumps(dict(values), ensure_ascii=False, indent=2)
+    return block(shortened(text, MOST_SHOWN_CHARACTERS), "json")

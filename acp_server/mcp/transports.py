@@ -1,0 +1,136 @@
+"""The ways to a server as the SDK wants them: a stream of messages in, and one out.
+
+One of the two modules that know the SDK. What a process prints and that is no message is passed
+on as a word of the server's, and disturbs nothing.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import mcp_types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from acp_server.mcp.configuration import ProcessServer, RemoteServer
+from acp_server.mcp.ports import Host
+from acp_server.mcp.processes import Ground, ServerProcess
+
+HTTP_SECONDS = 30.0
+SILENCE_SECONDS = 24 * 3_600.0
+"""How long a stream may be silent; how long a call may be is for others to say."""
+MOST_UNSENT = 256
+
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
+NoteStatus = Callable[[int], None]
+
+
+@asynccontextmanager
+async def process_streams(
+    server: ProcessServer, host: Host, ground: Ground
+) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
+    """Start a server and speak to it; leaving ends it.
+
+    Raises:
+        ServerError: it cannot be started.
+    """
+    folder = host.roots[0] if host.roots else Path.cwd()
+    process = await ServerProcess.start(server, folder, ground)
+    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, to_it = anyio.create_memory_object_stream[SessionMessage](MOST_UNSENT)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read, process, to_us, host)
+            tasks.start_soon(_write, process, to_it, to_us)
+            tasks.start_soon(process.read_errors, _noting(host))
+            try:
+                yield incoming, outgoing
+            finally:
+                tasks.cancel_scope.cancel()
+    finally:
+        await process.end()
+        for stream in (incoming, outgoing, to_us, to_it):
+            stream.close()
+
+
+async def _read(
+    process: ServerProcess, to_us: MemoryObjectSendStream[SessionMessage | Exception], host: Host
+) -> None:
+    note = _noting(host)
+
+    async def receive(line: bytes) -> None:
+        try:
+            message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            await note(line)
+        else:
+            await to_us.send(SessionMessage(message))
+
+    async with to_us:
+        try:
+            await process.read_output(receive)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # nobody listens any more
+
+
+async def _write(
+    process: ServerProcess,
+    to_it: MemoryObjectReceiveStream[SessionMessage],
+    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    async with to_it:
+        async for each in to_it:
+            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await process.write(f"{text}\n".encode())
+            except OSError:  # it reads no more, so no answer can come
+                to_us.close()
+                return
+
+
+def _noting(host: Host) -> Callable[[bytes], Awaitable[None]]:
+    async def note(line: bytes) -> None:
+        host.note_output(line.decode(errors="replace"))
+
+    return note
+
+
+@asynccontextmanager
+async def remote_streams(
+    server: RemoteServer, note_status: NoteStatus
+) -> AsyncGenerator[tuple[object, object]]:
+    """Speak to a server over HTTP; `note_status` hears of the status of each answer.
+
+    Raises:
+        httpx2.HTTPError: it cannot be reached; mostly in a group.
+    """
+
+    async def note(response: httpx2.Response) -> None:
+        note_status(response.status_code)
+
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        hooks = {"response": [note]}
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+
+    headers = dict(server.headers)
+    if server.transport == "sse":
+        async with sse_client(
+            server.url, headers, HTTP_SECONDS, SILENCE_SECONDS, httpx_client_factory=client
+        ) as (incoming, outgoing):
+            yield incoming, outgoing
+    else:
+        timeout = httpx2.Timeout(HTTP_SECONDS, read=SILENCE_SECONDS)
+        async with (
+            client(headers, timeout) as shared,
+            streamable_http_client(server.url, http_client=shared) as (incoming, outgoing),
+        ):
+            yield incoming, outgoing

@@ -1,0 +1,77 @@
+"""The external memory of a server, imported in a thread when it is needed first.
+
+Knows that a turn is handed over behind its end, and that whoever leaves waits a moment for that.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from acp_server.memory.replies import Reply, TurnMessage
+
+if TYPE_CHECKING:
+    from acp_server.memory.providers import ExternalMemory
+
+LAST_SECONDS = 0.5
+"""How long turns that are being handed over may take when the server leaves."""
+
+Task = Callable[[], Awaitable[None]]
+
+
+class LazyMemory:
+    """The provider of a name, for all sessions of a server; one at a time calls it."""
+
+    def __init__(self, name: str, home: Path, spawn: Callable[[Task], None]) -> None:
+        """Prepare; nothing is imported. `spawn` runs a task in the background."""
+        self.name = name
+        self._home = home
+        self._spawn = spawn
+        self._lock = anyio.Lock()
+        self._memory: ExternalMemory | None = None
+        self._handing_over: set[anyio.Event] = set()
+
+    async def system_block(self) -> Reply:
+        """Return what it adds to the system prompt."""
+        return await (await self._load()).system_block()
+
+    async def prefetch(self, query: str) -> Reply:
+        """Return what it remembers of a prompt."""
+        return await (await self._load()).prefetch(query)
+
+    def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
+        """Give it a turn that has ended, in the background; `tell` takes a sentence if it fails."""
+        is_over = anyio.Event()
+
+        async def give() -> None:
+            try:
+                reply = await (await self._load()).on_turn_end(said)
+                if reply.notice:
+                    tell(reply.notice)
+            finally:
+                is_over.set()
+                self._handing_over.discard(is_over)
+
+        self._handing_over.add(is_over)
+        self._spawn(give)
+
+    async def close(self) -> None:
+        """Wait a moment for the turns that are being handed over."""
+        with anyio.move_on_after(LAST_SECONDS):
+            for is_over in tuple(self._handing_over):
+                await is_over.wait()
+
+    async def _load(self) -> "ExternalMemory":
+        async with self._lock:
+            if self._memory is None:
+                self._memory = await to_thread.run_sync(_import, self.name, self._home)
+        return self._memory
+
+
+def _import(name: str, home: Path) -> "ExternalMemory":
+    from acp_server.memory.providers import named_memory
+    from prompt_engine.threats import scan
+
+    return named_memory(name, home, scan)

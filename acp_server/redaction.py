@@ -1,0 +1,114 @@
+"""Takes secrets out of a text that leaves this machine: keys, tokens, passwords, the home's path.
+
+Knows what secrets look like and where they stand, not what the text is about. When in doubt it
+takes out too much. Every pattern is linear in the length of the text.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+HIDDEN = "(hidden)"
+SHORTEST_KNOWN = 6
+"""Characters of a known secret that is looked for wherever it stands; less is found by chance."""
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[^-]|-(?!----END ))*(?:-----END [A-Z0-9 ]{0,60}-----)?"
+)
+_SHAPES = (
+    r"sk-[\w-]{8,}",  # Anthropic, OpenAI and many like them
+    r"(?:sk|pk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{10,}",  # Stripe
+    r"gh[pousr]_\w{16,}|github_pat_\w{16,}",
+    r"gl(?:pat|ptt|dt|rt|cbt|soat|imt|agent|ft)-[\w-]{16,}",
+    r"xox[a-z]-[\w-]{8,}|xapp-[\w-]{8,}",
+    r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)[A-Z0-9]{16}",
+    r"AIza[\w-]{30,}|ya29\.[\w-]{10,}|GOCSPX-[\w-]{10,}",
+    r"npm_\w{20,}|pypi-[\w-]{16,}|hf_\w{16,}|nvapi-[\w-]{16,}|gsk_\w{16,}|xai-\w{16,}|r8_\w{16,}",
+    r"SG\.[\w-]{10,}\.[\w-]{10,}|key-[0-9a-f]{32}|dop_v1_[0-9a-f]{20,}|dckr_pat_[\w-]{16,}",
+    r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16,}|lin_api_\w{16,}|ntn_\w{16,}|sntrys_[\w+/=-]{16,}",
+    r"\d{8,10}:AA[\w-]{30,}",  # Telegram
+    r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
+    r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*){0,3}",  # JSON web tokens
+)
+_SHAPE = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_SHAPES)})")
+_HOOK = re.compile(
+    r"(?P<kept>https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks"
+    r"|api\.telegram\.org/bot)/?)[^\s\"'<>]+"
+)
+_ADDRESS_USER = re.compile(r"(?P<kept>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@\"'<>]{1,300}@")
+_SCHEME = re.compile(
+    r"(?P<kept>\b(?:Bearer|Basic|Digest|Negotiate)\s+)(?=[^\s\"']*[\d=+/._-]|[^\s\"']{20})"
+    r"[^\s\"',;]{6,}",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"(?P<kept>\b(?:(?:proxy-)?authorization|(?:set-)?cookie)\\*[\"']?\s{0,8}[:=]\s{0,8}\\*[\"']?)"
+    r"[^\r\n\"'\\]+",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(
+    r"(?P<kept>[?&#](?:[\w.-]{0,40}[_.-])?"
+    r"(?:key|api_?key|apikey|token|secret|sig|signature|password|pwd|auth|code|credential)=)"
+    r"[^\s&#\"'<>]+",
+    re.IGNORECASE,
+)
+_NAME = (
+    r"(?:[\w.-]{0,60}[_.-])?(?:api_?-?key|(?<=[_.-])key|token|secret|password|passwd|passphrase"
+    r"|passcode|pwd|pat|credentials?|auth)(?:[_.-](?:id|value|base64|b64|\d{1,3}))?"
+)
+_CAMEL = r"[A-Za-z][A-Za-z0-9]{0,40}(?:Key|Token|Secret|Password|Passphrase|Credentials?)"
+_VALUE = (
+    r"(?:\\+[\"'][^\"'\r\n]*[\"']?"  # quoted within a quoted text
+    r"|\"(?:[^\"\\\r\n]|\\.)*\"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s\"',;&}\]]+)"
+)
+_NOTHING = r"(?!\(hidden\)|(?:None|null|true|false|unset)\b|\"\"|'')"
+_ASSIGNMENT = re.compile(
+    rf"(?P<kept>(?<![A-Za-z0-9])(?:(?i:{_NAME})|{_CAMEL})\\*[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}})"
+    rf"{_NOTHING}{_VALUE}"
+)
+_FLAG = re.compile(rf"(?P<kept>(?<!\S)--?{_NAME}\s{{1,8}})(?!-){_NOTHING}{_VALUE}", re.IGNORECASE)
+_OTHER_HOMES = re.compile(
+    r"(?P<kept>(?:/home/|/Users/|[A-Za-z]:\\{1,4}Users\\{1,4}))[^/\\\s\"':;,]+"
+)
+_BEHIND_NAMES = (_HEADER, _SCHEME, _HOOK, _QUERY)
+_BEHIND_WORDS = (_FLAG, _ASSIGNMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Takes secrets out of texts."""
+
+    secrets: tuple[str, ...] = ()
+    """What is known to be secret, wherever it stands."""
+    homes: tuple[Path, ...] = ()
+    """Folders that are written `~`."""
+
+    def redacted(self, text: str) -> str:
+        """Return a text without what is known to be secret or looks like it."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            if len(secret) >= SHORTEST_KNOWN:
+                text = text.replace(secret, HIDDEN)
+        text = without_secrets(text)
+        for home in self.homes:
+            text = _without_home(text, home)
+        return _OTHER_HOMES.sub(r"\g<kept>(user)", text)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without what looks like a secret."""
+    text = _PRIVATE_KEY.sub(HIDDEN, text)
+    for pattern in _BEHIND_NAMES:
+        text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
+    text = _ADDRESS_USER.sub(rf"\g<kept>{HIDDEN}@", text)
+    text = _SHAPE.sub(HIDDEN, text)
+    for pattern in _BEHIND_WORDS:
+        text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
+    return text
+
+
+def _without_home(text: str, home: Path) -> str:
+    path = str(home)
+    if home == Path(home.anchor):
+        return text
+    return re.sub(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", "~", text)

@@ -1,0 +1,74 @@
+"""The commands /model and /mode: they show a picker, or choose from it, as the editor's own do."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from acp_server.session.choices import Choices
+from acp_server.session.commands import Command
+from acp_server.session.options import MODE_OPTION, MODEL_OPTION, Choice, Option
+from acp_server.turn.ports import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceCommands:
+    """The choices of one session, for somebody who types."""
+
+    choices: Choices
+    tell: Callable[[], None]
+    """Shows the editor what was chosen."""
+
+    def all(self) -> Sequence[Command]:
+        """Return them."""
+        return (
+            Command("mode", "Show the modes, or switch to one", self._mode, "[mode]"),
+            Command("model", "Show the models, or switch to one", self._model, "[model]"),
+        )
+
+    async def _mode(self, arguments: str, sink: Sink) -> str:
+        del sink
+        return self._answer(MODE_OPTION, arguments)
+
+    async def _model(self, arguments: str, sink: Sink) -> str:
+        del sink
+        return self._answer(MODEL_OPTION, arguments)
+
+    def _answer(self, option_id: str, wanted: str) -> str:
+        option = next(each for each in self.choices.options if each.id == option_id)
+        if not wanted:
+            return "\n".join(_line(choice, option) for choice in option.choices)
+        found = _meant(wanted, option)
+        if len(found) != 1:
+            return _not_clear(wanted, found, option)
+        self.choices.set_option(option_id, found[0].value)
+        self.tell()
+        return f"{option.name}: {_shown(found[0])}"
+
+
+def _line(choice: Choice, option: Option) -> str:
+    description = f": {choice.description}" if choice.description else ""
+    now = " (now)" if choice.value == option.current else ""
+    return f"- {_shown(choice)}{description}{now}"
+
+
+def _shown(choice: Choice) -> str:
+    is_named = choice.name not in {"", choice.value}
+    return f"`{choice.value}` ({choice.name})" if is_named else f"`{choice.value}`"
+
+
+def _meant(wanted: str, option: Option) -> Sequence[Choice]:
+    """Return the choice of this id or name, else all of which it is a part."""
+    word = wanted.casefold()
+    names = [((each.value.casefold(), each.name.casefold()), each) for each in option.choices]
+    exact = [choice for known, choice in names if word in known]
+    return exact[:1] or [choice for known, choice in names if any(word in name for name in known)]
+
+
+def _not_clear(wanted: str, found: Sequence[Choice], option: Option) -> str:
+    """Say that a word means nothing or several things, and what it could have meant."""
+    what = option.name.lower()
+    if found:
+        return f"`{wanted}` may be {' or '.join(f'`{each.value}`' for each in found)}."
+    near = get_close_matches(wanted, [choice.value for choice in option.choices], n=3, cutoff=0.5)
+    guess = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+    return f"There is no {what} `{wanted}`.{guess} `/{option.id}` lists them all."

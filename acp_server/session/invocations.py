@@ -1,0 +1,58 @@
+"""What becomes of a prompt: it is for the model, or it is a command and answered here."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from acp_server.session.commands import (
+    CommandRegistry,
+    ErrandError,
+    Invocation,
+    parse_invocation,
+)
+from acp_server.session.skills import SkillCallError, SkillDesk
+from acp_server.turn.conversation import Text, UserMessage, text_of
+from acp_server.turn.events import MessageChunk
+from acp_server.turn.ports import Sink
+from acp_server.turn.step import NewId
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Understands the prompts of one session."""
+
+    commands: CommandRegistry
+    skills: SkillDesk
+    prepare: Callable[[], Awaitable[object]]
+    """Has the skills found."""
+    new_id: NewId
+
+    async def for_model(self, message: UserMessage, sink: Sink) -> UserMessage | None:
+        """Return what the model is sent of a prompt; None if it was answered without.
+
+        Raises:
+            TurnError: a command needed the model, and could not have it.
+        """
+        invocation = parse_invocation(text_of(message.parts))
+        if invocation is None:
+            return message
+        try:
+            prepared = await self._prepared(invocation, message)
+        except (SkillCallError, ErrandError) as error:
+            answer = str(error)
+        else:
+            if prepared is not None:
+                return prepared
+            answer = await self.commands.answer(invocation, sink)
+        await sink.emit(MessageChunk(self.new_id(), answer))
+        return None
+
+    async def _prepared(self, invocation: Invocation, message: UserMessage) -> UserMessage | None:
+        """Return the prompt that a command stands for; None if it stands for none."""
+        errand = self.commands.errand(invocation.name)
+        if errand is not None:
+            attached = (part for part in message.parts if not isinstance(part, Text))
+            return UserMessage((Text(await errand.prepare(invocation.arguments)), *attached))
+        if self.commands.is_known(invocation.name):
+            return None
+        await self.prepare()
+        return await self.skills.expanded(message)

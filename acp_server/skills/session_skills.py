@@ -1,0 +1,310 @@
+"""The skills of one session: what it sees of them, calls, loads and changes.
+
+What is loaded is screened and counted here, for commands and tools alike. All reading of disk
+happens in threads.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from anyio import to_thread
+
+from acp_server.session.commands import Offer
+from acp_server.session.skills import IsBuiltIn, SkillCallError, Want
+from acp_server.skills.room import SETUP_SKILL, SkillRoom
+from acp_server.skills.screening import refuse_threats, screened_index
+from acp_server.skills.shelf import Shelf
+from prompt_engine.sources.workspace_manifests import find_manifests
+from skills_store import (
+    Circumstances,
+    IndexRequest,
+    Library,
+    Listing,
+    SkillError,
+    SkillNotFoundError,
+    SkillView,
+    Viewer,
+    invocation_text,
+    parse_invocation,
+    skill_commands,
+)
+from skills_store.calls import Done, ManageCall
+from skills_store.changes import Change
+from skills_store.collection import Collection, names_in
+from skills_store.roots import WORKSPACE_FOLDERS
+from skills_store.skill import SKILL_FILE, Root, Skill
+from skills_store.usage import Event, Usage, ranked
+from skills_store.viewing import FileView, TextFileView
+
+Result = TypeVar("Result")
+Found = tuple[tuple[Skill, ...], Collection]
+
+HINT = "[what to do]"
+UNTRUSTED = (
+    "The skill `{name}` is this workspace's own, and the workspace is not trusted. "
+    "`acp-server trust` in its folder says that you do."
+)
+PREFERENCE = "This project prefers these skills; where one fits, load it first: {names}."
+
+
+class SessionSkills:
+    """The skills of one session, from the shelf that its workspace's trust leads to."""
+
+    def __init__(self, room: SkillRoom, session_id: str, workspace: Path) -> None:
+        self._room = room
+        self._workspace = workspace
+        self._viewer = Viewer(room.environment, session_id)
+        self.tools: frozenset[str] | None = None
+        """The names of the tools that the session has; None while nobody knows."""
+        self._shelf: Shelf | None = None
+        self._is_trusted = False
+        self._moving = anyio.Lock()
+        self._is_closed = False
+        self._on_change: Callable[[], None] = _nobody
+        self._commands: Found = ((), Collection((), {}, (), {}, (), ()))
+        self._offered: tuple[str, ...] = ()
+
+    @property
+    def home(self) -> Path:
+        """The user's own folder of skills, in which new ones are made."""
+        return self._room.home / "skills"
+
+    async def open(self) -> None:
+        """Find the skills, and follow their changes from now on."""
+        await self._refresh()
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Have a function called whenever the commands are others than before."""
+        self._on_change = on_change
+
+    def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
+        """Return the commands that load a skill, by name."""
+        skills, collection = self._commands
+        return [
+            Offer(command.name, command.description, HINT)
+            for command in skill_commands(skills, collection, is_built_in)
+        ]
+
+    async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+        """Return what the model is told when a prompt calls skills; None if it calls none."""
+
+        def load(library: Library) -> str | None:
+            call = parse_invocation(text, is_built_in, library.knows)
+            if call is None:
+                return None
+            views = [self._load(library, name, "use") for name in call.names]
+            return invocation_text(views, call.text)
+
+        try:
+            told = await self._ask(load)
+        except SkillError as error:
+            raise SkillCallError(str(error)) from error
+        if told is None:
+            await self._explain(text, is_built_in)
+        return told
+
+    async def index(self, want: Want) -> str:
+        """Return the section of the system prompt that lists the skills."""
+        self.tools = want.tools
+        shelf = await self._current()
+        return await to_thread.run_sync(self._index, shelf, want.preferred)
+
+    async def waiting(self) -> Sequence[str]:
+        """Return the names of the workspace's own skills that only wait for the user's trust."""
+        await self._current()
+        return () if self._is_trusted else await to_thread.run_sync(self._brought)
+
+    async def listing(self, category: str | None = None) -> Listing:
+        """Return what the session sees, of one category or all."""
+        return await self._ask(
+            lambda library: library.list_result(self._circumstances(), category or None)
+        )
+
+    async def view(self, name: str) -> SkillView:
+        """Return a skill; it counts as loaded.
+
+        Raises:
+            SkillError: there is none, or it cannot be shown here.
+        """
+        return await self._ask(lambda library: self._load(library, name, "view", "use"))
+
+    async def view_file(self, name: str, path: str) -> FileView:
+        """Return a file of a skill, which counts as looked at.
+
+        Raises:
+            SkillError: there is none, or it cannot be shown here.
+        """
+
+        def load(library: Library) -> FileView:
+            view = library.view_file(name, path, self._viewer, self._circumstances())
+            if isinstance(view, TextFileView):
+                self._screen(library.find(name), view.place, view.content)
+            self._usage.count(view.name, "view")
+            return view
+
+        return await self._ask(load)
+
+    async def text_of(self, name: str, path: str = SKILL_FILE) -> tuple[Path, str] | None:
+        """Return where a file of a skill is and what it says; None where nothing can be shown."""
+
+        def look(library: Library) -> tuple[Path, str]:
+            view = library.view_file(name, path)
+            return view.place, view.content if isinstance(view, TextFileView) else ""
+
+        try:
+            return await self._ask(look)
+        except SkillError:
+            return None
+
+    async def plan(self, call: ManageCall) -> Change:
+        """Return what a call would do; nothing is written.
+
+        Raises:
+            SkillError: it cannot be done.
+            OSError: something cannot be read.
+        """
+        shelf = await self._current()
+        return await to_thread.run_sync(shelf.keeper.plan, call)
+
+    async def commit(self, change: Change) -> Done:
+        """Make a change that was planned and allowed, and have all sessions see it.
+
+        Raises:
+            SkillError: it may not be made any more.
+            OSError: the disk refuses; every file is as it was.
+        """
+        shelf = await self._current()
+        done = await to_thread.run_sync(shelf.keeper.commit, change)
+        await shelf.changed()
+        return done
+
+    def close(self) -> None:
+        """Follow no changes any more."""
+        self._is_closed = True
+        if self._shelf is not None:
+            self._room.leave(self._shelf, self._refresh)
+
+    async def _explain(self, text: str, is_built_in: IsBuiltIn) -> None:
+        """Say why a skill of the workspace's own is not loaded, if the text calls one.
+
+        Raises:
+            SkillCallError: it does, and the workspace is not trusted.
+        """
+        waiting = await self.waiting()
+        call = parse_invocation(text, is_built_in, waiting.__contains__) if waiting else None
+        if call is not None and call.names[0] in waiting:
+            raise SkillCallError(UNTRUSTED.format(name=call.names[0]))
+
+    @property
+    def _usage(self) -> Usage:
+        return self._room.usage
+
+    def _circumstances(self) -> Circumstances:
+        return self._room.circumstances(self.tools)
+
+    async def _current(self) -> Shelf:
+        """Return the shelf that the workspace's trust leads to at this moment."""
+        async with self._moving:
+            is_trusted = await to_thread.run_sync(self._room.is_trusted, self._workspace)
+            former, shelf = self._shelf, self._shelf
+            if shelf is None or is_trusted != self._is_trusted:
+                shelf = await self._move(is_trusted=is_trusted)
+        if former is not None and shelf is not former:
+            await self._refresh()
+        return shelf
+
+    async def _move(self, *, is_trusted: bool) -> Shelf:
+        """Go to another shelf; a session that was closed meanwhile reads in none."""
+        former, workspace = self._shelf, self._workspace if is_trusted else None
+        self._shelf = shelf = await self._room.join(workspace, self._refresh)
+        self._is_trusted = is_trusted
+        if former is not None:
+            self._room.leave(former, self._refresh)
+        if self._is_closed:
+            self._room.leave(shelf, self._refresh)
+        return shelf
+
+    async def _ask(self, question: Callable[[Library], Result]) -> Result:
+        """Ask the library; what it does not find it looks for on the disk before it says so.
+
+        Raises:
+            SkillError: as the question does.
+        """
+        library = (await self._current()).library
+
+        def ask() -> Result:
+            try:
+                return question(library)
+            except SkillNotFoundError:
+                library.touched()
+                return question(library)
+
+        return await to_thread.run_sync(ask)
+
+    async def _refresh(self) -> None:
+        """Note which commands there are now."""
+        found = await self._ask(self._found)
+        names = tuple(f"{skill.full_name}: {skill.description}" for skill in found[0])
+        self._commands = found
+        if names != self._offered and not self._is_closed:
+            self._offered = names
+            self._on_change()
+
+    def _found(self, library: Library) -> Found:
+        collection = library.collection()
+        return library.skills(self._circumstances()), collection
+
+    def _load(self, library: Library, name: str, *events: Event) -> SkillView:
+        view = library.view(name, self._viewer, self._circumstances())
+        self._screen(library.find(name), view.folder / SKILL_FILE, view.content)
+        self._usage.count(view.name, *events)
+        return view
+
+    def _screen(self, skill: Skill, file: Path, text: str) -> None:
+        """Refuse a text with instructions that were put there; ours are known.
+
+        Raises:
+            SkillError: it has such.
+        """
+        if skill.root.kind != "bundled":
+            refuse_threats(file, text, self._room.content_trust.is_given)
+
+    def _index(self, shelf: Shelf, preferred: Sequence[str]) -> str:
+        """Write the index; it stands for the whole session, so the disk is looked at each time."""
+        library, rules, circumstances = shelf.library, self._room.rules, self._circumstances()
+        library.touched()
+        names = names_in(library.skills(circumstances))
+        first = [name for name in preferred if name in names]
+        index = library.index(
+            IndexRequest(
+                circumstances,
+                rules.unrelated if is_of_code(self._workspace) else frozenset(),
+                rules.most_characters,
+                tuple(dict.fromkeys((*first, *_recent(self._usage, names)))),
+                SETUP_SKILL,
+            )
+        )
+        told = PREFERENCE.format(names=", ".join(f"`{name}`" for name in first))
+        return screened_index(f"{index}\n\n{told}" if first else index)
+
+    def _brought(self) -> tuple[str, ...]:
+        roots = [Root("workspace", self._workspace / name) for name in WORKSPACE_FOLDERS]
+        return names_in(Library(lambda: roots).skills())
+
+
+def is_of_code(folder: Path) -> bool:
+    """Whether a folder is a workspace of code: in a repository, or with a manifest. Blocks."""
+    is_in_repository = any((each / ".git").exists() for each in (folder, *folder.parents))
+    return is_in_repository or bool(find_manifests(folder))
+
+
+def _recent(usage: Usage, names: Sequence[str]) -> Iterator[str]:
+    """Yield the skills that were used at some time, the last one first."""
+    records = usage.records()
+    known = [name for name in names if (record := records.get(name)) and record.last_activity_at]
+    yield from ranked(records, known)
+
+
+def _nobody() -> None: ...

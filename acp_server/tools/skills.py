@@ -1,0 +1,20 @@
+"""The three tools for skills, together: for a session, or for a pass over one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from acp_server.permissions.gate import Gate
+from acp_server.skills.access import SkillAccess
+from acp_server.tools.skill_manage import skill_manage_tool
+from acp_server.tools.skill_view import skill_view_tool
+from acp_server.tools.skills_list import skills_list_tool
+from acp_server.tools.tool import Tool
+
+
+def skill_tools(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> tuple[Tool, ...]:
+    """Return the tools, in the order in which the model is told of them.
+
+    `roots` are the folders of the session: changes inside them are judged as such.
+    """
+    manage = skill_manage_tool(skills, gate, roots)
+    return (skills_list_tool(skills), skill_view_tool(skills), manage)

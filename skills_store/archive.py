@@ -1,0 +1,200 @@
+"""Skills that were put away: `.archive/` in the skills folder, why they are there, the way back.
+
+Nothing that is not elsewhere too is ever removed from here. It does not decide what is archived.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from skills_store.documents import Document, DocumentFile, Json
+from skills_store.folders import move_entries
+from skills_store.refusals import ArchiveConflictError, NotArchivedError
+from skills_store.skill import Archived
+from skills_store.trees import Tree, capture
+from skills_store.usage import Clock, current_time, parsed_time, written_time
+
+FOLDER_NAME = ".archive"
+MAKING_NAME = ".making"
+"""Where folders are put together before they are renamed to their place. No scan comes here."""
+
+_RECORDS_NAME = "records.json"
+_STAMP = re.compile(r"-\d{14}(-\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEntry:
+    """A skill that was put away, and where it came from: a path below the skills folder."""
+
+    name: str
+    folder: Path
+    home: PurePosixPath
+    archived_at: datetime | None = None
+    reason: str = ""
+    absorbed_into: str = ""
+    origin: str = ""
+
+
+class Archive:
+    """The archive of one skills folder. All calls block; whoever writes holds the folder's lock."""
+
+    def __init__(self, skills_folder: Path, now: Clock | None = None) -> None:
+        self._skills_folder = skills_folder
+        self._folder = skills_folder / FOLDER_NAME
+        self._document = DocumentFile(self._folder / _RECORDS_NAME)
+        self._now = now or current_time
+
+    def entries(self) -> tuple[ArchiveEntry, ...]:
+        """Return what is in the archive, the latest first."""
+        records = self._document.read()
+        found = [_parsed(folder, records.get(folder.name)) for folder in self._folders()]
+        return tuple(sorted(found, key=_age_key, reverse=True))
+
+    def find(self, name: str) -> ArchiveEntry | None:
+        """Return the skill of this name that was archived last; None if there is none."""
+        return next((entry for entry in self.entries() if entry.name == name), None)
+
+    def trail(self, name: str) -> tuple[ArchiveEntry, ...]:
+        """Return an archived skill and then the archived ones that took it over, in order.
+
+        The last one's `absorbed_into` is where the content is now.
+        """
+        found: dict[str, ArchiveEntry] = {}
+        entry = self.find(name)
+        while entry is not None and entry.name not in found:
+            found[entry.name] = entry
+            entry = self.find(entry.absorbed_into) if entry.absorbed_into else None
+        return tuple(found.values())
+
+    def destination(self, name: str) -> Archived | None:
+        """Return where an archived skill went in the end; None if there is none of the name."""
+        trail = self.trail(name)
+        if not trail:
+            return None
+        last = trail[-1].absorbed_into
+        time = trail[0].archived_at
+        return Archived(
+            name,
+            "" if last in {entry.name for entry in trail} else last,
+            "" if time is None else written_time(time),
+        )
+
+    def vacant_folder(self, name: str) -> Path:
+        """Return a folder that nothing archived has, and nothing recorded had."""
+        taken = {*self._document.read(), *(folder.name for folder in self._folders())}
+        return self._folder / next(
+            vacant for vacant in self._candidates(name) if vacant not in taken
+        )
+
+    def note(self, entry: ArchiveEntry) -> None:
+        """Write down why a skill is archived, before it is moved.
+
+        A record of what was not moved says nothing; without one, the reason would be lost.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._document.change(lambda records: records.update({entry.folder.name: _written(entry)}))
+
+    def restore(self, name: str) -> Path:
+        """Move the skill of this name that was archived last back to where it was.
+
+        Where its folder is there again, as a category of others, it is put beside them.
+
+        Raises:
+            NotArchivedError: there is none.
+            ArchiveConflictError: something of the same name stands where it was.
+            OSError: it cannot be moved.
+        """
+        entry = self.find(name)
+        if entry is None:
+            raise NotArchivedError(name)
+        home = self._skills_folder / entry.home
+        self._move_back(entry, home)
+        self._document.change(lambda records: _drop(records, entry.folder.name))
+        return home
+
+    def withdraw(self, folder_name: str, tree: Tree) -> None:
+        """Take out a copy of what was put back from elsewhere, if it is still the same.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        folder = self._folder / folder_name
+        if folder in self._folders() and capture(folder) == tree:
+            self._document.change(lambda records: _drop(records, folder_name))
+            shutil.rmtree(folder)
+
+    def _move_back(self, entry: ArchiveEntry, home: Path) -> None:
+        names = sorted(path.name for path in entry.folder.iterdir())
+        taken = [name for name in names if (home / name).exists() or (home / name).is_symlink()]
+        if taken:
+            raise ArchiveConflictError(entry.name, home / taken[0])
+        if home.exists():
+            move_entries(entry.folder, home, names, is_leaving=False)
+            entry.folder.rmdir()
+        else:
+            home.parent.mkdir(parents=True, exist_ok=True)
+            entry.folder.rename(home)
+
+    def _folders(self) -> Iterator[Path]:
+        if self._folder.is_dir():
+            paths = sorted(self._folder.iterdir())
+            yield from (path for path in paths if path.is_dir() and path.name[0] != ".")
+
+    def _candidates(self, name: str) -> Iterator[str]:
+        yield name
+        stamped = f"{name}-{self._now():%Y%m%d%H%M%S}"
+        yield stamped
+        number = 2
+        while True:
+            yield f"{stamped}-{number}"
+            number += 1
+
+
+def _age_key(entry: ArchiveEntry) -> tuple[float, str]:
+    time = entry.archived_at
+    return (0.0 if time is None else time.timestamp(), entry.folder.name)
+
+
+def _parsed(folder: Path, record: Json) -> ArchiveEntry:
+    """Return an archived skill; what Hermes archived has no record and went by its name."""
+    if not isinstance(record, dict):
+        name = _STAMP.sub("", folder.name)
+        return ArchiveEntry(name, folder, PurePosixPath(name))
+    name = _text(record, "name") or folder.name
+    home = PurePosixPath(_text(record, "home") or name)
+    if home.is_absolute() or ".." in home.parts:
+        home = PurePosixPath(name)
+    return ArchiveEntry(
+        name,
+        folder,
+        home,
+        parsed_time(record.get("archived_at")),
+        _text(record, "reason"),
+        _text(record, "absorbed_into"),
+        _text(record, "origin"),
+    )
+
+
+def _written(entry: ArchiveEntry) -> Document:
+    return {
+        "name": entry.name,
+        "home": entry.home.as_posix(),
+        "archived_at": None if entry.archived_at is None else written_time(entry.archived_at),
+        "reason": entry.reason,
+        "absorbed_into": entry.absorbed_into,
+        "origin": entry.origin,
+    }
+
+
+def _text(record: Document, key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _drop(records: Document, key: str) -> None:
+    records.pop(key, None)

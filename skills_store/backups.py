@@ -1,0 +1,124 @@
+"""Copies of the whole folder of skills, taken before a curator's pass and put back if need be.
+
+A copy is real bytes and modes, no links to the originals. It leaves out `.git`, which is not ours,
+and locks, which others hold.
+"""
+
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from datetime import datetime
+
+from skills_store.archive import FOLDER_NAME, MAKING_NAME
+from skills_store.documents import DocumentFile
+from skills_store.home import Home
+from skills_store.locks import locked
+from skills_store.refusals import UndoError
+from skills_store.trees import Tree, capture, copy_tree, parsed_tree, put_back, written_tree
+from skills_store.usage import FILE_NAME, Clock, current_time, parsed_time, written_time
+
+MOST_KEPT = 5
+_RECORD_NAME = "record.json"
+_COPIES_NAME = "skills"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_LEFT_OUT = frozenset(
+    {f"{FILE_NAME}.lock", f"{FOLDER_NAME}/records.json.lock", f"{FOLDER_NAME}/{MAKING_NAME}"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A copy of all skills at one time."""
+
+    id: str
+    reason: str
+    taken_at: datetime | None
+    tree: Tree
+
+
+class Backups:
+    """The snapshots of one home. All calls block and hold the lock of its skills."""
+
+    def __init__(self, home: Home, now: Clock = current_time) -> None:
+        self._home = home
+        self._now = now
+
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Return the snapshots that are whole, the latest first."""
+        return tuple(filter(None, map(self._read, reversed(self._ids()))))
+
+    def take(self, reason: str) -> str:
+        """Copy all skills and return the id of the copy; the oldest beyond a few are dropped.
+
+        Raises:
+            LockedError: another process is changing skills and does not end.
+            OSError: something cannot be copied.
+        """
+        with self._home.locked():
+            taken = self._take(reason)
+            for old in self._ids()[:-MOST_KEPT]:
+                shutil.rmtree(self._home.snapshots / old, ignore_errors=True)
+        return taken
+
+    def restore(self, snapshot_id: str) -> str:
+        """Make the folder what it was, byte for byte, and return the id of what it was till now.
+
+        Raises:
+            UndoError: there is no such snapshot.
+            LockedError: another process is changing skills and does not end.
+            OSError: something cannot be written; doing it again goes on.
+        """
+        with self._home.locked():
+            found = self._read(snapshot_id) if _ID.fullmatch(snapshot_id) else None
+            if found is None:
+                message = f"There is no snapshot {snapshot_id[:80]!r}."
+                raise UndoError(message)
+            safety_id = self._take(f"before {snapshot_id} was restored")
+            copies = self._home.snapshots / snapshot_id / _COPIES_NAME
+            with locked(self._home.skills / FILE_NAME):
+                put_back(self._home.skills, copies, found.tree, self._present())
+        return safety_id
+
+    def _take(self, reason: str) -> str:
+        """Copy, and write the record last: without one a copy is not whole and does not count."""
+        snapshot_id = f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
+        folder = self._home.snapshots / snapshot_id
+        self._home.skills.mkdir(parents=True, exist_ok=True)
+        tree = self._present()
+        copy_tree(self._home.skills, folder / _COPIES_NAME, tree)
+        DocumentFile(folder / _RECORD_NAME).change(
+            lambda record: record.update(
+                reason=reason, taken_at=written_time(self._now()), tree=written_tree(tree)
+            )
+        )
+        return snapshot_id
+
+    def _present(self) -> Tree:
+        return capture(self._home.skills, _is_left_out)
+
+    def _ids(self) -> list[str]:
+        folder = self._home.snapshots
+        if not folder.is_dir():
+            return []
+        return sorted(path.name for path in folder.iterdir() if _ID.fullmatch(path.name))
+
+    def _read(self, snapshot_id: str) -> Snapshot | None:
+        record = DocumentFile(self._home.snapshots / snapshot_id / _RECORD_NAME).read()
+        if not record:
+            return None
+        try:
+            tree = parsed_tree(record.get("tree"))
+        except ValueError:
+            return None
+        reason = record.get("reason")
+        return Snapshot(
+            snapshot_id,
+            reason if isinstance(reason, str) else "",
+            parsed_time(record.get("taken_at")),
+            tree,
+        )
+
+
+def _is_left_out(path: str) -> bool:
+    return path in _LEFT_OUT or ".git" in path.split("/")

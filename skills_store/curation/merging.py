@@ -1,0 +1,105 @@
+"""The keeper of a curator: a skill that is merged brings its own files along, byte for byte.
+
+A model retypes text and cannot retype a picture. So the files of a skill's four folders are put
+into the skill that absorbs it before it is archived: at the same path, or where that is taken by
+something else, below a folder of the old name.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from skills_store.calls import Done
+from skills_store.changes import Change, Moved, Written, read_bytes
+from skills_store.folders import capture_own
+from skills_store.ownership import Origin, owner_of, read_claims
+from skills_store.refusals import ReadOnlyError
+from skills_store.skill import LINKED_FOLDERS, Skill
+from skills_store.unasked import UnaskedKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that comes along."""
+
+    path: str
+    data: bytes
+    mode: int
+
+
+class CuratorKeeper(UnaskedKeeper):
+    """The skills of one home, as one pass of a curator may change them. All calls block."""
+
+    origin: Origin = "curator"
+
+    def commit(self, change: Change, undo_id: str | None = None) -> Done:
+        """Make a change; before a skill is archived, what absorbs it gets its files.
+
+        Raises:
+            SkillError: it may not be made; nothing was archived.
+            LockedError: another process is changing skills and does not end.
+            OSError: the disk refuses; nothing was archived.
+        """
+        del undo_id
+        if not isinstance(change.effect, Moved) or not change.effect.entry.absorbed_into:
+            return super().commit(change)
+        places = self._bring_along(change, self.holdings.find(change.effect.entry.absorbed_into))
+        done = super().commit(change)
+        if not places:
+            return done
+        listed = ", ".join(f"{old} as {new}" for old, new in places)
+        told = f"Its files came along, byte for byte: {listed}. See that its SKILL.md names them."
+        return replace(done, message=f"{done.message} {told}")
+
+    def _bring_along(self, change: Change, umbrella: Skill) -> list[tuple[str, str]]:
+        """Put files into a skill; return for each its old and its new path."""
+        files = list(_files_of(change.folder))
+        if files and umbrella.root.kind != "home":
+            owner = owner_of(umbrella, read_claims(self.home), self.usage)
+            reason = "files can come along only to a skill in the user's own folder"
+            raise ReadOnlyError(umbrella.full_name, owner, reason)
+        return [(file.path, self._put(file, change.name, umbrella)) for file in files]
+
+    def _put(self, file: _File, name: str, umbrella: Skill) -> str:
+        for path in _places_for(file.path, name):
+            place = umbrella.folder / path
+            there = read_bytes(place) if not place.is_dir() else b""
+            if there == file.data and not place.is_dir():
+                return path
+            if there is None:
+                written = Written(place, None, file.data, file.mode)
+                message = f"Moved {file.path} of {name!r} to {path} of {umbrella.name!r}."
+                super().commit(
+                    Change(
+                        "write_file",
+                        umbrella.name,
+                        self.origin,
+                        umbrella.folder,
+                        written,
+                        message,
+                        umbrella,
+                    )
+                )
+                return path
+        raise AssertionError  # places have no end
+
+
+def _files_of(folder: Path) -> Iterator[_File]:
+    """Yield the files of the four folders; links stay where they are."""
+    for path, leaf in capture_own(folder).items():
+        if leaf.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
+            data = read_bytes(folder / path)
+            if data is not None:
+                yield _File(path, data, leaf.mode)
+
+
+def _places_for(path: str, name: str) -> Iterator[str]:
+    """Yield where a file may come to lie, the best place first."""
+    yield path
+    kind, *rest = PurePosixPath(path).parts
+    below = PurePosixPath(*rest)
+    yield str(PurePosixPath(kind, name) / below)
+    number = 2
+    while True:
+        yield str(PurePosixPath(kind, f"{name}-{number}") / below)
+        number += 1

@@ -1,0 +1,131 @@
+"""The block of YAML at the beginning of a Markdown file: found, and read as leniently as it can be.
+
+Many write `description: Use this when: ...`, which is no YAML. Such a block is read a second time
+with its values quoted. Nothing here raises on any text. Does not know what the fields mean.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skills_store.documents import Json
+from skills_store.skill import Frontmatter, Problem
+
+MOST_BLOCK_CHARACTERS = 64 * 1024
+
+_OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_CLOSING = re.compile(r"^---[ \t]*\r?$\n?", re.MULTILINE)
+_FIELD = re.compile(r"(?P<indent>[ ]*)(?P<head>(?:- +)?[A-Za-z_][\w.-]*:[ \t]+)(?P<value>\S.*)")
+_ITEM_OR_FIELD = re.compile(r"\s*(?:-(?:\s|$)|[A-Za-z_][\w.-]*:(?:\s|$))")
+_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
+_CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|\{[^{}]*\}""")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text in two parts. Lines count from 1."""
+
+    yaml: str
+    body: str
+    body_line: int
+    """The line at which the body begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a block says. Lines are those of the file."""
+
+    values: Frontmatter
+    problems: tuple[Problem, ...] = ()
+    """Fatal when the block could not be read."""
+    oddities: tuple[Problem, ...] = ()
+    """What the strict dialect of the standard does not allow."""
+
+
+def split(text: str) -> Block | Problem:
+    """Return the two parts of a text, or why it has no frontmatter."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return Problem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)
+    closing = _CLOSING.search(text, opening.end(), opening.end() + MOST_BLOCK_CHARACTERS)
+    if closing is None:
+        return Problem(1, "its frontmatter has no end (a line ---)", is_fatal=True)
+    block = text[opening.end() : closing.start()]
+    return Block(block, text[closing.end() :], block.count("\n") + 3)
+
+
+def read(block: Block) -> Fields:
+    """Return what a block says, read as it stands."""
+    return _read(block.yaml)
+
+
+def read_leniently(block: Block) -> Fields:
+    """Return what a block says; if it is no YAML, what it says once its values are quoted."""
+    fields = _read(block.yaml)
+    if not _is_broken(fields):
+        return fields
+    again = _read("\n".join(_quoted_lines(block.yaml.splitlines())))
+    if _is_broken(again):
+        return fields
+    (first, *_) = fields.problems
+    note = Problem(first.line, f"its frontmatter is no YAML ({first.text}); read as if quoted")
+    return Fields(again.values, (note, *again.problems), again.oddities)
+
+
+def _is_broken(fields: Fields) -> bool:
+    return any(each.is_fatal for each in fields.problems)
+
+
+def _read(yaml: str) -> Fields:
+    from skills_store import plain_yaml  # the parser is slow to import, and a snapshot needs none
+
+    try:
+        plain = plain_yaml.parse(yaml)
+    except plain_yaml.NoPlainYamlError as error:
+        return Fields({}, (Problem(error.line + 1, str(error), is_fatal=True),))
+    return Fields(plain.values, (), tuple(Problem(o.line + 1, o.text) for o in plain.oddities))
+
+
+def _quoted_lines(lines: list[str]) -> Iterator[str]:
+    """Yield as many lines, with each value in quotes that is neither quoted nor a block."""
+    position = 0
+    while position < len(lines):
+        found = _FIELD.fullmatch(lines[position].rstrip())
+        position += 1
+        if found is None:
+            yield lines[position - 1]
+            continue
+        is_block = bool(_BLOCK_SCALAR.match(found["value"]))
+        end = position
+        while end < len(lines) and _continues(lines[end], len(found["indent"]), is_block=is_block):
+            end += 1
+        if is_block:
+            yield from lines[position - 1 : end]
+        else:
+            value = " ".join([found["value"], *(line.strip() for line in lines[position:end])])
+            yield f"{found['indent']}{found['head']}{_quoted(value)}"
+            yield from [""] * (end - position)
+        position = end
+
+
+def _continues(line: str, indent: int, *, is_block: bool) -> bool:
+    """Whether a line goes on with the value of a field that is indented so far."""
+    is_deeper = len(line) - len(line.lstrip(" ")) > indent
+    if is_block:
+        return is_deeper or not line.strip()
+    return is_deeper and bool(line.strip()) and not _ITEM_OR_FIELD.match(line)
+
+
+def _quoted(value: str) -> str:
+    return value if _CLOSED.fullmatch(value) else "'" + value.replace("'", "''") + "'"
+
+
+def text_of(value: Json) -> str:
+    """Return a scalar as text without blanks around it; nothing for anything else."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value).strip()
+        case _:
+            return ""

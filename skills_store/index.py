@@ -1,0 +1,204 @@
+"""The section of the prompt that lists the skills. Pure: the same skills give the same bytes.
+
+Too long a list gives way in steps: the least recently used skills lose their descriptions, then
+categories become a count, then their descriptions go, and last one line counts all. Each step says
+how to reach what it leaves out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from skills_store.collection import Collection, call_name, category_name
+from skills_store.prose import prose
+from skills_store.skill import Skill
+from skills_store.visibility import Circumstances, is_visible
+
+MOST_CHARACTERS = 12_000
+MOST_DESCRIPTION_CHARACTERS = 60
+MOST_CATEGORY_CHARACTERS = 120
+
+UNRELATED_CATEGORIES = frozenset(
+    {
+        *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
+        *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
+        *("social-media", "travel"),
+    }
+)
+"""What has seldom to do with code: names only, in a workspace of code."""
+
+_WRITER = "skill_manage"
+_ELLIPSIS = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRequest:
+    """What an index depends on besides the skills."""
+
+    circumstances: Circumstances = field(default_factory=Circumstances)
+    names_only: frozenset[str] = frozenset()
+    """Categories whose skills are listed without descriptions, with what is below them."""
+    most_characters: int = MOST_CHARACTERS
+    """Of the whole section. A total of skills is told even where there is no room for it."""
+    recent: tuple[str, ...] = ()
+    """Full names of skills, the most recently used first. Counts only when there is no room."""
+    setup_skill: str = ""
+    """The skill for questions on the server's own set-up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The section, and whether it had to give way: only then did the recent use count."""
+
+    text: str
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A skill in the list."""
+
+    name: str
+    description: str
+    age: int
+    """0 for the skill used last; the same for all that were never used."""
+
+    def __str__(self) -> str:
+        return f"  - {self.name}: {self.description}" if self.description else f"  - {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A category in the list."""
+
+    name: str
+    description: str
+    lines: tuple[_Line, ...]
+    is_counted: bool = False
+
+    @property
+    def age(self) -> int:
+        return min(line.age for line in self.lines)
+
+    def __str__(self) -> str:
+        title = f"{self.name}: {self.description}" if self.description else f"{self.name}:"
+        if self.is_counted:
+            return f'{title} ({len(self.lines)} skills: skills_list with category "{self.name}")'
+        return "\n".join([title, *map(str, self.lines)])
+
+
+def render(collection: Collection, request: IndexRequest) -> Index:
+    """Return the section of the prompt; empty when there is no skill to be seen."""
+    groups = tuple(_groups(collection, request))
+    if not groups:
+        return Index("")
+    names = {line.name for group in groups for line in group.lines}
+    head = "\n\n".join(_head(names, request))
+    whole = _listed(groups)
+    body = _fitted(groups, request.most_characters - len(_section(head, "")))
+    return Index(_section(head, body), is_cut=body != whole)
+
+
+def _head(names: set[str], request: IndexRequest) -> Iterator[str]:
+    yield prose("index")
+    if request.setup_skill in names:
+        yield prose("index_setup").format(skill=request.setup_skill)
+    tools = request.circumstances.tools
+    if tools is None or _WRITER in tools:
+        yield prose("index_writing")
+
+
+def _section(head: str, body: str) -> str:
+    return f"{head}\n\n<available_skills>\n{body}\n</available_skills>"
+
+
+def _groups(collection: Collection, request: IndexRequest) -> Iterator[_Group]:
+    """Yield the categories that have a skill to be seen; those of plugins are not listed."""
+    ages = {name: age for age, name in reversed(list(enumerate(request.recent)))}
+    seen = (
+        skill
+        for skill in collection.skills
+        if not skill.root.plugin and is_visible(skill, request.circumstances)
+    )
+    for name, skills in groupby(sorted(seen, key=_place), key=category_name):
+        is_bare = not {name, name.split("/")[0]}.isdisjoint(request.names_only)
+        lines = tuple(
+            _Line(
+                _plain(call_name(skill, collection)),
+                "" if is_bare else _plain(skill.description, MOST_DESCRIPTION_CHARACTERS),
+                ages.get(skill.full_name, len(request.recent)),
+            )
+            for skill in skills
+        )
+        told = _plain(collection.category_descriptions.get(name, ""), MOST_CATEGORY_CHARACTERS)
+        yield _Group(_plain(name), told, lines)
+
+
+def _place(skill: Skill) -> tuple[str, str, str]:
+    return (category_name(skill), skill.full_name, skill.place_name)
+
+
+def _fitted(groups: tuple[_Group, ...], room: int) -> str:
+    """Return the list, shortened step by step until it is no longer than the room."""
+    for shorten in (_without_old_descriptions, _counted, _untold):
+        if len(body := _listed(groups)) <= room:
+            return body
+        groups = shorten(groups, room)
+    if len(body := _listed(groups)) <= room:
+        return body
+    total = sum(len(group.lines) for group in groups)
+    return f"{total} skills in {len(groups)} categories: skills_list names them"
+
+
+def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
+    """Take descriptions away, the least recently used skills' first, as many as must go."""
+    excess = len(_listed(groups)) - room
+    bare: set[str] = set()
+    lines = (line for group in groups for line in group.lines if line.description)
+    for line in sorted(lines, key=lambda line: (-line.age, line.name)):
+        if excess <= 0:
+            break
+        bare.add(line.name)
+        excess -= len(line.description) + len(": ")
+    return tuple(
+        replace(
+            group,
+            lines=tuple(
+                _Line(line.name, "", line.age) if line.name in bare else line
+                for line in group.lines
+            ),
+        )
+        for group in groups
+    )
+
+
+def _counted(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
+    """Make a count of categories, the least recently used first, as many as must go."""
+    excess = len(_listed(groups)) - room
+    counted: set[str] = set()
+    for group in sorted(groups, key=lambda group: (-group.age, group.name)):
+        gain = len(str(group)) - len(str(replace(group, is_counted=True)))
+        if excess > 0 and gain > 0:
+            counted.add(group.name)
+            excess -= gain
+    return tuple(replace(group, is_counted=group.name in counted) for group in groups)
+
+
+def _untold(groups: tuple[_Group, ...], _room: int) -> tuple[_Group, ...]:
+    """Take the categories' own descriptions away."""
+    return tuple(replace(group, description="") for group in groups)
+
+
+def _listed(groups: Sequence[_Group]) -> str:
+    return "\n".join(map(str, groups))
+
+
+def _plain(text: str, most_characters: int | None = None) -> str:
+    """Return a text as one line that cannot end the list, cut where it is too long."""
+    line = " ".join(text.split())
+    if not line.isprintable():
+        line = "".join(each for each in line if each.isprintable())
+    line = line.replace("<", "\u2039").replace(">", "\u203a")
+    if most_characters is None or len(line) <= most_characters:
+        return line
+    return line[: most_characters - len(_ELLIPSIS)].rstrip() + _ELLIPSIS

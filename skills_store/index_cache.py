@@ -1,0 +1,36 @@
+"""The last few indexes that were written, kept in memory. Writes one only when it must."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import replace
+from threading import Lock
+
+from skills_store.collection import Collection
+from skills_store.index import Index, IndexRequest, render
+
+MOST_INDEXES = 8
+
+
+class IndexCache:
+    """Indexes by all they depend on. May be shared by libraries, and by threads."""
+
+    def __init__(self, most_indexes: int = MOST_INDEXES) -> None:
+        self._most = most_indexes
+        self._indexes: OrderedDict[Hashable, Index] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, collection: Collection, request: IndexRequest) -> Index:
+        """Return an index. What was used when is part of its key only if it had to give way."""
+        uncut = (collection.key, replace(request, recent=()), None)
+        cut = (*uncut[:2], request.recent)
+        with self._lock:
+            for key in (uncut, cut):
+                if key in self._indexes:
+                    self._indexes.move_to_end(key)
+                    return self._indexes[key]
+        index = render(collection, request)
+        with self._lock:
+            self._indexes[cut if index.is_cut else uncut] = index
+            while len(self._indexes) > self._most:
+                self._indexes.popitem(last=False)
+        return index

@@ -1,0 +1,110 @@
+"""Skills that the user calls with a slash: what is such a call, and what the model is then told.
+
+Which commands are built in is the caller's to say. They win, and `/skill:NAME` reaches a skill of
+the same name all the same.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from skills_store.collection import Collection, call_name
+from skills_store.prose import prose
+from skills_store.skill import Skill
+from skills_store.viewing import SkillView
+
+MOST_STACKED = 5
+PREFIX = "skill:"
+
+_COMMAND = re.compile(r"/([a-z][\w.:-]*)(?=\s|\Z)")
+_NAME = re.compile(r"[a-z][\w.:-]*")
+_PREFIXED_NAME = re.compile(r"[\w.:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillInvocation:
+    """The skills that a prompt calls, and what it says besides."""
+
+    names: tuple[str, ...]
+    """As the user wrote them, each once; there may be no such skill any more."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCommand:
+    """A slash command that loads a skill."""
+
+    name: str
+    """Without the slash."""
+    skill_name: str
+    description: str
+
+
+def parse_invocation(
+    text: str, is_built_in: Callable[[str], bool], is_skill: Callable[[str], bool]
+) -> SkillInvocation | None:
+    """Return which skills a prompt calls; None if it is text or a command that is built in.
+
+    A command is a word at the beginning with a slash before it and none in it. Up to five may
+    follow each other; from the first that is no skill's on, everything is text.
+    """
+    names: list[str] = []
+    rest = text.strip()
+    while len(names) < MOST_STACKED and (found := _COMMAND.match(rest)):
+        name = found[1].removeprefix(PREFIX)
+        is_prefixed = name != found[1]
+        if not name or not (is_prefixed or (not is_built_in(name) and is_skill(name))):
+            break
+        names.append(name)
+        rest = rest[found.end() :].lstrip()
+    return SkillInvocation(tuple(dict.fromkeys(names)), rest) if names else None
+
+
+def invocation_text(views: Sequence[SkillView], text: str) -> str:
+    """Return what the model is told when the user called skills: they first, then the text."""
+    told = [part for view in views for part in _told(view)]
+    asked = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
+    return "\n\n".join([*told, asked])
+
+
+def skill_commands(
+    skills: Iterable[Skill], collection: Collection, is_built_in: Callable[[str], bool]
+) -> tuple[SkillCommand, ...]:
+    """Return the commands of skills, sorted. A name that is no word has none, nor a double one."""
+    commands = (
+        SkillCommand(command, skill.full_name, skill.description)
+        for skill in skills
+        if call_name(skill, collection) == skill.full_name
+        and (command := _command_name(skill.full_name, is_built_in))
+    )
+    return tuple(sorted(commands, key=lambda command: command.name))
+
+
+def _command_name(name: str, is_built_in: Callable[[str], bool]) -> str | None:
+    if _NAME.fullmatch(name) and not is_built_in(name) and not name.startswith(PREFIX):
+        return name
+    return f"{PREFIX}{name}" if _PREFIXED_NAME.fullmatch(name) else None
+
+
+def _told(view: SkillView) -> Iterator[str]:
+    files = view.linked_files.all()
+    listed = f" {_files_told(view, files)}" if files else ""
+    yield prose("invocation").format(
+        name=view.name, content=view.content.strip(), folder=view.folder, files=listed
+    )
+    missing = (*view.missing_commands, *view.missing_variables)
+    if missing:
+        yield prose("invocation_missing").format(name=view.name, missing=", ".join(missing))
+
+
+def _files_told(view: SkillView, files: Sequence[str]) -> str:
+    lines = [f"- {path}" for path in files]
+    if view.linked_files.omitted:
+        lines.append(f"- and {view.linked_files.omitted} more in the folder")
+    scripts = view.linked_files.by_folder["scripts"]
+    run = (
+        " " + prose("invocation_scripts").format(script=view.folder / scripts[0]) if scripts else ""
+    )
+    return prose("invocation_files").format(
+        listed="\n".join(lines), name=view.name, example=files[0], run=run
+    )

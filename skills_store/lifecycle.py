@@ -1,0 +1,99 @@
+"""How skills age: idle for long they become stale, then archived; used again they are active.
+
+Only those an agent made age. What follows is worked out from the records alone, and then made.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from skills_store.calls import ManageCall
+from skills_store.errors import SkillError
+from skills_store.manage import Keeper
+from skills_store.usage import State, UsageRecord
+
+logger = logging.getLogger(__name__)
+
+STALE_AFTER_DAYS = 30
+ARCHIVED_AFTER_DAYS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """After how many idle days a skill changes its state."""
+
+    stale_days: int = STALE_AFTER_DAYS
+    archived_days: int = ARCHIVED_AFTER_DAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A skill that changes its state, and for how many whole days it was idle."""
+
+    name: str
+    old: State
+    new: State
+    idle_days: int
+
+
+def due_transitions(
+    records: Mapping[str, UsageRecord], now: datetime, ages: Ages | None = None
+) -> tuple[Transition, ...]:
+    """Return which skills change their state now, by name.
+
+    One that was never used counts from when it was made, or brought back. Pinned ones, archived
+    ones, and those no agent made are left alone.
+    """
+    ages = ages or Ages()
+    found = (_transition(name, records[name], now, ages) for name in sorted(records))
+    return tuple(each for each in found if each is not None)
+
+
+def apply_transitions(
+    keeper: Keeper, transitions: tuple[Transition, ...], undo_id: str
+) -> tuple[Transition, ...]:
+    """Make transitions, as the curator, and return those that were made.
+
+    One that is refused is logged: a record may be of a skill that is gone or not the agent's.
+
+    Raises:
+        LockedError: another process is changing skills and does not end.
+        OSError: the disk refuses; what was made before stays.
+    """
+    made: list[Transition] = []
+    for each in transitions:
+        try:
+            _apply(keeper, each, undo_id)
+        except SkillError as error:
+            logger.info("the skill %s stays %s: %s", each.name, each.old, error)
+        else:
+            made.append(each)
+    return tuple(made)
+
+
+def _transition(name: str, record: UsageRecord, now: datetime, ages: Ages) -> Transition | None:
+    if record.created_by != "agent" or record.pinned or record.state == "archived":
+        return None
+    times = (record.last_activity_at, record.created_at, record.restored_at)
+    last = max((time for time in times if time is not None), default=None)
+    if last is None:
+        return None
+    idle = now - last
+    new = _state_after(idle, ages)
+    return None if new == record.state else Transition(name, record.state, new, idle.days)
+
+
+def _state_after(idle: timedelta, ages: Ages) -> State:
+    if idle >= timedelta(days=ages.archived_days):
+        return "archived"
+    return "stale" if idle >= timedelta(days=ages.stale_days) else "active"
+
+
+def _apply(keeper: Keeper, transition: Transition, undo_id: str) -> None:
+    if transition.new != "archived":
+        keeper.usage.set_state(transition.name, transition.new)
+        return
+    reason = f"idle for {transition.idle_days} days"
+    call = ManageCall("delete", transition.name, origin="curator", reason=reason)
+    keeper.commit(keeper.plan(call), undo_id)

@@ -1,0 +1,89 @@
+"""The files that go with a skill: found by name, sorted, never opened."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from skills_store.discovery import is_never_entered
+from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
+
+MOST_LISTED = 200
+"""How many files are listed of one folder."""
+MOST_LOOKED_AT = 5_000
+MOST_LEVELS = 6
+
+_LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFiles:
+    """The files of a skill. Paths are relative to its folder, with slashes, and sorted."""
+
+    by_folder: Mapping[str, tuple[str, ...]]
+    """Of references, templates, scripts and assets; each is there, if only empty."""
+    others: tuple[str, ...] = ()
+    """What stands elsewhere in the folder, but for what begins with a dot."""
+    omitted: int = 0
+    """How many more there are that are not listed."""
+
+    def all(self) -> tuple[str, ...]:
+        """Return the paths, those of the four folders first."""
+        listed = [path for paths in self.by_folder.values() for path in paths]
+        return (*listed, *self.others)
+
+
+def linked_files(folder: Path) -> LinkedFiles:
+    """Return the files of a skill's folder. Another skill's that stands in it are not its own."""
+    found: dict[str, list[str]] = {name: [] for name in (*LINKED_FOLDERS, "")}
+    for number, path in enumerate(_files(folder, "", 0)):
+        if number >= MOST_LOOKED_AT:
+            break
+        top, separator, _ = path.partition("/")
+        found[top if separator and top in LINKED_FOLDERS else ""].append(path)
+    omitted = sum(max(0, len(paths) - MOST_LISTED) for paths in found.values())
+    listed = {name: tuple(sorted(paths)[:MOST_LISTED]) for name, paths in found.items()}
+    return LinkedFiles({name: listed[name] for name in LINKED_FOLDERS}, listed[""], omitted)
+
+
+def _files(folder: Path, prefix: str, level: int) -> Iterator[str]:
+    """Yield what is below a folder; links to folders are not followed."""
+    try:
+        with os.scandir(folder / prefix) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            if level < MOST_LEVELS and _is_own(folder, path):
+                yield from _files(folder, f"{path}/", level + 1)
+        elif _is_listed(folder, path, entry):
+            yield path
+
+
+def _is_own(folder: Path, path: str) -> bool:
+    """Whether a folder goes with the skill, and is no category and no skill of its own."""
+    top, name = path.split("/", maxsplit=1)[0], path.rpartition("/")[2]
+    if is_never_entered(name):
+        return False
+    if top in LINKED_FOLDERS:
+        return True
+    place = folder / path
+    return not (
+        name.startswith(".") or (place / SKILL_FILE).exists() or (place / CATEGORY_FILE).exists()
+    )
+
+
+def _is_listed(folder: Path, path: str, entry: os.DirEntry[str]) -> bool:
+    """Whether a file goes with the skill; one that a link brings in must be in the folder."""
+    top, separator, _ = path.partition("/")
+    is_hidden = entry.name.startswith(".") and not (separator and top in LINKED_FOLDERS)
+    if is_hidden or entry.name in _LITTER or path in {SKILL_FILE, CATEGORY_FILE}:
+        return False
+    try:
+        if entry.is_symlink() and not Path(entry).resolve().is_relative_to(folder.resolve()):
+            return False
+        return entry.is_file()
+    except (OSError, RuntimeError):  # a loop of links is either
+        return False

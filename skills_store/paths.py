@@ -1,0 +1,104 @@
+"""Which file of a skill a path means. Paths come from a model, so they are believed nothing.
+
+What a path means must not depend on the system: names of drives and devices, other cases, ends that
+a system drops, are refused everywhere. Reads names and links, no content.
+"""
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+from skills_store.addresses import is_same_name
+from skills_store.discovery import is_never_entered
+from skills_store.errors import MissingFileError, PathRefusedError, UnreadableFileError
+from skills_store.linked import linked_files
+from skills_store.reading import reason_of
+
+MOST_PATH_CHARACTERS = 1_024
+MOST_NAME_BYTES = 255
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)?", re.IGNORECASE)
+
+
+def located(folder: Path, path: str) -> Path:
+    """Return the real place of the file that a path means in a skill's folder.
+
+    Raises:
+        PathRefusedError: the path is not one of a file in the folder.
+        MissingFileError: there is no such file.
+        UnreadableFileError: the system does not let it be looked for.
+    """
+    place = folder
+    for name in checked_names(path):
+        place /= _listed_name(folder, place, name, path)
+    try:
+        real, home = place.resolve(strict=True), folder.resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # a loop of links is either
+        raise UnreadableFileError(path, "it is a link that leads nowhere") from error
+    if not real.is_relative_to(home):
+        raise PathRefusedError(path, "it is a link that leads out of the skill's folder")
+    if real.is_dir():
+        raise PathRefusedError(path, "it is a folder; name one of its files")
+    return real
+
+
+def checked_names(path: str) -> tuple[str, ...]:
+    """Return the names that a path is made of.
+
+    Raises:
+        PathRefusedError: it is no plain relative path.
+    """
+    reason = _fault(path) or next(filter(None, map(_name_fault, path.split("/"))), None)
+    if reason:
+        raise PathRefusedError(path, reason)
+    return tuple(path.split("/"))
+
+
+def _fault(path: str) -> str | None:
+    """Say what is wrong with a path as a whole."""
+    faults = {
+        "it is empty": not path,
+        f"it is longer than {MOST_PATH_CHARACTERS} characters": len(path) > MOST_PATH_CHARACTERS,
+        "it holds a NUL": "\0" in path,
+        "it holds characters that cannot be seen": not path.isprintable(),
+        "it is absolute": path.startswith(("/", "\\")),
+        "it begins with ~, which is not replaced here": path.startswith("~"),
+        "it names a drive": bool(_DRIVE.match(path)),
+        "it holds a colon": ":" in path,
+        "it holds a backslash; write / between names": "\\" in path,
+    }
+    return next((reason for reason, is_fault in faults.items() if is_fault), None)
+
+
+def _name_fault(name: str) -> str | None:
+    """Say what is wrong with one name of a path."""
+    faults = {
+        "it goes up with ..": name == "..",
+        "it has an empty name or a single dot in it": name in {"", "."},
+        f"a name in it is longer than {MOST_NAME_BYTES} bytes": len(name.encode())
+        > MOST_NAME_BYTES,
+        "a name in it ends with a dot or a blank": name.endswith((".", " ")),
+        f"{name} is reserved for a device": bool(_DEVICE.fullmatch(name)),
+        f"{name} holds nothing of a skill": is_never_entered(name.lower()),
+    }
+    return next((reason for reason, is_fault in faults.items() if is_fault), None)
+
+
+def _listed_name(folder: Path, place: Path, name: str, path: str) -> str:
+    """Return a name as its folder has it: a system that ignores case must not decide."""
+    try:
+        there = os.listdir(place)  # noqa: PTH208 - names are all we need
+    except (FileNotFoundError, NotADirectoryError):
+        there = []
+    except OSError as error:
+        raise UnreadableFileError(path, reason_of(error)) from error
+    composed = unicodedata.normalize("NFC", name)
+    alike = sorted(each for each in there if is_same_name(each, name))
+    for each in alike:
+        if unicodedata.normalize("NFC", each) == composed:
+            return each
+    if alike:
+        raise PathRefusedError(path, f"it is there as {alike[0]!r}; write it so")
+    raise MissingFileError(path, linked_files(folder).all())

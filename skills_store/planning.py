@@ -1,0 +1,295 @@
+"""The six actions of `skill_manage`, worked out as far as a change that could be made.
+
+Nothing is written here, and no lock is held: whoever commits the change looks again.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from skills_store import contents, patching
+from skills_store.addresses import (
+    check_new_name,
+    checked_category,
+    is_same_name,
+    refuse_links,
+)
+from skills_store.archive import Archive, ArchiveEntry
+from skills_store.calls import ManageCall, needed
+from skills_store.changes import Action, Change, Copied, Moved, Removed, Written, read_bytes
+from skills_store.closeness import closest_lines
+from skills_store.errors import MissingFileError, SkillNotFoundError
+from skills_store.folders import capture_own, own_names
+from skills_store.holdings import Holdings
+from skills_store.home import Home
+from skills_store.ownership import (
+    check_deletion,
+    check_origin,
+    is_changed_in_place,
+    owner_of,
+    read_claims,
+)
+from skills_store.patching import NotFoundError, PatchError
+from skills_store.refusals import (
+    CallRefusedError,
+    LinkRefusedError,
+    NameTakenError,
+    OutdatedError,
+    PatchRefusedError,
+    SuccessorError,
+)
+from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
+from skills_store.support_paths import checked_support_path, is_main_file
+from skills_store.usage import Clock, Usage
+
+_SCRIPT_MODE = 0o755
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """One file of a skill, before and after; `new` is None for one that goes."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+    message: str
+
+
+class Planner:
+    """Makes changes of calls. All calls block."""
+
+    def __init__(
+        self, home: Home, holdings: Holdings, usage: Usage, archive: Archive, now: Clock
+    ) -> None:
+        self._home = home
+        self._holdings = holdings
+        self._usage = usage
+        self._archive = archive
+        self._now = now
+        self._actions: Mapping[Action, Callable[[ManageCall], Change]] = {
+            "create": self._create,
+            "delete": self._delete,
+            "edit": lambda call: self._change_file(call, _rewritten),
+            "patch": lambda call: self._change_file(call, _patched),
+            "write_file": lambda call: self._change_file(call, _with_file),
+            "remove_file": lambda call: self._change_file(call, _without_file),
+        }
+
+    def plan(self, call: ManageCall) -> Change:
+        """Return what a call would do.
+
+        Raises:
+            SkillError: it cannot be done; the text says why and what to do instead.
+            OSError: something cannot be read.
+        """
+        return self._actions[call.action](call)
+
+    def check_allowed(self, change: Change) -> None:
+        """Refuse a change that may not be made any more: pins and lists change meanwhile.
+
+        Raises:
+            SkillError: it may not be made, or another skill has the name now.
+        """
+        if change.skill is None:
+            self._refuse_taken(change.name)
+            return
+        if not self._holdings.is_reached(change.skill):
+            raise OutdatedError(change.skill.folder)
+        if isinstance(change.effect, Moved):
+            self._successor(change.skill, change.effect.entry.absorbed_into)
+        owner = owner_of(change.skill, read_claims(self._home), self._usage)
+        check = check_deletion if change.action == "delete" else check_origin
+        check(change.skill, owner, change.origin, self._usage)
+
+    def _create(self, call: ManageCall) -> Change:
+        check_new_name(call.name)
+        category = checked_category(call.category or "")
+        self._refuse_taken(call.name)
+        data = contents.new_document(call.name, needed("create", "content", call.content))
+        folder = self._home.skills / category / call.name
+        path = folder / SKILL_FILE
+        refuse_links(self._home.skills, path)
+        if path.exists():
+            raise NameTakenError(call.name, folder)
+        message = f"Created the skill {call.name!r} in {folder}."
+        return Change("create", call.name, call.origin, folder, Written(path, None, data), message)
+
+    def _delete(self, call: ManageCall) -> Change:
+        skill = self._holdings.find(call.name)
+        self._refuse_linked(skill)
+        owner = owner_of(skill, read_claims(self._home), self._usage)
+        check_deletion(skill, owner, call.origin, self._usage)
+        successor = self._successor(skill, call.absorbed_into or "")
+        entry = self._entry(skill, call, successor)
+        moved = Moved(
+            skill.folder, entry.folder, own_names(skill.folder), capture_own(skill.folder), entry
+        )
+        message = f"Archived the skill {skill.name!r} in {entry.folder}."
+        message += f" Its content is now in {successor!r}." if successor else ""
+        message += f" `acp-server skills restore {skill.name}` brings it back."
+        shadowed = [each for each in self._holdings.look() if each.full_name == skill.name]
+        others = [str(each.folder) for each in shadowed if each.folder != skill.folder]
+        message += f" From now on the one in {others[0]} is used." if others else ""
+        return Change("delete", skill.name, call.origin, skill.folder, moved, message, skill)
+
+    def _change_file(
+        self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _Edit]
+    ) -> Change:
+        skill = self._holdings.find(call.name)
+        owner = owner_of(skill, read_claims(self._home), self._usage)
+        check_origin(skill, owner, call.origin, self._usage)
+        is_in_place = is_changed_in_place(skill, owner)
+        path = SKILL_FILE if _is_of_document(call) else str(_support_path(call))
+        if is_in_place:
+            refuse_links(skill.root.path, skill.folder / path)
+        else:
+            refuse_links(skill.folder, skill.folder / path)
+        edit = edit_of(call, skill)
+        if edit.old == edit.new:
+            message = f"{edit.path} of {skill.name!r} already reads so. Nothing was changed."
+            raise CallRefusedError(message)
+        if is_in_place:
+            effect = _effect(skill.folder, edit)
+            message = edit.message
+            if owner in {"bundled", "hub", "installed"}:
+                message += f" It was {owner} and differs from what it came as now."
+            return Change(
+                call.action, skill.name, call.origin, skill.folder, effect, message, skill
+            )
+        return self._in_copy(call, skill, edit)
+
+    def _in_copy(self, call: ManageCall, skill: Skill, edit: _Edit) -> Change:
+        target = self._home.skills / skill.category / skill.name
+        if target.exists():  # as a category: the copy, to come whole at once, is put into it
+            target /= skill.name
+        refuse_links(self._home.skills, target)
+        if target.exists():
+            raise NameTakenError(skill.name, target)
+        copied = Copied(skill.folder, target, capture_own(skill.folder), _effect(target, edit))
+        message = (
+            f"{edit.message} The skill is not the user's own, so it was copied to {target}, "
+            "which is used from now on instead of the original."
+        )
+        return Change(call.action, skill.name, call.origin, target, copied, message, skill)
+
+    def _refuse_taken(self, name: str) -> None:
+        for skill in self._holdings.look():
+            if not skill.root.plugin and is_same_name(skill.name, name):
+                raise NameTakenError(name, skill.folder)
+
+    def _refuse_linked(self, skill: Skill) -> None:
+        for folder in (skill.folder, *skill.folder.parents):
+            if folder == skill.root.path:
+                return
+            if folder.is_symlink():
+                raise LinkRefusedError(folder)
+
+    def _successor(self, skill: Skill, name: str) -> str:
+        if not name:
+            return ""
+        try:
+            successor = self._holdings.find(name)
+        except SkillNotFoundError:
+            raise SuccessorError(skill.name, name) from None
+        if is_same_name(successor.name, skill.name):
+            raise SuccessorError(skill.name, skill.name)
+        return successor.full_name
+
+    def _entry(self, skill: Skill, call: ManageCall, successor: str) -> ArchiveEntry:
+        reason = call.reason or (f"absorbed into {successor}" if successor else "pruned")
+        return ArchiveEntry(
+            skill.name,
+            self._archive.vacant_folder(skill.name),
+            PurePosixPath(skill.folder.relative_to(skill.root.path).as_posix()),
+            self._now(),
+            reason,
+            successor,
+            call.origin,
+        )
+
+
+def _is_of_document(call: ManageCall) -> bool:
+    return call.action == "edit" or (call.action == "patch" and is_main_file(call.file_path))
+
+
+def _support_path(call: ManageCall) -> PurePosixPath:
+    return checked_support_path(needed(call.action, "file_path", call.file_path))
+
+
+def _rewritten(call: ManageCall, skill: Skill) -> _Edit:
+    text = needed("edit", "content", call.content)
+    old = read_bytes(skill.document) or b""
+    data = contents.changed_document(skill.name, text, old.decode("utf-8", "replace"))
+    return _Edit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
+
+
+def _patched(call: ManageCall, skill: Skill) -> _Edit:
+    path = SKILL_FILE if is_main_file(call.file_path) else str(_support_path(call))
+    old_string = needed("patch", "old_string", call.old_string)
+    new_string = needed("patch", "new_string", call.new_string)
+    old = read_bytes(skill.folder / path)
+    if old is None:
+        raise MissingFileError(path, _available(skill.folder))
+    text = contents.decoded(path, old)
+    try:
+        made = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
+    except PatchError as error:
+        raise PatchRefusedError(path, _refusal(error, text, old_string)) from error
+    if path == SKILL_FILE:
+        data = contents.changed_document(skill.name, made.text, text)
+    else:
+        data = contents.new_file(path, made.text)
+    where = f"in {made.count} places" if made.count > 1 else f"at line {made.line}"
+    message = f"Patched {path} of {skill.name!r} {where}; old_string matched: {made.strategy}."
+    return _Edit(path, old, data, message)
+
+
+def _refusal(error: PatchError, text: str, old_string: str) -> str:
+    """Say why a patch failed; where the patcher knows no place like the wanted one, the lines."""
+    if not isinstance(error, NotFoundError) or error.nearest or error.applied_line:
+        return str(error)
+    lines = closest_lines(text, old_string)
+    if not lines:
+        return str(error)
+    shown = "\n".join(f"{number}|{line}" for number, line in lines)
+    return f"The old text is not there. Copy it from the file exactly; the closest lines:\n{shown}"
+
+
+def _with_file(call: ManageCall, skill: Skill) -> _Edit:
+    path = str(_support_path(call))
+    data = contents.new_file(path, needed("write_file", "file_content", call.file_content))
+    old = read_bytes(skill.folder / path)
+    message = f"{'Wrote' if old is None else 'Replaced'} {path} of {skill.name!r}."
+    if not _is_mentioned(path, skill):
+        message += f" {SKILL_FILE} does not mention it yet: add a one-line pointer with patch."
+    return _Edit(path, old, data, message)
+
+
+def _without_file(call: ManageCall, skill: Skill) -> _Edit:
+    path = str(_support_path(call))
+    old = read_bytes(skill.folder / path)
+    if old is None:
+        raise MissingFileError(path, _available(skill.folder))
+    message = f"Removed {path} of {skill.name!r}."
+    if _is_mentioned(path, skill):
+        message += f" {SKILL_FILE} still mentions it: take that out with patch."
+    return _Edit(path, old, None, message)
+
+
+def _is_mentioned(path: str, skill: Skill) -> bool:
+    return path.encode() in (read_bytes(skill.document) or b"")
+
+
+def _available(folder: Path) -> tuple[str, ...]:
+    tree = capture_own(folder)
+    files = (path for path, leaf in tree.items() if leaf.kind == "file")
+    return tuple(path for path in files if path.split("/", 1)[0] in LINKED_FOLDERS)
+
+
+def _effect(folder: Path, edit: _Edit) -> Written | Removed:
+    path = folder / edit.path
+    if edit.new is None:
+        return Removed(path, edit.old or b"")
+    is_script = edit.path.startswith("scripts/") and edit.new.startswith(b"#!")
+    mode = _SCRIPT_MODE if is_script and edit.old is None else None
+    return Written(path, edit.old, edit.new, mode)

@@ -1,0 +1,200 @@
+"""What a folder holds, as a value; copies of it, and how it is made so again, byte for byte.
+
+It knows files, modes and links, which it never follows. It does not know what a skill is.
+"""
+
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias, assert_never
+
+from skills_store.atomic import write_atomically
+from skills_store.documents import Document, Json
+
+Kind = Literal["file", "link", "folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One thing in a folder. `digest` is of a file's bytes or a link's target."""
+
+    kind: Kind
+    mode: int
+    digest: str
+
+
+Tree: TypeAlias = Mapping[str, Leaf]
+"""What a folder holds, by relative path with `/`."""
+
+LeftOut: TypeAlias = Callable[[str], bool]
+
+
+def capture(folder: Path, is_left_out: LeftOut = lambda _: False) -> Tree:
+    """Return what a folder holds, without what is left out; nothing when it is not there.
+
+    Raises:
+        OSError: something in it cannot be read.
+    """
+    return {path: _leaf(folder / path, status) for path, status in _walk(folder, "", is_left_out)}
+
+
+def copy_tree(source: Path, target: Path, tree: Tree) -> None:
+    """Copy what a tree names from one folder into another, which is made, with the tree's modes.
+
+    Raises:
+        OSError: something cannot be read or written; the target may then hold a part.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(tree):
+        if tree[path].kind == "folder":
+            (target / path).mkdir(exist_ok=True)
+        else:
+            shutil.copy2(source / path, target / path, follow_symlinks=False)
+        if tree[path].kind == "file":
+            (target / path).chmod(tree[path].mode)
+    for path in folders_inside_out(tree):
+        (target / path).chmod(tree[path].mode)
+
+
+def put_back(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
+    """Make of what a folder holds what it held: `wanted`, whose files are in `copies`.
+
+    Each file is replaced as a whole, so a crash leaves every one as it was or as it is to be, and
+    doing it again ends it.
+
+    Raises:
+        OSError: something cannot be read or written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, leaf in present.items():
+        if path in wanted and wanted[path].kind != leaf.kind:
+            _remove(folder / path)
+    for path in sorted(wanted):
+        if present.get(path) != wanted[path]:
+            _make(folder / path, copies / path, wanted[path])
+    for path in sorted(present, reverse=True):
+        if path not in wanted:
+            _remove_if_left(folder / path, present[path].kind)
+    for path in folders_inside_out(wanted):
+        (folder / path).chmod(wanted[path].mode)
+
+
+def folders_inside_out(tree: Tree) -> Iterator[str]:
+    """Return the folders of a tree, each before the one it is in: that may become read-only."""
+    return (path for path in sorted(tree, reverse=True) if tree[path].kind == "folder")
+
+
+def writable(tree: Tree) -> Tree:
+    """Return a tree whose files and folders their owner may change."""
+    bits = {"file": stat.S_IWUSR, "folder": stat.S_IRWXU, "link": 0}
+    return {path: replace(leaf, mode=leaf.mode | bits[leaf.kind]) for path, leaf in tree.items()}
+
+
+def written_tree(tree: Tree) -> Document:
+    """Return a tree as it stands in a record."""
+    return {path: [leaf.kind, leaf.mode, leaf.digest] for path, leaf in tree.items()}
+
+
+def parsed_tree(value: Json) -> Tree:
+    """Return the tree of a record.
+
+    Raises:
+        ValueError: it is none, or names what is outside of its folder.
+    """
+    if not isinstance(value, dict):
+        message = "a record holds no tree"
+        raise ValueError(message)
+    return {_inside(path): _parsed_leaf(leaf) for path, leaf in value.items()}
+
+
+def _walk(folder: Path, prefix: str, is_left_out: LeftOut) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        path = f"{prefix}{entry.name}"
+        status = entry.stat(follow_symlinks=False)
+        if is_left_out(path) or not _is_kept(status.st_mode):
+            continue
+        yield path, status
+        if stat.S_ISDIR(status.st_mode):
+            yield from _walk(Path(entry.path), f"{path}/", is_left_out)
+
+
+def _is_kept(mode: int) -> bool:
+    """Say whether this can be copied at all: sockets, pipes and devices cannot."""
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _leaf(path: Path, status: os.stat_result) -> Leaf:
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISDIR(status.st_mode):
+        return Leaf("folder", mode, "")
+    if stat.S_ISLNK(status.st_mode):
+        return Leaf("link", 0, digest_of(os.fsencode(path.readlink())))
+    with path.open("rb") as file:
+        return Leaf("file", mode, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of some bytes, as a leaf has it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _make(path: Path, copy: Path, leaf: Leaf) -> None:
+    match leaf.kind:
+        case "folder":
+            path.mkdir(parents=True, exist_ok=True)
+        case "file":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, copy.read_bytes(), mode=leaf.mode)
+        case "link":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{secrets.token_hex(8)}")
+            temporary.symlink_to(copy.readlink())
+            temporary.replace(path)
+        case _:
+            assert_never(leaf.kind)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _remove_if_left(path: Path, kind: Kind) -> None:
+    """Remove what should not be there; a folder only if nothing we do not know is in it."""
+    if kind != "folder":
+        path.unlink(missing_ok=True)
+    elif path.is_dir() and not any(path.iterdir()):
+        path.rmdir()
+
+
+def _parsed_leaf(value: Json) -> Leaf:
+    match value:
+        case ["file" | "link" | "folder" as kind, int() as mode, str() as digest]:
+            return Leaf(kind, mode, digest)
+        case _:
+            message = "a record holds something that is no file, link or folder"
+            raise ValueError(message)
+
+
+def _inside(path: str) -> str:
+    if not is_inside(path):
+        message = f"a record names a file outside of its folder: {path}"
+        raise ValueError(message)
+    return path
+
+
+def is_inside(path: str) -> bool:
+    """Say whether a path in a record stays in its folder."""
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")

@@ -1,0 +1,178 @@
+"""What a model sees of one skill: its SKILL.md, what goes with it, and what it lacks to work here.
+
+Where a skill is found, and who counts that it was looked at, is not known here.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from mimetypes import MimeTypes
+from pathlib import Path
+
+from skills_store import document, fields
+from skills_store.errors import FileTooLongError, UnreadableFileError, UnreadableSkillError
+from skills_store.linked import LinkedFiles, linked_files
+from skills_store.paths import located
+from skills_store.reading import NO_LINK, Content, read_regular, reason_of
+from skills_store.skill import (
+    MOST_DOCUMENT_CHARACTERS,
+    MOST_FILE_BYTES,
+    Archived,
+    Frontmatter,
+    Problem,
+    Skill,
+)
+
+DestinationOf = Callable[[str], Archived | None]
+"""Says where an archived skill went; None for a name that was never archived."""
+
+_FOLDER_VARIABLE = "${HERMES_SKILL_DIR}"
+_SESSION_VARIABLE = "${HERMES_SESSION_ID}"
+_SNIFFED_BYTES = 8 * 1024
+_TYPES = MimeTypes()  # its own table: the system's would differ from machine to machine
+for _font in ("ttf", "otf"):
+    _TYPES.add_type(f"font/{_font}", f".{_font}")
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks: what a text may be completed with, and where a skill would have to work."""
+
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillView:
+    """A skill as a model sees it."""
+
+    name: str
+    """The name it is found by."""
+    description: str
+    content: str
+    """The whole SKILL.md, its variables replaced; its beginning if it is too long."""
+    folder: Path
+    """Absolute."""
+    linked_files: LinkedFiles
+    missing_commands: tuple[str, ...] = ()
+    missing_variables: tuple[str, ...] = ()
+    moved_skills: tuple[Archived, ...] = ()
+    """Related skills that were archived, and where they went."""
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextFileView:
+    """A file of a skill that is text."""
+
+    name: str
+    path: str
+    """Relative to the skill's folder."""
+    place: Path
+    """Absolute."""
+    content: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryFileView:
+    """A file of a skill that is no text: it is told of, and not shown."""
+
+    name: str
+    path: str
+    """Relative to the skill's folder."""
+    place: Path
+    """Absolute."""
+    size_bytes: int
+    media_type: str
+
+
+FileView = TextFileView | BinaryFileView
+
+
+def view_skill(skill: Skill, viewer: Viewer, destination_of: DestinationOf) -> SkillView:
+    """Return a skill as it is on disk now.
+
+    Raises:
+        UnreadableSkillError: its SKILL.md cannot be read any more.
+    """
+    try:
+        content = read_regular(skill.document, MOST_FILE_BYTES)
+    except OSError as error:
+        raise UnreadableSkillError(skill.full_name, reason_of(error)) from error
+    text = content.data.decode("utf-8-sig", "replace")
+    parsed = document.parse(text, skill.name)
+    known = parsed.frontmatter if parsed.is_usable else skill.frontmatter
+    related = fields.words(known, "related_skills")
+    return SkillView(
+        skill.full_name,
+        parsed.description or skill.description,
+        _completed(text[:MOST_DOCUMENT_CHARACTERS], skill, viewer),
+        skill.folder,
+        linked_files(skill.folder),
+        _missing_commands(known, viewer),
+        _missing_variables(known, viewer),
+        tuple(moved for name in related if (moved := destination_of(name)) is not None),
+        parsed.problems,
+    )
+
+
+def view_file(skill: Skill, path: str, viewer: Viewer) -> FileView:
+    """Return a file of a skill. Variables are replaced in Markdown only: code stays as it is.
+
+    Raises:
+        SkillFileError: it is refused, is not there, or cannot be shown.
+    """
+    place = located(skill.folder, path)
+    content = _content(place, path)
+    text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _text(content.data)
+    size_bytes = content.status.st_size
+    if text is None:
+        return BinaryFileView(skill.full_name, path, place, size_bytes, _media_type(place.name))
+    if not content.is_whole:
+        raise FileTooLongError(path, size_bytes, MOST_FILE_BYTES)
+    if place.suffix.lower() == ".md":
+        text = _completed(text, skill, viewer)
+    return TextFileView(skill.full_name, path, place, text, size_bytes)
+
+
+def _media_type(name: str) -> str:
+    media_type, packing = _TYPES.guess_type(name)
+    return f"application/{packing}" if packing else media_type or "application/octet-stream"
+
+
+def _content(place: Path, path: str) -> Content:
+    try:
+        return read_regular(place, MOST_FILE_BYTES, NO_LINK)
+    except OSError as error:
+        raise UnreadableFileError(path, reason_of(error)) from error
+
+
+def _text(data: bytes) -> str | None:
+    """Return the text that bytes are; None if they are none. The last character may be cut off."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        is_cut = len(data) == MOST_FILE_BYTES and error.reason == "unexpected end of data"
+        return data[: error.start].decode("utf-8-sig") if is_cut else None
+
+
+def _completed(text: str, skill: Skill, viewer: Viewer) -> str:
+    """Replace the variables that stand for the skill's folder and for the session."""
+    text = text.replace(_FOLDER_VARIABLE, str(skill.folder))
+    if viewer.session_id is None:
+        return text
+    return text.replace(_SESSION_VARIABLE, viewer.session_id)
+
+
+def _missing_commands(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
+    path = viewer.environment.get("PATH", "")
+    return tuple(
+        name for name in fields.required_commands(known) if shutil.which(name, path=path) is None
+    )
+
+
+def _missing_variables(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
+    return tuple(
+        name for name in fields.required_variables(known) if not viewer.environment.get(name)
+    )

@@ -1,0 +1,93 @@
+"""Which skills a session sees. One predicate, asked by the index, the list, a view and a command.
+
+What is not known of a session hides nothing from it.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+
+from skills_store import fields
+from skills_store.skill import Skill
+
+TOOLSETS: Mapping[str, frozenset[str]] = {
+    "file": frozenset({"read_file", "write_file", "patch", "search_files"}),
+    "terminal": frozenset({"terminal", "process"}),
+    "web": frozenset({"web_fetch"}),
+    "skills": frozenset({"skills_list", "skill_view", "skill_manage"}),
+    "memory": frozenset({"memory"}),
+    "session_search": frozenset({"session_search"}),
+    "todo": frozenset({"todo"}),
+    "clarify": frozenset({"clarify"}),
+    "delegation": frozenset({"delegate_task"}),
+}
+"""The tools of each set; a set is present when one of its tools is."""
+
+_PLATFORMS: Mapping[str, str] = {
+    "darwin": "macos",
+    "mac": "macos",
+    "osx": "macos",
+    "win32": "windows",
+    "win": "windows",
+    "cygwin": "windows",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a session has. None: nobody knows."""
+
+    platform: str | None = None
+    """macos, linux or windows."""
+    tools: frozenset[str] | None = None
+    toolsets: frozenset[str] | None = None
+    disabled: frozenset[str] = frozenset()
+    """Names of skills that the user turned off, everywhere or on this platform."""
+
+
+def circumstances_of(
+    tools: Set[str], servers: Iterable[str] = (), disabled: Iterable[str] = ()
+) -> Circumstances:
+    """Return the circumstances of a session on this machine, by its tools and MCP servers."""
+    present = {name for name, members in TOOLSETS.items() if members & tools}
+    present |= {f"mcp-{server}" for server in servers}
+    return Circumstances(
+        platform_of(sys.platform), frozenset(tools), frozenset(present), frozenset(disabled)
+    )
+
+
+def platform_of(name: str) -> str:
+    """Return what skills call a platform: macos, linux or windows; others keep their name."""
+    lower = name.strip().lower()
+    return _PLATFORMS.get(lower, "linux" if lower.startswith("linux") else lower)
+
+
+def is_visible(skill: Skill, circumstances: Circumstances) -> bool:
+    """Whether a session sees a skill."""
+    return reason_hidden(skill, circumstances) is None
+
+
+def reason_hidden(skill: Skill, circumstances: Circumstances) -> str | None:
+    """Say in half a sentence why a session does not see a skill; None if it does."""
+    names = (skill.name, skill.full_name, skill.place_name)
+    if circumstances.disabled and not circumstances.disabled.isdisjoint(names):
+        return "it is disabled"
+    platforms = {platform_of(each) for each in fields.words(skill.frontmatter, "platforms")}
+    if platforms and circumstances.platform not in {None, *platforms}:
+        return f"it is for {' and '.join(sorted(platforms))} only"
+    return _reason_by("tool", skill, circumstances.tools) or _reason_by(
+        "toolset", skill, circumstances.toolsets
+    )
+
+
+def _reason_by(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
+    """Say why a skill is hidden by the tools, or the toolsets, that are there."""
+    if present is None:
+        return None
+    for name in fields.words(skill.frontmatter, f"fallback_for_{kind}s"):
+        if name in present:
+            return f"it stands in for the {kind} {name}, which is there"
+    for name in fields.words(skill.frontmatter, f"requires_{kind}s"):
+        if name not in present:
+            return f"it needs the {kind} {name}, which is not there"
+    return None

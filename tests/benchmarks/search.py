@@ -1,0 +1,197 @@
+"""How long a search takes: `uv run python -m tests.benchmarks.search [--full] [--keep FILE]`.
+
+Builds a database of sessions of 100 messages each, 1,000 of them or, with `--full`, 10,000, whose
+words are as unevenly common as those of a language. Prints what opening it, asking it and ranking
+what it found take together: the first time (the system may have to read the file), the median and
+the worst of the following ones, and the median of the processor's time, which no other program on
+the machine makes longer and by which it is judged. `--keep` builds the database there, or uses it
+if it is there already.
+"""
+
+import argparse
+import random
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+from acp_server.history import texts
+from acp_server.history.discovery import discover
+from acp_server.history.opening import Places, opened
+from acp_server.history.schema import MIGRATIONS
+from acp_server.session.recall import Findings, Inquiry
+
+MESSAGES = 100
+ROLES = ("user", "assistant", "tool", "assistant")
+WORDS_OF = {"user": 15, "assistant": 45, "tool": 70}
+VOCABULARY = 60_000
+HAN = 3_000
+BEGAN_US = 1_700_000_000_000_000
+MOST_MILLISECONDS = 50.0
+RARE = "zanzibar"
+PHRASE = "the kettle whistles"
+
+QUERIES: Mapping[str, Inquiry] = {
+    "a rare word": Inquiry(RARE),
+    "the most common word": Inquiry("ba"),
+    "the most common word, oldest first": Inquiry("ba", sort="oldest"),
+    "the most common word, of tools": Inquiry("ba", roles=("tool",)),
+    "a common and a rare word": Inquiry(f"ba {RARE}"),
+    "three common words": Inquiry("ba be bi"),
+    "one of two common words": Inquiry("ba OR be"),
+    "a common word without another": Inquiry("ba -be"),
+    "a phrase that stands in one place": Inquiry(f'"{PHRASE}"'),
+    "a phrase of common words": Inquiry('"ba be"'),
+    "the beginning of a word": Inquiry("zanzi*"),
+    "the middle of a word": Inquiry("anziba"),
+    "the middle of common words": Inquiry("lida"),
+    "a word that is nowhere": Inquiry("nowhereatall"),
+    "one Chinese character": Inquiry("一"),
+    "two Chinese characters": Inquiry("一丁"),
+    "four Chinese characters": Inquiry("数据库连"),
+    "a sign, in the newest 20,000": Inquiry("=>"),
+}
+
+
+class Writer:
+    """Makes up texts, the same ones each time."""
+
+    def __init__(self) -> None:
+        self._random = random.Random(1)  # noqa: S311 - no secret
+        self._words = list(_words())
+        self._word_weights = list(accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
+        self._han = [chr(0x4E00 + number) for number in range(HAN)]
+        self._han_weights = list(accumulate(1 / (rank + 5) for rank in range(HAN)))
+
+    def prose(self, count: int) -> str:
+        """Return some words."""
+        return " ".join(self._random.choices(self._words, cum_weights=self._word_weights, k=count))
+
+    def chinese(self, count: int) -> str:
+        """Return some characters."""
+        return "".join(self._random.choices(self._han, cum_weights=self._han_weights, k=count))
+
+
+def build(path: Path, sessions: int) -> None:
+    """Make a database of as many sessions."""
+    writer = Writer()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = -200000")
+        for number, migration in enumerate(MIGRATIONS, start=1):
+            for statement in migration:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        for session in range(sessions):
+            _fill(connection, writer, session)
+            if session % 100 == 99:
+                texts.index_pending(connection)
+                connection.commit()
+        _plant(connection, sessions // 2)
+        texts.index_pending(connection)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _fill(connection: sqlite3.Connection, writer: Writer, session: int) -> None:
+    at_us = BEGAN_US + session * 1_000_000_000
+    connection.execute(
+        "INSERT INTO sessions VALUES"
+        " (?, '/home/me/code', '[]', ?, ?, ?, 'ask', NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0)",
+        (f"{session:032x}", at_us, at_us + MESSAGES, writer.prose(6)),
+    )
+    rows: list[tuple[str, str, int, str]] = []
+    for message in range(MESSAGES):
+        role = ROLES[message % len(ROLES)]
+        is_chinese = session % 20 == 0
+        count = WORDS_OF[role]
+        text = writer.chinese(count * 2) if is_chinese else writer.prose(count)
+        rows.append((f"{session:032x}", role, at_us + message, text))
+    connection.executemany(
+        "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, ?, ?, ?)", rows
+    )
+
+
+def _plant(connection: sqlite3.Connection, session: int) -> None:
+    """Put what is rare into one session."""
+    text = f"ba be {RARE}, where {PHRASE}; 数据库连接"
+    connection.execute(
+        "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, 'user', ?, ?)",
+        (f"{session:032x}", BEGAN_US, text),
+    )
+
+
+def _words() -> Iterator[str]:
+    """Yield words of two or more letters, the shortest first."""
+    syllables = [consonant + vowel for consonant in "bcdfghjklmnprstvwz" for vowel in "aeiou"]
+    for number in range(VOCABULARY):
+        word, rest = syllables[number % len(syllables)], number // len(syllables)
+        while rest:
+            word += syllables[rest % len(syllables)]
+            rest //= len(syllables)
+        yield word
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The milliseconds that one search took."""
+
+    wall: float
+    processor: float
+
+
+def measure(places: Places, inquiry: Inquiry, runs: int) -> tuple[Findings, list[Taken]]:
+    """Return what a search finds, and what it takes each time."""
+    taken: list[Taken] = []
+    findings = Findings(())
+    for _ in range(runs + 1):
+        begun, begun_processor = time.perf_counter(), time.process_time()
+        with opened(places) as shelves:
+            findings = discover(shelves, inquiry)
+        wall, processor = time.perf_counter() - begun, time.process_time() - begun_processor
+        taken.append(Taken(wall * 1000, processor * 1000))
+    return findings, taken
+
+
+def report(path: Path, runs: int) -> bool:
+    """Print the figures of a database; return whether all are as they should be."""
+    print(f"{path.stat().st_size / 2**20:,.0f} MiB, {runs} runs, milliseconds\n")
+    print(f"{'looked for':36} {'sessions':>8} {'first':>8} {'median':>8} {'worst':>8} {'CPU':>8}")
+    is_well = True
+    for name, inquiry in QUERIES.items():
+        findings, (first, *others) = measure(Places(path), inquiry, runs)
+        median = statistics.median(each.wall for each in others)
+        worst = max(each.wall for each in others)
+        processor = statistics.median(each.processor for each in others)
+        is_well &= processor <= MOST_MILLISECONDS
+        figures = "".join(f" {each:8.1f}" for each in (first.wall, median, worst, processor))
+        print(f"{name:36} {len(findings.hits):8}{figures}", *findings.notes, sep="  ")
+    return is_well
+
+
+def main() -> int:
+    """Build and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="10,000 sessions")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--keep", type=Path, help="where the database is, or is built")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.keep or Path(folder) / "sessions.db"
+        if not path.exists():
+            begun = time.perf_counter()
+            build(path, 10_000 if options.full else 1_000)
+            print(f"built in {time.perf_counter() - begun:.0f} s")
+        is_well = report(path, options.runs)
+    print(f"\nall within {MOST_MILLISECONDS:.0f} ms" if is_well else "\nTOO SLOW")
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""What looking for skills costs: `uv run python -m tests.benchmarks.skills [--runs N]`.
+
+Cold reads every SKILL.md; the snapshot is read by a library that knows nothing yet; warm asks the
+same library again, without a watcher and with one. Each is also a ratio to one bare `stat` of every
+folder and SKILL.md. Memory and disk are warm: what is measured is our own work.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from skills_store import IndexRequest, Library, Root
+
+COUNTS = (0, 10, 500, 1_000, 5_000)
+CATEGORIES = 20
+LONG_AGO_SECONDS = 1_700_000_000  # a file that changed this moment is not believed to stay
+SKILL = """---
+name: {name}
+description: Use this when work of kind {number} is to be done in a careful way, step by step.
+license: MIT
+metadata:
+  version: "1.0"
+  hermes:
+    tags:
+      - kind-{number}
+      - example
+---
+
+# Work of kind {number}
+
+1. Look at what is there: `ls -la`.
+2. Do the work.
+3. Verify it.
+"""
+
+
+def make_skills(folder: Path, count: int) -> None:
+    """Write skills, evenly among categories, as if that had been long ago."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        name = f"skill-{number:04}"
+        place = folder / f"category-{number % CATEGORIES:02}" / name
+        (place / "references").mkdir(parents=True)
+        (place / "SKILL.md").write_text(SKILL.format(name=name, number=number))
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (LONG_AGO_SECONDS, LONG_AGO_SECONDS))
+
+
+def measure(folder: Path, snapshot_file: Path) -> dict[str, float]:
+    """Return milliseconds, and what the index has of characters."""
+    paths = [folder, *folder.glob("*"), *folder.glob("*/skill-*"), *folder.rglob("SKILL.md")]
+    names = [str(path) for path in paths]
+    figures = {"one stat of each": _timed(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
+    root = Root("home", folder)
+    request = IndexRequest()
+    snapshot_file.unlink(missing_ok=True)
+    figures["cold, nothing kept"] = _timed(lambda: Library(lambda: [root]).index(request))
+    figures["cold, snapshot written"] = _timed(
+        lambda: Library(lambda: [root], snapshot_file).index(request)
+    )
+    library = Library(lambda: [root], snapshot_file)
+    figures["from the snapshot"] = _timed(lambda: library.index(request))
+    figures["warm, not watched"] = _timed(lambda: library.index(request))
+    library.watched(is_watched=True)
+    library.index(request)
+    figures["warm, watched"] = _timed(lambda: library.index(request))
+    whole = library.index(IndexRequest(most_characters=10**9))
+    figures["characters, whole"] = len(whole)
+    figures["characters, in the prompt"] = len(library.index(request))
+    return figures
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=7)
+    arguments = parser.parse_args()
+    for count in COUNTS:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name, "skills")
+            make_skills(folder, count)
+            measure(folder, Path(name, "snapshot.json"))  # warms the disk's cache, imports YAML
+            runs = [measure(folder, Path(name, "snapshot.json")) for _ in range(arguments.runs)]
+        print(f"\n{count} skills")
+        unit = statistics.median(run["one stat of each"] for run in runs)
+        for figure in runs[0]:
+            _print(figure, [run[figure] for run in runs], unit)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return (time.perf_counter() - begun) * 1000
+
+
+def _print(figure: str, values: list[float], unit: float) -> None:
+    median = statistics.median(values)
+    if figure.startswith("characters"):
+        print(f"  {figure:26} {median:10.0f}")
+        return
+    spread = (max(values) - min(values)) / 2
+    print(f"  {figure:26} {median:10.3f} ms  ± {spread:8.3f}  {median / unit:8.1f} x stat")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""`acp-server config`."""
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import Outcome, command_line, environment, run
+
+WELL = "Everything that is set is understood.\n"
+
+
+def own_file(home: Path, text: str) -> Path:
+    file = home / "acp" / "config.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def editor(folder: Path, *texts: str) -> str:
+    """Return an editor that writes these texts, one each time, and notes that it was there."""
+    program = folder / "editor.py"
+    program.write_text(
+        "import pathlib, sys\n"
+        f"seen = pathlib.Path({str(folder / 'seen')!r})\n"
+        "count = len(seen.read_text()) if seen.exists() else 0\n"
+        "seen.write_text('x' * (count + 1))\n"
+        f"texts = {texts!r}\n"
+        "if texts: pathlib.Path(sys.argv[1]).write_text(texts[min(count, len(texts) - 1)])\n"
+    )
+    return f"{sys.executable} {program}"
+
+
+def test_values_are_shown_with_where_they_came_from(tmp_path: Path) -> None:
+    file = own_file(tmp_path, "default_mode: plan\nmcp_servers: {a: {command: x, env: {K: v1}}}\n")
+    outcome = run(tmp_path, "config", "show", "--json", ANTHROPIC_API_KEY="v2")
+    report = json.loads(outcome.stdout)
+    rows = {row["name"]: row for row in report["settings"]}
+    assert (outcome.exit_code, outcome.stderr, report["problems"]) == (0, "", [])
+    assert rows["mode"] == {
+        "name": "mode",
+        "value": "plan",
+        "origin": str(file),
+        "option": "--mode",
+        "variable": "ACP_SERVER_MODE",
+        "key": "default_mode",
+    }
+    assert rows["mcp_servers"]["value"]["a"]["env"] == {"K": "(hidden)"}
+    assert rows["api_key"]["value"] == "(hidden)"
+    assert rows["retries"]["value"] == 5
+
+
+def test_a_person_sees_keys_values_origins_and_what_was_passed_over(tmp_path: Path) -> None:
+    file = own_file(tmp_path, "default_mode: plain\n")
+    outcome = run(tmp_path, "config", "show", ACP_SERVER_RETRIES="7")
+    lines = [line.split() for line in outcome.stdout.splitlines()]
+    assert outcome.exit_code == 0
+    assert ["default_mode", "ask", "default"] in lines
+    assert ["anthropic.retries", "7", "environment"] in lines
+    assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
+
+
+def test_files_that_are_well_or_absent_are_well(tmp_path: Path) -> None:
+    assert run(tmp_path, "config", "check") == Outcome(0, WELL, "")
+
+
+def test_all_that_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("display: 1\ndefault_mode: 1\n")
+    (tmp_path / ".env").write_text("ACP_SERVER_RETRIES=many\n")
+    file = own_file(tmp_path, "log:\n  levle: info\n")
+    outcome = run(tmp_path, "config", "check", ACP_SERVER_LOG_LEVEL="loud")
+    assert (outcome.exit_code, outcome.stderr) == (1, "")
+    assert [line.rpartition(": ")[0] for line in outcome.stdout.splitlines()] == [
+        f"{tmp_path / 'config.yaml'}:2: default_mode",
+        f"{file}:2: log.levle",
+        f"{tmp_path / '.env'}:1: ACP_SERVER_RETRIES",
+        "environment: ACP_SERVER_LOG_LEVEL",
+    ]
+
+
+def test_one_file_is_checked_by_itself(tmp_path: Path) -> None:
+    own_file(tmp_path, "broken: [")
+    draft = tmp_path / "draft.yaml"
+    draft.write_text("\nmodle: x\n")
+    outcome = run(tmp_path, "config", "check", str(draft), "--json")
+    assert outcome.exit_code == 1
+    assert json.loads(outcome.stdout) == [
+        {
+            "file": str(draft),
+            "line": 2,
+            "key": "modle",
+            "reason": "is not known; did you mean model?",
+        }
+    ]
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "config", "check", str(tmp_path / "absent"))
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "there is no file" in outcome.stderr
+
+
+def test_at_first_the_file_is_made_with_every_setting_commented_out(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path))
+    file = tmp_path / "acp" / "config.yaml"
+    assert outcome == Outcome(0, WELL, "")
+    assert "\n# default_mode:" in f"\n{file.read_text()}"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    schema = json.loads((tmp_path / "acp" / "config.schema.json").read_text())
+    assert "default_mode" in schema["properties"]
+
+
+def test_what_was_written_is_kept_and_checked(tmp_path: Path) -> None:
+    file = own_file(tmp_path, "# mine\n")
+    outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path, "modle: x\n"))
+    problem = f"{file}:1: modle: is not known; did you mean model?\n"
+    assert outcome == Outcome(1, problem, "")
+    assert file.read_text() == "modle: x\n"
+
+
+@pytest.mark.parametrize(("answer", "exit_code", "visits"), [("y", 0, 2), ("n", 1, 1)])
+def test_on_a_terminal_it_can_be_edited_again(
+    tmp_path: Path, answer: str, exit_code: int, visits: int
+) -> None:
+    program = editor(tmp_path, "modle: x\n", "model: x\n")
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        done = subprocess.run(
+            command_line("config", "edit"),
+            env=environment(tmp_path, VISUAL=program),
+            stdin=theirs,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=30,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "Edit it again? [Y/n]" in done.stdout
+    assert (done.returncode, len((tmp_path / "seen").read_text())) == (exit_code, visits)
+
+
+def test_an_editor_that_is_not_there_is_said(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "config", "edit", EDITOR="/nowhere/editor")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert "cannot be edited" in outcome.stderr
+
+
+def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file")
+    outcome = run(home, "config", "edit", EDITOR="true", TMPDIR=str(tmp_path))
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert "cannot be edited: " in outcome.stderr
+
+
+def test_the_schema_is_printed_as_it_is_published(tmp_path: Path) -> None:
+    published = Path(__file__).parents[2] / "editors" / "config.schema.json"
+    assert run(tmp_path, "config", "schema").stdout == published.read_text()

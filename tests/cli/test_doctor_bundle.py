@@ -1,0 +1,138 @@
+"""`acp-server doctor --bundle`: what is in the archive, what is not, and what it never replaces."""
+
+import json
+import os
+import stat
+from io import BytesIO
+from pathlib import Path
+from typing import cast
+from zipfile import ZipFile
+
+import pytest
+
+from acp_server.cli.bundle import MOST_LOG_LINES, Evidence, bundle, keep, log_end, machine
+from acp_server.cli.findings import Finding
+from acp_server.redaction import HIDDEN, Redactor
+from tests.cli.command_line import run
+
+KEY = "sk-ant-" + "0123456789abcdef"
+FILES = [
+    "README.txt",
+    "findings.json",
+    "settings.json",
+    "editors.json",
+    "environment.json",
+    "log.txt",
+]
+
+
+def texts(archive: bytes) -> dict[str, str]:
+    with ZipFile(BytesIO(archive)) as opened:
+        return {name: opened.read(name).decode() for name in opened.namelist()}
+
+
+def test_a_bundle_holds_what_was_found_and_no_secret(tmp_path: Path) -> None:
+    log, file = tmp_path / "acp.log", tmp_path / "report.zip"
+    log.write_text(f"it began\nthe key {KEY} was refused\nANTHROPIC: a-plain-secret\n")
+    (tmp_path / "acp").mkdir()
+    (tmp_path / "acp" / "config.yaml").write_text(
+        "mcp_servers: {a: {command: x, env: {SOME: another-plain-secret}}}"
+    )
+    outcome = run(
+        tmp_path,
+        "doctor",
+        "--bundle",
+        str(file),
+        ACP_SERVER_MODEL="scripted:demo",
+        ACP_SERVER_LOG_FILE=str(log),
+        ANTHROPIC_API_KEY="a-plain-secret",
+    )
+    found = texts(file.read_bytes())
+    assert (outcome.exit_code, list(found)) == (0, FILES)
+    assert outcome.stderr == f"{file} is written. Look through it before you hand it on.\n"
+    assert found["log.txt"] == f"it began\nthe key {HIDDEN} was refused\nANTHROPIC: {HIDDEN}\n"
+    assert not [name for name, text in found.items() if "plain-secret" in text or KEY in text]
+    settings = cast("list[dict[str, object]]", json.loads(found["settings.json"]))
+    values = {row["name"]: (row["value"], row["origin"]) for row in settings}
+    assert values["api_key"] == (HIDDEN, "environment")
+    findings = cast("list[dict[str, object]]", json.loads(found["findings.json"]))
+    assert "round trip" in [finding["name"] for finding in findings]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_there_stays_and_nothing_is_examined(tmp_path: Path) -> None:
+    file = tmp_path / "report.zip"
+    file.write_text("mine")
+    outcome = run(tmp_path, "doctor", "--bundle", str(file))
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "--force replaces it" in outcome.stderr
+    assert file.read_text() == "mine"
+
+
+def test_by_force_a_file_is_replaced_and_private(tmp_path: Path) -> None:
+    file = tmp_path / "report.zip"
+    file.write_text("mine")
+    file.chmod(0o644)
+    keep(b"archive", file, is_forced=True)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"archive", 0o600)
+
+
+@pytest.mark.parametrize("target", ["there", "nowhere"])
+def test_a_link_that_came_meanwhile_is_not_followed(tmp_path: Path, target: str) -> None:
+    (tmp_path / "there").write_text("mine")
+    file = tmp_path / "report.zip"
+    file.symlink_to(tmp_path / target)
+    with pytest.raises(FileExistsError):
+        keep(b"archive", file, is_forced=False)
+    assert (tmp_path / "there").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "absent" / "report.zip"
+    outcome = run(
+        tmp_path, "doctor", "--json", "--bundle", str(file), ACP_SERVER_MODEL="scripted:demo"
+    )
+    assert outcome.exit_code == 1
+    assert "cannot be written: No such file or directory" in outcome.stderr
+    assert json.loads(outcome.stdout)["status"] in {"ok", "warning"}
+
+
+def test_texts_are_cleaned_and_names_stay() -> None:
+    finding = Finding("state", "ok", "/home/ann/x and token=abc", milliseconds={"answer": 3})
+    redactor = Redactor(homes=(Path("/home/ann"),))
+    found = texts(bundle(Evidence([finding], [], [], {}, None), redactor))
+    assert json.loads(found["findings.json"]) == [
+        {
+            "name": "state",
+            "status": "ok",
+            "fact": f"~/x and token={HIDDEN}",
+            "advice": "",
+            "milliseconds": {"answer": 3},
+        }
+    ]
+
+
+def test_of_variables_only_the_names_are_told() -> None:
+    variables = {"ACP_SERVER_MODEL": "hidden-value", "HTTPS_PROXY": "hidden-value", "MY_OWN": "x"}
+    told = machine(variables)
+    assert isinstance(told, dict)
+    assert told["variables"] == ["ACP_SERVER_MODEL", "HTTPS_PROXY"]
+    assert "hidden-value" not in json.dumps(told)
+
+
+def test_only_the_end_of_a_long_log_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(b"\xff" + b"".join(b"line %d\n" % number for number in range(200_000)))
+    lines = log_end(file).splitlines()
+    assert (len(lines), lines[-1]) == (MOST_LOG_LINES, "line 199999")
+
+
+def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    assert log_end(tmp_path / "absent").endswith("cannot be read: No such file or directory\n")
+    assert "No log file is set" in log_end(None)
+
+
+def test_a_pipe_for_a_log_holds_nothing_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert log_end(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no file\n"

@@ -1,0 +1,113 @@
+"""What `acp-server doctor` says of the files that the server keeps, and of editors."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acp_server.cli.editors_found import FoundEditor, editors, found_editors
+from acp_server.cli.findings import Finding
+from acp_server.cli.kept_state import database, kept_state
+
+NONE_YET = "{}/acp/sessions.db: none yet"
+
+
+def documents(home: Path, **contents: str) -> None:
+    (home / "acp").mkdir()
+    for name, content in contents.items():
+        file = home / "acp" / f"{name}.json"
+        file.write_text(content)
+        file.chmod(0o600)
+
+
+def nobody(program: str) -> str | None:
+    del program
+    return None
+
+
+def test_a_home_without_anything_is_well(tmp_path: Path) -> None:
+    fact = NONE_YET.format(tmp_path)
+    assert list(kept_state(tmp_path)) == [Finding("database", "ok", fact)]
+
+
+def test_documents_that_can_be_read_are_named_together(tmp_path: Path) -> None:
+    documents(tmp_path, trust="{}", permissions='{"/a": []}', credentials="{}")
+    fact = "trust.json, permissions.json, credentials.json can be read"
+    assert list(kept_state(tmp_path))[:1] == [Finding("state", "ok", fact)]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("{", "it is no JSON"), ("[]", "it is no JSON object"), ("[" * 100_000, "it is no JSON")],
+    ids=["broken", "a list", "too deep"],
+)
+def test_a_broken_document_is_a_problem_with_what_follows(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    documents(tmp_path, trust=content, models="{}")
+    file = tmp_path / "acp" / "trust.json"
+    assert list(kept_state(tmp_path))[:2] == [
+        Finding(
+            "state",
+            "problem",
+            f"{file} cannot be used: {reason}",
+            "mend it or move it away; until then what you trust is asked again",
+        ),
+        Finding("state", "ok", "models.json can be read"),
+    ]
+
+
+def test_a_folder_in_the_place_of_a_document_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "acp" / "permissions.json").mkdir(parents=True)
+    assert [each.status for each in kept_state(tmp_path)] == ["problem", "ok"]
+
+
+def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
+    documents(tmp_path, credentials="{}")
+    file = tmp_path / "acp" / "credentials.json"
+    file.chmod(0o644)
+    expected = Finding("state", "warning", f"others can read {file}", f"chmod 600 {file}")
+    assert kept_state(tmp_path)[0] == expected
+
+
+def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(file)) as opened:
+        opened.execute("CREATE TABLE a (b)")
+        opened.execute("PRAGMA user_version = 3")
+        opened.commit()
+    before = file.read_bytes()
+    assert database(file) == Finding("database", "ok", f"{file}, 0.0 MB, version 3, whole")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database at all " * 100, b"SQLite format 3\0" + b"x" * 4_096]
+)
+def test_a_damaged_database_is_a_problem(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "sessions.db"
+    file.write_bytes(content)
+    found = database(file)
+    assert (found.name, found.status) == ("database", "problem")
+    assert found.fact.startswith(f"{file} is damaged: ")
+    assert file.read_bytes() == content
+
+
+def test_editors_are_found_by_program_or_folder(tmp_path: Path) -> None:
+    zed = tmp_path / ".config" / "zed"
+    zed.mkdir(parents=True)
+    (zed / "settings.json").write_text('{"agent_servers": {"acp-server": {}}}')
+    (tmp_path / ".emacs.d").mkdir()
+    found = found_editors(tmp_path, lambda name: "/bin/nvim" if name == "nvim" else None)
+    assert found == (
+        FoundEditor("Zed", (), (str(zed),), names_us=True),
+        FoundEditor("Neovim", ("/bin/nvim",), (), names_us=False),
+        FoundEditor("Emacs", (), (str(tmp_path / ".emacs.d"),), names_us=False),
+    )
+    assert editors(found) == Finding("editors", "ok", "Zed (set up), Neovim, Emacs")
+
+
+def test_without_editors_none_is_told(tmp_path: Path) -> None:
+    found = found_editors(tmp_path, nobody)
+    assert editors(found) == Finding("editors", "ok", "none that is known here was found")

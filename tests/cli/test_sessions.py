@@ -1,0 +1,234 @@
+"""`acp-server sessions`, over sessions that an archive has kept."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.cli.sessions import command
+from acp_server.history.loading import LazyArchive
+from acp_server.session.records import SessionFacts
+from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    MessageChunk,
+    PlanChanged,
+    PlanEntry,
+    PromptReceived,
+    ThoughtChunk,
+)
+from tests.cli.command_line import Outcome, run
+
+USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+NEW, OLD = "aa11", "aa22"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A home with two sessions: a new one in /new, and an old one in /old."""
+
+    folder: Path
+
+    def sessions(self, *arguments: str) -> Outcome:
+        return run(self.folder, "sessions", *arguments)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "acp" / "sessions.db"
+
+    def ids(self) -> list[str]:
+        return [each["id"] for each in json.loads(self.sessions("list", "--json").stdout)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    anyio.run(partial(_keep, tmp_path / "acp" / "sessions.db"))
+    return Home(tmp_path)
+
+
+async def _keep(path: Path) -> None:
+    archive = LazyArchive(path)
+    for session_id, cwd, at in (
+        (OLD, "/old", datetime(2020, 1, 1, tzinfo=UTC)),
+        (NEW, "/new", USED),
+    ):
+        title = f"kumquats in {cwd}"
+        journal = archive.create(SessionFacts(session_id, Path(cwd), at, at, title=title))
+        journal.begin_turn()
+        journal.show(PromptReceived("p", (Text(title),)))
+        journal.append(UserMessage((Text(title),)))
+        journal.show(ThoughtChunk("t", "a thought"))
+        journal.show(CallAppeared("c", "terminal", "execute", "Run make"))
+        journal.show(CallChanged("c", "completed"))
+        journal.show(PlanChanged((PlanEntry("first", "completed"), PlanEntry("then", "pending"))))
+        journal.show(MessageChunk("m", "There are \x1b[31mnone."))
+        journal.append(AssistantMessage((Text("There are none."),)))
+        journal.end_turn()
+        journal.sync()
+        await journal.close()
+    await archive.close()
+
+
+def test_sessions_are_listed_newest_first(home: Home) -> None:
+    listed = home.sessions("list")
+    assert (listed.exit_code, listed.stderr) == (0, "")
+    first, second = listed.stdout.splitlines()
+    assert first.endswith(f"{NEW}  kumquats in /new  /new")
+    assert second.endswith(f"{OLD}  kumquats in /old  /old")
+    assert "\x1b" not in listed.stdout
+    assert len(home.sessions("list", "--limit", "1").stdout.splitlines()) == 1
+
+
+def test_the_list_can_be_of_one_folder_and_json(home: Home) -> None:
+    (told,) = json.loads(home.sessions("list", "--cwd", "/old", "--json").stdout)
+    assert told == {
+        "id": OLD,
+        "title": "kumquats in /old",
+        "cwd": "/old",
+        "created_at": "2020-01-01T00:00:00+00:00",
+        "updated_at": "2020-01-01T00:00:00+00:00",
+        "mode": "ask",
+        "model_id": None,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost_usd": None,
+    }
+
+
+def test_a_session_is_shown_by_the_beginning_of_its_id(home: Home) -> None:
+    shown = home.sessions("show", "aa1")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for line in ("you: kumquats in /new", "tool: Run make (completed)", "plan: [x] first"):
+        assert line in shown.stdout
+    assert "agent: There are \ufffd[31mnone." in shown.stdout
+    assert "a thought" not in shown.stdout
+    said = json.loads(home.sessions("show", NEW, "--json").stdout)["said"]
+    assert said[0] == {"speaker": "user", "text": "kumquats in /new"}
+
+
+@pytest.mark.parametrize(
+    ("name", "session_id", "problem"),
+    [
+        ("show", "zz", "there is no session 'zz'"),
+        ("export", "zz", "there is no session 'zz'"),
+        ("delete", "zz", "there is no session 'zz'"),
+        ("delete", "", "there is no session ''"),
+        ("delete", "aa", f"several sessions begin with 'aa', write more of one: {NEW}, {OLD}"),
+    ],
+    ids=["show unknown", "export unknown", "delete unknown", "delete nothing", "delete several"],
+)
+def test_an_id_must_mean_one_session(home: Home, name: str, session_id: str, problem: str) -> None:
+    outcome = home.sessions(name, session_id)
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith(f"acp-server sessions: {problem}")
+
+
+def test_a_search_shows_where_it_was_said(home: Home) -> None:
+    found = home.sessions("search", "kumquats", "new")
+    first, second = found.stdout.splitlines()
+    assert first.endswith(f"{NEW}  kumquats in /new  1 place")
+    assert second == "    you: kumquats in /new"
+    told = json.loads(home.sessions("search", "kumquats", "--cwd", "/old", "--json").stdout)
+    assert [each["id"] for each in told["hits"]] == [OLD]
+    assert home.sessions("search", "melons") == Outcome(0, "nothing was found\n", "")
+
+
+def test_a_session_is_exported(home: Home) -> None:
+    lines = home.sessions("export", NEW).stdout.splitlines()
+    exported = [json.loads(line) for line in lines]
+    assert exported[0]["session"]["id"] == NEW
+    assert [each["entry"]["type"] for each in exported if "entry" in each] == [
+        "PromptReceived",
+        "ThoughtChunk",
+        "CallRecord",
+        "PlanChanged",
+        "MessageChunk",
+    ]
+    assert exported[-1]["message"]["parts"] == [{"type": "Text", "text": "There are none."}]
+    document = home.sessions("export", NEW, "--format", "md").stdout
+    assert document == (
+        "# kumquats in /new\n\n/new, 2026-03-01 12:30 UTC\n\n## User\n\nkumquats in /new\n\n"
+        "> Run make (completed)\n\n> [x] first\n> [ ] then\n\n"
+        "## Assistant\n\nThere are \ufffd[31mnone.\n"
+    )
+
+
+def test_a_session_is_deleted_from_searches_too(home: Home) -> None:
+    assert home.sessions("delete", "aa1") == Outcome(0, f"{NEW} is deleted\n", "")
+    assert home.ids() == [OLD]
+    found = json.loads(home.sessions("search", "kumquats", "--json").stdout)
+    assert [each["id"] for each in found["hits"]] == [OLD]
+
+
+def test_old_sessions_are_pruned(home: Home) -> None:
+    dry = home.sessions("prune", "--older-than", "1y", "--dry-run")
+    assert dry.stdout.splitlines()[-1] == "1 session would be deleted"
+    assert OLD in dry.stdout
+    assert home.ids() == [NEW, OLD]
+    assert home.sessions("prune", "--older-than", "1y").stdout == "1 session deleted\n"
+    assert home.ids() == [NEW]
+    again = json.loads(home.sessions("prune", "--older-than", "1y", "--json").stdout)
+    assert again == {"deleted": [], "in_use": [], "is_dry_run": False}
+
+
+@pytest.mark.parametrize("age", ["90", "x", "-1d", "1.5d", ""])
+def test_an_age_that_is_none_is_a_usage_error(tmp_path: Path, age: str) -> None:
+    outcome = run(tmp_path, "sessions", "prune", f"--older-than={age}")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "is no age; write 12h, 90d, 8w, 6m or 1y" in outcome.stderr
+
+
+def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Home) -> None:
+    async def hold() -> tuple[Outcome, Outcome]:
+        archive = LazyArchive(home.database)
+        journal = await archive.resume(OLD)
+        outcomes = (
+            await anyio.to_thread.run_sync(home.sessions, "delete", OLD),
+            await anyio.to_thread.run_sync(home.sessions, "prune", "--older-than", "1y"),
+        )
+        await journal.close()
+        await archive.close()
+        return outcomes
+
+    deleted, pruned = anyio.run(hold)
+    assert (deleted.exit_code, deleted.stdout) == (1, "")
+    assert "is open in another process" in deleted.stderr
+    assert pruned.stdout == "0 sessions deleted\n1 session in use, kept\n"
+    assert home.ids() == [NEW, OLD]
+
+
+def test_a_home_without_a_database_has_no_sessions_and_gets_none(tmp_path: Path) -> None:
+    assert run(tmp_path, "sessions", "list") == Outcome(0, "no sessions\n", "")
+    assert run(tmp_path, "sessions", "search", "x") == Outcome(0, "nothing was found\n", "")
+    assert run(tmp_path, "sessions", "show", "x").exit_code == 1
+    assert not (tmp_path / "acp").exists()
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["search", "x"]], ids=["list", "search"])
+def test_a_database_of_a_newer_version_is_said(home: Home, arguments: list[str]) -> None:
+    with closing(sqlite3.connect(home.database)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    outcome = home.sessions(*arguments)
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith("acp-server sessions: ")
+    assert "newer version" in outcome.stderr
+
+
+def test_a_damaged_database_is_said_and_left_where_it_is(home: Home) -> None:
+    home.database.write_bytes(b"no database" * 500)
+    outcome = home.sessions("list")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert "cannot be read" in outcome.stderr
+    assert home.database.read_bytes() == b"no database" * 500
+
+
+@pytest.mark.parametrize("name", sorted(command.commands))
+def test_every_command_has_examples(name: str) -> None:
+    assert f"acp-server sessions {name}" in str(command.commands[name].epilog)

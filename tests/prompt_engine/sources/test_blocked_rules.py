@@ -1,0 +1,88 @@
+"""Cursor's rules that the scan blocks: a line stands for them, and nothing else is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from prompt_engine.findings import Finding
+from prompt_engine.hints import LoadedHints
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
+from tests.prompt_engine.sources.trees import plant, scan
+
+RULE = ".cursor/rules/bad.mdc"
+TEXT = "---\nglobs: '*.py'\n---\nfine\nATTACK"
+LINE = f"[{RULE} was blocked and is not shown: bad-word in line 5.]"
+
+
+class Room:
+    """A workspace with a rule that is blocked, and what of it the model has."""
+
+    def __init__(self, root: Path, rule: str = TEXT) -> None:
+        self.root = plant(root, {RULE: rule, "a/AGENTS.md": "Of a."})
+        self.is_trusting = False
+        self.finder = HintFinder((root,), scan, lambda _path, _sha256: self.is_trusting)
+        self.loaded = LoadedHints()
+
+    def touch(self, name: str = "a/x.py") -> HintDelivery:
+        found = self.finder.find([self.root / name], self.loaded)
+        self.loaded = self.loaded.plus(found.loaded)
+        return found
+
+    def said(self, name: str = "a/x.py") -> list[tuple[str, str, bool]]:
+        return [(hint.label, hint.text, hint.is_changed) for hint in self.touch(name).hints]
+
+
+def test_a_line_stands_for_it_and_the_instructions_of_the_folder_come_all_the_same(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path)
+    assert room.said() == [("a/AGENTS.md", "Of a.", False), (RULE, LINE, False)]
+    assert room.said() == []
+
+
+def test_the_user_is_told_of_it_with_pattern_and_line(tmp_path: Path) -> None:
+    notes = {note.path: note for note in Room(tmp_path).touch().notes}
+    found = (Finding("bad-word", "context", 5, 1),)
+    assert notes[RULE] == FileNote(RULE, "blocked", 11, 0, "bad-word in line 5", found)
+
+
+def test_a_path_that_its_globs_do_not_mean_brings_no_line(tmp_path: Path) -> None:
+    assert Room(tmp_path).said("a/x.ts") == [("a/AGENTS.md", "Of a.", False)]
+
+
+def test_it_does_not_hide_the_rules_beside_it(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    plant(tmp_path, {".cursor/rules/good.mdc": "---\nglobs: '*.py'\n---\nUse tabs."})
+    assert [label for label, _, _ in room.said()] == [
+        "a/AGENTS.md",
+        RULE,
+        ".cursor/rules/good.mdc",
+    ]
+
+
+def test_the_scan_reads_its_frontmatter_too(tmp_path: Path) -> None:
+    room = Room(tmp_path, "---\nglobs: '*.py'\ndescription: ATTACK\n---\nfine")
+    assert room.said()[1][1] == LINE.replace("line 5", "line 3")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"), [("trust", "fine\nATTACK"), ("mend", "fine")], ids=["trusted", "mended"]
+)
+def test_one_that_is_allowed_or_mended_comes_as_changed(
+    tmp_path: Path, change: str, text: str
+) -> None:
+    room = Room(tmp_path)
+    room.touch()
+    room.is_trusting = change == "trust"
+    if change == "mend":
+        plant(tmp_path, {RULE: TEXT.removesuffix("\nATTACK")})
+    assert room.said() == [(RULE, text, True)]
+    assert room.said() == []
+
+
+def test_a_rule_that_turns_bad_is_taken_back_by_its_line(tmp_path: Path) -> None:
+    room = Room(tmp_path, TEXT.removesuffix("\nATTACK"))
+    assert room.said()[1] == (RULE, "fine", False)
+    plant(tmp_path, {RULE: TEXT})
+    assert room.said() == [(RULE, LINE, True)]

@@ -1,0 +1,167 @@
+"""What is taken out of a text that leaves the machine, and what stays."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from acp_server.redaction import HIDDEN, Redactor, without_secrets
+
+LONG = "0123456789abcdefghijklmnopqrstuvwxyzAB"
+"""What tokens are made of; joined to its prefixes here, so that no scanner takes fright."""
+PRIVATE_KEY = "\n".join(
+    ["-----BEGIN OPENSSH PRIVATE " + "KEY-----", LONG, LONG, "-----END OPENSSH PRIVATE KEY-----"]
+)
+
+SHAPES = {
+    "anthropic": "sk-ant-api03-" + LONG,
+    "openai": "sk-proj-" + LONG,
+    "stripe": "sk_" + "live_" + LONG[:24],
+    "stripe webhook": "whsec_" + LONG,
+    "github classic": "ghp_" + LONG[:36],
+    "github server": "ghs_" + LONG[:36],
+    "github fine": "github_pat_" + LONG,
+    "gitlab": "glpat-" + LONG[:20],
+    "slack bot": "xoxb-" + "123456789012-" + LONG[:24],
+    "slack app": "xapp-" + "1-A0-" + LONG,
+    "aws id": "AKIA" + "IOSFODNN7EXAMPLE",
+    "google key": "AIza" + LONG[:35],
+    "google token": "ya29." + LONG,
+    "npm": "npm_" + LONG[:36],
+    "pypi": "pypi-" + LONG,
+    "hugging face": "hf_" + LONG[:34],
+    "sendgrid": "SG." + LONG[:22] + "." + LONG,
+    "digital ocean": "dop_v1_" + "0123456789abcdef" * 4,
+    "docker": "dckr_pat_" + LONG[:27],
+    "shopify": "shpat_" + "0123456789abcdef" * 2,
+    "groq": "gsk_" + LONG,
+    "telegram": "123456789:AA" + LONG[:33],
+    "age": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "web token": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxIn0." + LONG,
+    "private key": PRIVATE_KEY,
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "around", ["it was {}", "({}) is", "'{}'", "x={}", "{}, and more", "a\n{}\nb"]
+)
+def test_a_secret_of_a_known_shape_is_taken_out_wherever_it_stands(name: str, around: str) -> None:
+    secret = SHAPES[name]
+    text = without_secrets(around.format(secret))
+    assert text == around.format(HIDDEN)
+
+
+PLACES = {
+    "variable": ("ANTHROPIC_API_KEY=abc rest", f"ANTHROPIC_API_KEY={HIDDEN} rest"),
+    "exported": ("export DB_PASSWORD='a b c' # x", f"export DB_PASSWORD={HIDDEN} # x"),
+    "aws": ("AWS_SECRET_ACCESS_KEY = wJal/rX+U", f"AWS_SECRET_ACCESS_KEY = {HIDDEN}"),
+    "json": ('{"auth_token": "abc"}', f'{{"auth_token": {HIDDEN}}}'),
+    "json with a quote": (r'{"secret": "a\"b", "n": 1}', f'{{"secret": {HIDDEN}, "n": 1}}'),
+    "json in json": (r'"{\"apiKey\": \"abc\"}"', rf'"{{\"apiKey\": {HIDDEN}}}"'),
+    "python": ("{'api_key': 'abc', 'a': 1}", f"{{'api_key': {HIDDEN}, 'a': 1}}"),
+    "camel": ('clientSecret: "abc"', f"clientSecret: {HIDDEN}"),
+    "yaml": ("  github_token: abc", f"  github_token: {HIDDEN}"),
+    "toml": ('password = "hunter2"', f"password = {HIDDEN}"),
+    "digits": ("password: 123456", f"password: {HIDDEN}"),
+    "open quote": ('token="abc def', f"token={HIDDEN}"),
+    "flag": ("run --token abc --fast", f"run --token {HIDDEN} --fast"),
+    "flag with equals": ("run --api-key=abc x", f"run --api-key={HIDDEN} x"),
+    "bearer": ("Authorization: Bearer abc.def", f"Authorization: {HIDDEN}"),
+    "bearer alone": ("sent Bearer a1b2c3d4e5 to", f"sent Bearer {HIDDEN} to"),
+    "header in json": ('"authorization": "Basic dXNlcjpwdw=="', f'"authorization": "{HIDDEN}"'),
+    "key header": ("x-api-key: abc", f"x-api-key: {HIDDEN}"),
+    "cookie": ("Cookie: a=b; c=d\nHost: x", f"Cookie: {HIDDEN}\nHost: x"),
+    "address": ("https://me:pw@host/x", f"https://{HIDDEN}@host/x"),
+    "database": ("postgres://u:p%40@db:5432/x", f"postgres://{HIDDEN}@db:5432/x"),
+    "token in address": ("git+https://tok@host", f"git+https://{HIDDEN}@host"),
+    "query": ("GET /a?key=abc&n=1", f"GET /a?key={HIDDEN}&n=1"),
+    "signature": ("/b?X-Amz-Signature=abc&x=1", f"/b?X-Amz-Signature={HIDDEN}&x=1"),
+    "slack hook": (
+        "https://hooks.slack.com/services/T0/B0/x",
+        f"https://hooks.slack.com/services/{HIDDEN}",
+    ),
+    "azure": ("AccountName=a;AccountKey=abc==;E=c", f"AccountName=a;AccountKey={HIDDEN};E=c"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_stands_behind_the_name_of_a_secret_is_taken_out(name: str) -> None:
+    text, expected = PLACES[name]
+    assert without_secrets(text) == expected
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
+    text = without_secrets(PLACES[name][0])
+    assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a monkey ate 3 tokens",
+        "monkey: banana, turkey=3",
+        "input_tokens: 4096, max_tokens=100",
+        "keyboard: qwerty",
+        "KeyError: 'name'",
+        "the task-force met at https://example.com/a/b?page=2",
+        "api_key=None token: null",
+        "2026-01-01 12:00:00,123 WARNING acp_server.app: configuration: no home",
+        "risk-averse desk-bound-workers",
+        "mail me@example.com:25",
+        "commit 0123456789abcdef0123456789abcdef01234567",
+        "basic research and bearer of news",
+        "/usr/lib/python3.11/site-packages",
+    ],
+)
+def test_ordinary_text_stays(text: str) -> None:
+    assert Redactor().redacted(text) == text
+
+
+def test_a_known_secret_is_taken_out_wherever_it_stands() -> None:
+    redactor = Redactor(secrets=("hunter2", "hunter22", "abc"))
+    text = "xhunter22y and hunter2; abc is too short to be looked for"
+    expected = f"x{HIDDEN}y and {HIDDEN}; abc is too short to be looked for"
+    assert redactor.redacted(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/ann/code", "~/code"),
+        ("in '/home/ann'.", "in '~'."),
+        ("file:///home/ann/x", "file://~/x"),
+        ("/home/anna/x", "/home/(user)/x"),
+        ("/Users/bob/x", "/Users/(user)/x"),
+        (r"C:\Users\bob\x", r"C:\Users\(user)\x"),
+        ("/data/home/ann", "/data/home/(user)"),
+    ],
+)
+def test_the_path_of_a_home_names_nobody(text: str, expected: str) -> None:
+    assert Redactor(homes=(Path("/home/ann"),)).redacted(text) == expected
+
+
+def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
+    assert Redactor(homes=(Path("/"),)).redacted("/etc/hosts") == "/etc/hosts"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 100_000,
+        "a_" * 50_000,
+        "token" * 20_000,
+        "key-" * 25_000,
+        "https://" + "a" * 100_000,
+        "-----BEGIN PRIVATE KEY-----" * 4_000,
+        '"' * 100_000,
+        "eyJ" * 30_000,
+        "secret: \\" * 12_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_long_line_of_any_kind_takes_no_time(text: str) -> None:
+    began = time.perf_counter()
+    without_secrets(text)
+    assert time.perf_counter() - began < 3

@@ -1,0 +1,109 @@
+"""An external memory beside a session: asked, shown to the model, told what was said."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server import settings
+from acp_server.settings import Configuration
+from tests.memory.example_provider import install
+from tests.support.editor import Editor, at, open_editor
+from tests.support.messages_api import KEY, Ask, MessagesApi, messages_api
+
+MODEL = "claude-opus-5-5"
+NAME = "said-before"
+MISSING = "The memory provider 'absent' was skipped: LookupError: it is not installed"
+RECALLED = "[What the memory 'said-before' recalls; the user did not say it:"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example, as if its package were installed; returns a home."""
+    packages = tmp_path / "packages"
+    install(packages, NAME)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    return tmp_path
+
+
+def configured(home: Path, api: MessagesApi, provider: str) -> Configuration:
+    """A server whose memory is the provider of a name."""
+    (home / "config.yaml").write_text(f"memory: {{provider: '{provider}'}}\n")
+    environment = {
+        "HERMES_HOME": str(home),
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": KEY,
+    }
+    return settings.load({"--mode": "bypass", "--model": MODEL}, environment)
+
+
+def system_of(ask: Ask) -> str:
+    """The system prompt of a request."""
+    return json.dumps(ask.body["system"], ensure_ascii=False)
+
+
+def last_message(ask: Ask) -> str:
+    """What the user said last in a request, with all that goes with it."""
+    return json.dumps(at(ask.body, "messages", len(messages_of(ask)) - 1), ensure_ascii=False)
+
+
+def messages_of(ask: Ask) -> list[JsonValue]:
+    """The conversation of a request."""
+    messages = ask.body["messages"]
+    assert isinstance(messages, list)
+    return messages
+
+
+async def test_what_was_said_is_recalled_by_the_next_server(installed: Path) -> None:
+    async with messages_api(["Noted.", "Yes.", "Indeed.", "Still."]) as api:
+        setup = configured(installed, api, NAME)
+        async with open_editor(setup) as editor:
+            await editor.initialize()
+            session = await editor.new_session(installed)
+            await editor.prompt(session, "the parser is slow")
+        kept = (installed / "said-before.jsonl").read_text(encoding="utf-8")
+        assert [json.loads(line) for line in kept.splitlines()] == ["the parser is slow"]
+        async with open_editor(setup) as editor:
+            await editor.initialize()
+            await load(editor, session, installed)
+            await editor.prompt(session, "which parser then")
+            other = await editor.new_session(installed)
+            await editor.prompt(other, "parser? mend the parser")
+        first, second, third = api.asks
+    assert "Said before: 0 things." in system_of(first)
+    assert RECALLED not in last_message(first)
+    assert system_of(second) == system_of(first)
+    assert f"{RECALLED}\\nthe parser is slow\\n]" in last_message(second)
+    assert "Said before: 2 things." in system_of(third)
+    assert "which parser then" in last_message(third)
+
+
+async def load(editor: Editor, session: str, folder: Path) -> None:
+    """Take a session up again."""
+    params: JsonValue = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+    assert "result" in await editor.call("session/load", params)
+
+
+async def test_a_provider_that_is_not_there_is_told_of_once_and_the_work_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with messages_api(["One.", "Two."]) as api:
+        async with open_editor(configured(tmp_path, api, "absent")) as editor:
+            await editor.initialize()
+            session = await editor.new_session(tmp_path)
+            for _ in range(2):
+                assert at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
+            said = editor.said(session)
+    assert said.count(MISSING) == 1
+
+
+async def test_without_a_provider_nothing_of_it_is_imported(tmp_path: Path) -> None:
+    async with messages_api(["One."]) as api:
+        for name in ("acp_server.memory.providers",):
+            sys.modules.pop(name, None)
+        async with open_editor(configured(tmp_path, api, "")) as editor:
+            await editor.initialize()
+            await editor.prompt(await editor.new_session(tmp_path), "hi")
+        assert "acp_server.memory.providers" not in sys.modules

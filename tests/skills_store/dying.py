@@ -1,0 +1,61 @@
+"""A process that dies right before the n-th thing it does to the disk."""
+
+import os
+import sys
+from collections.abc import Callable
+
+DIED, DONE = 9, 0
+_WRITING: int = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_EVENTS = frozenset(
+    {
+        "os.rename",
+        "os.remove",
+        "os.mkdir",
+        "os.rmdir",
+        "os.chmod",
+        "os.chown",
+        "os.symlink",
+        "os.link",
+        "os.utime",
+        "os.truncate",
+    }
+)
+
+
+def has_died(work: Callable[[], object], number: int) -> bool:
+    """Do some work in a process of its own and kill it before its n-th write, from 1.
+
+    False when it came to its end before.
+    """
+    child = os.fork()
+    if child == 0:
+        left = number
+
+        def step() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os._exit(DIED)
+
+        def watch(event: str, arguments: tuple[object, ...]) -> None:
+            if event in _EVENTS or (event == "open" and _is_for_writing(arguments)):
+                step()
+
+        def sync(_: int) -> None:
+            step()
+
+        os.fsync = sync
+        sys.addaudithook(watch)
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - the parent must not go on twice
+            os._exit(1)
+        os._exit(DONE)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in {DIED, DONE}
+    return code == DIED
+
+
+def _is_for_writing(arguments: tuple[object, ...]) -> bool:
+    flags = arguments[2]
+    return isinstance(flags, int) and bool(flags & _WRITING)

@@ -1,0 +1,217 @@
+"""Whatever is being done to skills when the process dies, every file has its old or new bytes."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from skills_store.backups import Backups
+from skills_store.calls import ManageCall
+from skills_store.document import parse
+from skills_store.errors import SkillError
+from tests.skills_store.dying import has_died
+from tests.skills_store.keeping import (
+    House,
+    document,
+    files_in,
+    visible_files,
+    write_skill,
+)
+
+Files = dict[str, bytes]
+MOST_STEPS = 200
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a loss of power could tell the difference, and each call takes milliseconds."""
+
+    def sync(_: int) -> None:
+        pass
+
+    monkeypatch.setattr(os, "fsync", sync)
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str
+    call: ManageCall
+    least_steps: int = 5
+
+
+CASES = [
+    Case("create", ManageCall("create", "new", content=document("new"), category="kitchen")),
+    Case("patch", ManageCall("patch", "brew", old_string="Do it.", new_string="Do that.")),
+    Case(
+        "patch of a file, unasked",
+        ManageCall(
+            "patch",
+            "brew",
+            file_path="references/a.md",
+            old_string="a",
+            new_string="b",
+            origin="review",
+        ),
+    ),
+    Case("edit", ManageCall("edit", "brew", content=document("brew", "New.\n"))),
+    Case(
+        "write_file",
+        ManageCall(
+            "write_file", "brew", file_path="scripts/deep/run.sh", file_content="#!/bin/sh\n"
+        ),
+    ),
+    Case("remove_file", ManageCall("remove_file", "brew", file_path="references/a.md")),
+    Case("delete", ManageCall("delete", "brew", absorbed_into="tea")),
+    Case("delete, unasked", ManageCall("delete", "brew", origin="curator")),
+    Case("delete of a category", ManageCall("delete", "kitchen")),
+    Case("copy", ManageCall("edit", "shipped", content=document("shipped", "New.\n"))),
+    Case("copy into a category", ManageCall("edit", "pans", content=document("pans", "New.\n"))),
+]
+
+
+def furnish(folder: Path) -> House:
+    house = House(folder)
+    write_skill(house.skills, "brew", references__a_dot_md="a", assets__b_dot_txt="b")
+    write_skill(house.skills, "tea", references__a_dot_md="a")
+    write_skill(house.skills, "kitchen", references__a_dot_md="a", templates__x_dot_md="x")
+    write_skill(house.skills, "kitchen/oven", scripts__a_dot_sh="a")
+    write_skill(house.skills, "pans/small")
+    write_skill(house.bundled, "shipped", scripts__a_dot_sh="a", references__b_dot_md="b")
+    write_skill(house.bundled, "pans", scripts__a_dot_sh="a")
+    for name in ("brew", "tea"):
+        house.keeper.usage.note_creation(name, "agent")
+    return house
+
+
+def with_archive(house: House) -> Files:
+    """Return all files, those in the archive by the names they had before."""
+    found = visible_files(house.skills)
+    archive = house.skills / ".archive"
+    for folder in sorted(archive.iterdir()) if archive.is_dir() else ():
+        if folder.is_dir() and folder.name != ".making":
+            found |= {f"{folder.name}/{path}": data for path, data in files_in(folder).items()}
+    return found
+
+
+def check_state(house: House, before: Files, after: Files) -> None:
+    found = with_archive(house)
+    for path in before.keys() | after.keys() | found.keys():
+        assert found.get(path) in (before.get(path), after.get(path)), path
+    for path in house.skills.rglob("SKILL.md"):
+        if ".archive" not in path.parts:
+            assert parse(path.read_text(), path.parent.name).problems == ()
+    json.loads((house.skills / ".usage.json").read_text())
+
+
+def crash_everywhere(folder: Path, work: Callable[[House], object]) -> list[House]:
+    """Return what is left of a house when the work dies at each of its steps."""
+    left: list[House] = []
+    for number in range(1, MOST_STEPS):
+        house = furnish(folder / str(number))
+        if not has_died(lambda house=house: work(house), number):
+            break
+        left.append(House(house.folder))
+    return left
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_crash_at_any_step_of_a_change_leaves_old_or_new(tmp_path: Path, case: Case) -> None:
+    whole = furnish(tmp_path / "whole")
+    before = with_archive(whole)
+    whole.do(case.call)
+    after, after_visible = with_archive(whole), visible_files(whole.skills)
+
+    crashed = crash_everywhere(tmp_path, lambda house: house.do(case.call))
+    assert case.least_steps <= len(crashed) < MOST_STEPS - 2
+    for house in crashed:
+        check_state(house, before, after)
+        try:
+            house.do(case.call)  # whoever comes next ends what was begun, or finds it done
+        except SkillError:
+            if case.call.action == "delete":
+                finish_deletion(house, case.call)
+        assert visible_files(house.skills) == after_visible
+
+
+def finish_deletion(house: House, call: ManageCall) -> None:
+    """Bring back what went in part or whole, then delete it again."""
+    house.keeper.restore(call.name)
+    house.do(call)
+
+
+def test_a_crash_while_a_skill_is_brought_back_loses_nothing(tmp_path: Path) -> None:
+    for name in ("brew", "kitchen"):
+        call = ManageCall("delete", name)
+        before = with_archive(furnish(tmp_path / name / "whole"))
+
+        def work(house: House, call: ManageCall = call) -> None:
+            house.do(call)
+            house.keeper.restore(call.name)
+
+        for house in crash_everywhere(tmp_path / name, work):
+            check_state(house, before, before)
+
+
+def test_a_crash_while_a_pass_is_undone_is_made_good_by_undoing_it_again(tmp_path: Path) -> None:
+    ids = iter(range(10_000))
+    calls = [case.call for case in CASES if case.call.origin == "turn"]
+
+    def work(house: House) -> None:
+        house.keeper.undo(house.keeper.passes()[0].id)
+
+    furnished = furnish(tmp_path / "master")
+    before = visible_files(furnished.skills)
+    changes = [call for call in calls if call.name in {"brew", "new"}]
+    for call in [*changes[:5], ManageCall("delete", "brew")]:
+        change = furnished.keeper.plan(
+            ManageCall(
+                call.action,
+                call.name,
+                call.content,
+                call.category,
+                call.old_string,
+                call.new_string,
+                file_path=call.file_path,
+                file_content=call.file_content,
+                origin="curator",
+            )
+        )
+        furnished.keeper.commit(change, "a-pass")
+    assert visible_files(furnished.skills) != before
+
+    for number in range(1, MOST_STEPS):
+        folder = tmp_path / f"copy{next(ids)}"
+        shutil.copytree(furnished.folder, folder)
+        house = House(folder)
+        died = has_died(lambda house=house: work(house), number)
+        if died and house.keeper.passes()[0].undone_at is None:
+            House(folder).keeper.undo("a-pass")
+        assert visible_files(house.skills) == before
+        if not died:
+            break
+
+
+def test_a_crash_while_a_snapshot_is_put_back_is_made_good_by_doing_it_again(
+    tmp_path: Path,
+) -> None:
+    master = furnish(tmp_path / "master")
+    before = files_in(master.skills)
+    taken = Backups(master.keeper.home, master.clock).take("test")
+    master.do(ManageCall("delete", "kitchen"))
+    master.do(ManageCall("edit", "brew", content=document("brew", "New.\n")))
+    for number in range(1, MOST_STEPS, 7):
+        folder = tmp_path / str(number)
+        shutil.copytree(master.folder, folder)
+        house = House(folder)
+        backups = Backups(house.keeper.home, house.clock)
+        died = has_died(lambda backups=backups: backups.restore(taken), number)
+        if died:
+            backups.restore(taken)
+        found = files_in(house.skills)
+        assert {path: found.get(path) for path in before} == before
+        if not died:
+            break

@@ -1,0 +1,118 @@
+"""A slash and a name load a skill, without the model having to choose."""
+
+from pathlib import Path
+
+import pytest
+
+from skills_store import (
+    SkillCommand,
+    SkillInvocation,
+    Viewer,
+    invocation_text,
+    parse_invocation,
+    skill_commands,
+)
+from tests.skills_store.skill_files import library_of, write_file, write_skill
+
+BUILT_IN = frozenset({"help", "model"})
+SKILLS = frozenset({"pdf", "git-flow", "a.b_c", "office:charts", "help", "two", "three", "four"})
+
+
+def parsed(text: str) -> SkillInvocation | None:
+    """What a prompt calls."""
+    return parse_invocation(text, BUILT_IN.__contains__, SKILLS.__contains__)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rest"),
+    [
+        ("/pdf", ["pdf"], ""),
+        ("/pdf merge them", ["pdf"], "merge them"),
+        ("  /pdf\nmerge\n  them  ", ["pdf"], "merge\n  them"),
+        ("/pdf /git-flow merge", ["pdf", "git-flow"], "merge"),
+        ("/pdf /pdf merge", ["pdf"], "merge"),
+        ("/a.b_c x", ["a.b_c"], "x"),
+        ("/office:charts x", ["office:charts"], "x"),
+        ("/skill:office:charts x", ["office:charts"], "x"),
+        ("/skill:help x", ["help"], "x"),
+        ("/skill:PDF x", ["PDF"], "x"),
+        ("/skill:gone x", ["gone"], "x"),
+        ("/pdf /skill:help x", ["pdf", "help"], "x"),
+        ("/pdf /help x", ["pdf"], "/help x"),
+        ("/pdf /nothing x", ["pdf"], "/nothing x"),
+        ("/pdf /etc/hosts", ["pdf"], "/etc/hosts"),
+        (
+            "/pdf /git-flow /two /three /four /a.b_c x",
+            ["pdf", "git-flow", "two", "three", "four"],
+            "/a.b_c x",
+        ),
+    ],
+)
+def test_a_prompt_that_begins_with_skills_calls_them(
+    text: str, names: list[str], rest: str
+) -> None:
+    assert parsed(text) == SkillInvocation(tuple(names), rest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "pdf",
+            "/",
+            "/ pdf",
+            "//pdf",
+            "/help",
+            "/help /pdf",
+            "/nothing",
+            "/etc/hosts is broken",
+        ),
+        *("/pdf/x", "/pdf, please", "/PDF", "/2pdf", "read /pdf", "/skill:", "/skill: pdf"),
+    ],
+)
+def test_everything_else_is_text_or_built_in(text: str) -> None:
+    assert parsed(text) is None
+
+
+def test_the_model_is_told_all_it_needs(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "pdf", fields="prerequisites:\n  commands: [qpdf]")
+    write_file(folder / "references/{api}.md")
+    write_file(folder / "scripts/merge.py")
+    view = library_of(tmp_path).view("pdf", Viewer())
+    assert invocation_text([view], "merge {them}") == (
+        '[The user invoked the skill "pdf". Follow what it says for this message.]\n\n'
+        f"{(folder / 'SKILL.md').read_text().strip()}\n\n"
+        f"[The skill's folder is `{folder}`. These files go with it:\n"
+        "- references/{api}.md\n- scripts/merge.py\n"
+        "Read one with `skill_view`, for instance name `pdf` and file_path `references/{api}.md`. "
+        f"Run a script by its absolute path, for instance `{folder}/scripts/merge.py`.]\n\n"
+        '[The skill "pdf" needs what is missing here: qpdf. '
+        "Tell the user before you rely on it.]\n\n"
+        "[The user's message]\n\nmerge {them}"
+    )
+
+
+def test_stacked_skills_stand_before_the_text_in_their_order(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_skill(tmp_path / name)
+    library = library_of(tmp_path)
+    told = invocation_text([library.view("two"), library.view("one")], "")
+    assert told.index('the skill "two"') < told.index('the skill "one"')
+    assert told.endswith(f"{tmp_path}/one`.]\n\n[The user wrote nothing more.]")
+
+
+def test_each_skill_has_a_command_that_reaches_it(tmp_path: Path) -> None:
+    for name in ("pdf", "help", "2nd", "PDF.2", "with blank", "a/double", "b/double"):
+        write_skill(tmp_path / name, f"Does {name}.")
+    library = library_of(tmp_path)
+    commands = skill_commands(library.skills(), library.collection(), BUILT_IN.__contains__)
+    assert commands == (
+        SkillCommand("pdf", "pdf", "Does pdf."),
+        SkillCommand("skill:2nd", "2nd", "Does 2nd."),
+        SkillCommand("skill:PDF.2", "PDF.2", "Does PDF.2."),
+        SkillCommand("skill:help", "help", "Does help."),
+    )
+    for command in commands:
+        called = parse_invocation(f"/{command.name} x", BUILT_IN.__contains__, library.knows)
+        assert called == SkillInvocation((command.skill_name,), "x")

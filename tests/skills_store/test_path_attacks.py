@@ -1,0 +1,149 @@
+"""No path that a model gives shows anything but a file in the skill's own folder."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skills_store import SkillFileError, TextFileView, Viewer
+from skills_store.errors import MissingFileError, PathRefusedError, UnreadableFileError
+from skills_store.paths import checked_names
+from tests.skills_store.skill_files import library_of, write_file, write_skill
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Path:
+    folder = write_skill(tmp_path / "skills" / "pdf")
+    write_file(folder / "references/api.md", "api\n")
+    write_file(folder / "references/Cased.md", "cased\n")
+    write_file(folder / ".git/config", "secret\n")
+    write_file(tmp_path / "secret", "secret\n")
+    write_file(tmp_path / "skills-of-others/x", "secret\n")
+    return folder
+
+
+def view(folder: Path, path: str) -> str:
+    """The content of a file of a skill."""
+    shown = library_of(folder.parent).view_file("pdf", path, Viewer())
+    assert isinstance(shown, TextFileView)
+    return shown.content
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("", "it is empty"),
+        ("/etc/passwd", "it is absolute"),
+        ("//server/share", "it is absolute"),
+        ("\\\\server\\share", "it is absolute"),
+        ("\\Windows\\x", "it is absolute"),
+        ("C:\\Windows\\x", "it names a drive"),
+        ("c:x", "it names a drive"),
+        ("references/api.md:stream", "it holds a colon"),
+        ("~/secret", "it begins with ~"),
+        ("..", "it goes up"),
+        ("../../secret", "it goes up"),
+        ("references/../../../secret", "it goes up"),
+        ("references/../references/api.md", "it goes up"),
+        ("references\\..\\..\\secret", "it holds a backslash"),
+        ("references//api.md", "it has an empty name"),
+        ("./references/api.md", "it has an empty name or a single dot"),
+        ("references/", "it has an empty name"),
+        ("references/api.md\0", "it holds a NUL"),
+        ("references/api.md\0.png", "it holds a NUL"),
+        ("references/\napi.md", "it holds characters that cannot be seen"),
+        ("references/\u202eapi.md", "it holds characters that cannot be seen"),
+        ("references/\ud800", "it holds characters that cannot be seen"),
+        ("references", "it is a folder"),
+        ("con", "con is reserved"),
+        ("references/NUL.txt", "NUL.txt is reserved"),
+        ("references/aux .md", "aux .md is reserved"),
+        ("references/Lpt1", "Lpt1 is reserved"),
+        ("references/api.md.", "ends with a dot"),
+        ("references/api.md ", "ends with a dot or a blank"),
+        ("references./api.md", "ends with a dot"),
+        (".git/config", ".git holds nothing of a skill"),
+        (".GIT/config", ".GIT holds nothing of a skill"),
+        ("references/cased.md", "it is there as 'Cased.md'"),
+        ("REFERENCES/api.md", "it is there as 'references'"),
+        ("skill.md", "it is there as 'SKILL.md'"),
+        (f"references/{'n' * 300}", "longer than 255 bytes"),
+        (f"references/{'é' * 200}", "longer than 255 bytes"),
+        ("a/" * 600 + "a", "longer than 1024 characters"),
+    ],
+    ids=lambda value: re.sub(r"[^\w./\\~:-]", "_", value)[:30],
+)
+def test_a_path_is_refused_and_the_reason_told(skill: Path, path: str, reason: str) -> None:
+    with pytest.raises(PathRefusedError, match=re.escape(reason)):
+        view(skill, path)
+
+
+@pytest.mark.parametrize(
+    "path", ["references/none.md", "none", "%2e%2e/secret", "references/api.md/x"]
+)
+def test_a_file_that_is_not_there_is_answered_with_those_that_are(skill: Path, path: str) -> None:
+    with pytest.raises(MissingFileError) as raised:
+        view(skill, path)
+    assert raised.value.available == ("references/Cased.md", "references/api.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("references/out", "../../../secret"),
+        ("references/absolute", "/etc/hosts"),
+        ("out-folder", "../.."),
+        ("sibling", "../../skills-of-others"),
+    ],
+)
+def test_a_link_that_leads_out_is_refused(skill: Path, name: str, target: str) -> None:
+    (skill / name).symlink_to(target)
+    path = {"out-folder": f"{name}/secret", "sibling": f"{name}/x"}.get(name, name)
+    with pytest.raises(PathRefusedError, match="leads out of the skill's folder"):
+        view(skill, path)
+
+
+def test_a_folder_whose_name_begins_alike_is_not_inside(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "pdf")
+    write_file(tmp_path / "pdf-secret/x", "secret\n")
+    (folder / "x").symlink_to("../pdf-secret/x")
+    with pytest.raises(PathRefusedError):
+        view(folder, "x")
+
+
+def test_a_link_within_the_folder_is_followed(skill: Path) -> None:
+    (skill / "references/in.md").symlink_to("api.md")
+    (skill / "docs").symlink_to("references")
+    assert (view(skill, "references/in.md"), view(skill, "docs/api.md")) == ("api\n", "api\n")
+
+
+def test_links_in_a_circle_and_into_nothing_are_told(skill: Path) -> None:
+    (skill / "circle").symlink_to("circle")
+    (skill / "nothing").symlink_to("none")
+    for path in ("circle", "nothing"):
+        with pytest.raises(UnreadableFileError, match="leads nowhere"):
+            view(skill, path)
+
+
+def test_a_fifo_is_not_waited_for(skill: Path) -> None:
+    os.mkfifo(skill / "references/fifo")
+    with pytest.raises(UnreadableFileError, match="no regular file"):
+        view(skill, "references/fifo")
+
+
+def test_a_name_written_in_other_code_points_is_the_same(skill: Path) -> None:
+    write_file(skill / "references/caf\u00e9.md", "coffee\n")
+    assert view(skill, "references/cafe\u0301.md") == "coffee\n"
+
+
+@given(st.text(alphabet=st.sampled_from("a./\\:~\0 C\n-é\ud800"), max_size=20))
+def test_a_path_that_is_not_refused_stays_in_the_folder(path: str) -> None:
+    try:
+        names = checked_names(path)
+    except SkillFileError:
+        return
+    place = os.path.normpath("/skill/" + path)
+    assert place == "/skill/" + "/".join(names)

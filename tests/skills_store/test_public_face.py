@@ -1,0 +1,85 @@
+"""The face of the package: small, with an example that runs, and cheap until it is used."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skills_store
+from skills_store import Places, Root, roots_of
+from tests.skills_store.skill_files import settle, write_skill
+
+CHEAP = """
+import sys
+import skills_store.atomic, skills_store.locks, skills_store.documents
+print([name for name in sys.modules if name == "yaml" or name.startswith("skills_store.")])
+"""
+FROM_SNAPSHOT = """
+import sys
+from pathlib import Path
+from skills_store import Library, Root
+home = Path(sys.argv[1])
+library = Library(lambda: [Root("home", home / "skills")], home / "snapshot")
+print(len(library.skills()), "yaml" in sys.modules)
+"""
+
+
+def test_the_example_in_its_description_runs() -> None:
+    results = doctest.testmod(skills_store, optionflags=doctest.ELLIPSIS)
+    assert (results.failed, results.attempted > 5) == (0, True)
+
+
+@pytest.mark.parametrize("name", skills_store.__all__)
+def test_each_name_of_the_face_is_there(name: str) -> None:
+    value = getattr(skills_store, name)
+    home = importlib.import_module(getattr(value, "__module__", "skills_store.index"))
+    assert getattr(home, name) is value
+
+
+def test_another_name_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = getattr(skills_store, "nothing")  # noqa: B009  pyright knows that it is not there
+
+
+def test_atomic_writes_bring_no_skills_along() -> None:
+    output = subprocess.run(
+        [sys.executable, "-c", CHEAP], capture_output=True, check=True, text=True
+    )
+    names = ["skills_store.atomic", "skills_store.locks", "skills_store.documents"]
+    assert output.stdout.strip() == str(names)
+
+
+def test_a_snapshot_needs_no_parser(tmp_path: Path) -> None:
+    write_skill(tmp_path / "skills/pdf")
+    settle(tmp_path / "skills")
+    command = [sys.executable, "-c", FROM_SNAPSHOT, str(tmp_path)]
+    told = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]
+    assert told == [b"1 True\n", b"1 False\n"]
+
+
+def test_the_roots_are_in_the_order_in_which_they_win(tmp_path: Path) -> None:
+    home, user = tmp_path / "hermes", tmp_path / "user"
+    for plugin in ("zeta", "alpha"):
+        (home / "plugins" / plugin / "skills").mkdir(parents=True)
+    (home / "plugins" / "README").touch()
+    shared = user / ".agents" / "skills"
+    places = Places(home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared))
+    assert roots_of(places) == (
+        Root("workspace", tmp_path / "work/.agents/skills", is_writable=True),
+        Root("workspace", tmp_path / "work/.hermes/skills", is_writable=True),
+        Root("workspace", tmp_path / "work/.claude/skills", is_writable=True),
+        Root("home", home / "skills", is_writable=True),
+        Root("agents", shared, is_writable=True),
+        Root("external", tmp_path / "ext"),
+        Root("bundled", tmp_path / "bundled"),
+        Root("plugin", home / "plugins/alpha/skills", plugin="alpha"),
+        Root("plugin", home / "plugins/zeta/skills", plugin="zeta"),
+    )
+
+
+def test_without_a_trusted_workspace_it_brings_no_skills(tmp_path: Path) -> None:
+    roots = roots_of(Places(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled"))
+    assert [root.kind for root in roots] == ["home", "agents", "bundled"]

@@ -1,0 +1,165 @@
+"""The snapshot saves reading, and is believed only as far as it is whole and still holds."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skills_store import Library, Root
+from skills_store.discovery import scan
+from skills_store.documents import Json
+from skills_store.snapshot import MOST_ROOTS, Snapshot
+from tests.skills_store.skill_files import home_root, settle, skill_text, write_file, write_skill
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    folder = tmp_path / "skills"
+    write_skill(folder / "coding/git", fields="metadata:\n  hermes:\n    tags: [a, 1, true]")
+    write_skill(folder / "caf\u00e9")
+    write_file(folder / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
+    write_file(folder / "odd/SKILL.md", skill_text("even"))
+    write_file(folder / "mute/SKILL.md", "# Mute\n")
+    settle(folder)
+    return home_root(folder)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "acp" / "skills_snapshot.json"
+
+
+def test_what_is_kept_is_what_was_found(root: Root, file: Path) -> None:
+    found = scan(root)
+    Snapshot(file).save([found])
+    assert Snapshot(file).load([root]) == {root: found}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_file_has_a_version_an_entry_for_each_root_and_a_manifest(
+    root: Root, file: Path
+) -> None:
+    Snapshot(file).save([scan(root)])
+    document = json.loads(file.read_bytes())
+    assert document["version"] == 1
+    (entry,) = document["roots"].values()
+    path = root.path / "coding/git/SKILL.md"
+    status = path.stat()
+    assert entry["manifest"][str(path)] == [status.st_mtime_ns, status.st_size]
+
+
+def test_another_process_reads_no_skill_again(root: Root, file: Path) -> None:
+    Library(lambda: [root], file).skills()
+    document = root.path / "coding/git/SKILL.md"
+    status = document.stat()
+    document.write_bytes(b"x" * status.st_size)  # as if unchanged: so it would be noticed
+    os.utime(document, ns=(status.st_atime_ns, status.st_mtime_ns))
+    names = [skill.name for skill in Library(lambda: [root], file).skills()]
+    assert names == ["caf\u00e9", "odd", "git"]
+
+
+def test_a_change_since_is_noticed_and_kept(root: Root, file: Path) -> None:
+    Library(lambda: [root], file).skills()
+    write_skill(root.path / "new")
+    settle(root.path / "new")
+    library = Library(lambda: [root], file)
+    assert "new" in [skill.name for skill in library.skills()]
+    assert "new" in [skill.name for skill in Snapshot(file).load([root])[root].skills]
+
+
+def test_roots_of_others_stay_and_the_oldest_go(tmp_path: Path, file: Path) -> None:
+    roots = [home_root(tmp_path / str(number)) for number in range(MOST_ROOTS + 1)]
+    for each in roots:
+        Snapshot(file).save([scan(each)])
+    assert list(Snapshot(file).load(roots)) == roots[1:]
+
+
+def test_a_root_of_another_kind_is_another_root(root: Root, file: Path) -> None:
+    Snapshot(file).save([scan(root)])
+    assert Snapshot(file).load([Root("external", root.path)]) == {}
+
+
+def _as_version_2(data: bytes) -> bytes:
+    return data.replace(b'"version": 1', b'"version": 2')
+
+
+ENTRIES: list[Json] = [
+    None,
+    [],
+    {},
+    {"manifest": {}, "skills": [], "categories": {}},
+    {"manifest": {"/": [1]}, "skills": [], "categories": {}, "problems": []},
+    {"manifest": {}, "skills": [{}], "categories": {}, "problems": []},
+    {"manifest": {}, "skills": [], "categories": {"a": 1}, "problems": []},
+    {"manifest": {}, "skills": [], "categories": {}, "problems": [["a"]]},
+]
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "no-json": lambda _: b"{",
+    "a-list": lambda _: b"[]",
+    "null": lambda _: b"null",
+    "cut": lambda data: data[:-20],
+    "longer": lambda data: data + b"x",
+    "twice": lambda data: data * 2,
+    "version": _as_version_2,
+    "description": lambda data: data.replace(b"Use it.", b"Use me."),
+    "a-skill-less": lambda data: data.replace(b'"odd"', b'"add"'),
+    "laid-out-anew": lambda data: json.dumps(json.loads(data), indent=1).encode(),
+    "digest": lambda data: data.replace(b'"digest": "', b'"digest": "0', 1),
+    "binary": lambda data: bytes(reversed(data)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_file_that_is_wrong_is_made_anew(
+    root: Root, file: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    expected = Library(lambda: [root], file).collection()
+    good = file.read_bytes()
+    file.write_bytes(damage(good))
+    assert Library(lambda: [root], file).collection() == expected
+    assert file.read_bytes() == good
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_changed_byte_goes_unnoticed(root: Root, file: Path, data: st.DataObject) -> None:
+    snapshot = Snapshot(file)
+    snapshot.save([scan(root)])
+    content = bytearray(file.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(content)
+    assert snapshot.load([root]) == {}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_an_entry_of_another_form_is_no_entry(root: Root, file: Path, entry: Json) -> None:
+    roots = json.dumps({f"home::{root.path}": entry}).encode()
+    digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
+    file.parent.mkdir()
+    file.write_bytes(f'{{"version": 1, "digest": "{digest}", "roots": '.encode() + roots + b"}\n")
+    assert Snapshot(file).load([root]) == {}
+
+
+def test_a_snapshot_that_cannot_be_written_hinders_nobody(root: Root, tmp_path: Path) -> None:
+    write_file(tmp_path / "acp")
+    assert len(Library(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 3
+
+
+def test_a_file_that_holds_no_entries_is_no_snapshot(root: Root, file: Path) -> None:
+    digest = hashlib.blake2b(b"[]", digest_size=16).hexdigest()
+    write_file(file, f'{{"version": 1, "digest": "{digest}", "roots": []}}\n')
+    assert Snapshot(file).load([root]) == {}
+    Snapshot(file).save([scan(root)])
+    assert Snapshot(file).load([root]) == {root: scan(root)}
+
+
+def test_a_folder_in_its_place_hinders_nobody(root: Root, file: Path) -> None:
+    file.mkdir(parents=True)
+    assert len(Library(lambda: [root], file).skills()) == 3

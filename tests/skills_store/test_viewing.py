@@ -1,0 +1,182 @@
+"""What a model sees of a skill: the text as it is now, what goes with it, and what it lacks."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from skills_store import (
+    BinaryFileView,
+    Problem,
+    SkillView,
+    TextFileView,
+    UnreadableSkillError,
+    Viewer,
+)
+from skills_store.errors import FileTooLongError
+from skills_store.linked import MOST_LISTED, LinkedFiles, linked_files
+from skills_store.skill import MOST_DOCUMENT_CHARACTERS, MOST_FILE_BYTES
+from tests.skills_store.skill_files import library_of, skill_text, write_file, write_skill
+
+VARIABLES = "in ${HERMES_SKILL_DIR} of ${HERMES_SESSION_ID}, $HERMES_SKILL_DIR\n"
+NO_FILES: dict[str, tuple[str, ...]] = {
+    "references": (),
+    "templates": (),
+    "scripts": (),
+    "assets": (),
+}
+
+
+def test_a_view_has_the_whole_text_and_all_that_goes_with_it(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "coding/pdf", "Use: it.")
+    for path in ("references/b.md", "references/a/deep.md", "scripts/run.sh", "forms.md"):
+        write_file(folder / path)
+    text = (folder / "SKILL.md").read_text()
+    assert library_of(tmp_path).view("pdf") == SkillView(
+        "pdf",
+        "Use: it.",
+        text,
+        folder,
+        LinkedFiles(
+            {
+                **NO_FILES,
+                "references": ("references/a/deep.md", "references/b.md"),
+                "scripts": ("scripts/run.sh",),
+            },
+            ("forms.md",),
+        ),
+        problems=(
+            Problem(
+                3,
+                "its frontmatter is no YAML (mapping values are not allowed in this context); "
+                "read as if quoted",
+            ),
+        ),
+    )
+
+
+def test_variables_are_replaced_in_markdown_and_nowhere_else(tmp_path: Path) -> None:
+    folder = tmp_path / "pdf"
+    write_file(folder / "SKILL.md", skill_text("pdf", body=VARIABLES))
+    write_file(folder / "references/a.md", VARIABLES)
+    write_file(folder / "scripts/run.sh", VARIABLES)
+    library, viewer = library_of(tmp_path), Viewer(session_id="s-1")
+    completed = f"in {folder} of s-1, $HERMES_SKILL_DIR\n"
+    assert library.view("pdf", viewer).content.endswith(f"\n{completed}")
+    assert library.view("pdf").content.endswith("of ${HERMES_SESSION_ID}, $HERMES_SKILL_DIR\n")
+    note, script = "references/a.md", "scripts/run.sh"
+    assert [library.view_file("pdf", path, viewer) for path in (note, script)] == [
+        TextFileView("pdf", note, folder / note, completed, len(VARIABLES)),
+        TextFileView("pdf", script, folder / script, VARIABLES, len(VARIABLES)),
+    ]
+
+
+def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
+    fields = (
+        "prerequisites:\n  commands: [here, gone]\n  env_vars: [SET, EMPTY]\n"
+        "required_environment_variables:\n  - name: UNSET"
+    )
+    write_skill(tmp_path / "skills/pdf", fields=fields)
+    write_file(tmp_path / "bin/here").chmod(0o755)
+    viewer = Viewer({"PATH": str(tmp_path / "bin"), "SET": "1", "EMPTY": ""})
+    view = library_of(tmp_path / "skills").view("pdf", viewer)
+    assert (view.missing_commands, view.missing_variables) == (("gone",), ("EMPTY", "UNSET"))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "media_type"),
+    [
+        ("a.png", b"\x89PNG\r\n\0", "image/png"),
+        ("a.ttf", b"\0\1\0\0", "font/ttf"),
+        ("a.tar.gz", b"\x1f\x8b\0", "application/gzip"),
+        ("a.unknown", b"a\0b", "application/octet-stream"),
+        ("a.txt", b"caf\xe9", "text/plain"),
+        ("large.bin", b"\xff" * (MOST_FILE_BYTES + 1), "application/octet-stream"),
+    ],
+)
+def test_of_a_binary_file_size_and_type_are_told(
+    tmp_path: Path, name: str, data: bytes, media_type: str
+) -> None:
+    place = write_skill(tmp_path / "pdf") / "assets" / name
+    place.parent.mkdir()
+    place.write_bytes(data)
+    assert library_of(tmp_path).view_file("pdf", f"assets/{name}") == BinaryFileView(
+        "pdf", f"assets/{name}", place, len(data), media_type
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [(b"", ""), (b"\xef\xbb\xbfx\r\n", "x\r\n"), ("é\u2028".encode(), "é\u2028")],
+    ids=["empty", "mark", "unicode"],
+)
+def test_text_is_shown_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
+    place = write_skill(tmp_path / "pdf") / "notes"
+    place.write_bytes(data)
+    expected = TextFileView("pdf", "notes", place, text, len(data))
+    assert library_of(tmp_path).view_file("pdf", "notes") == expected
+
+
+@pytest.mark.parametrize("size", [MOST_FILE_BYTES, MOST_FILE_BYTES + 1])
+def test_a_text_is_shown_up_to_a_size(tmp_path: Path, size: int) -> None:
+    text = "é" * (size // 2) + "x" * (size % 2)
+    place = write_file(write_skill(tmp_path / "pdf") / "long.txt", text)
+    if size > MOST_FILE_BYTES:
+        with pytest.raises(FileTooLongError, match=f"has {size} bytes"):
+            library_of(tmp_path).view_file("pdf", "long.txt")
+    else:
+        expected = TextFileView("pdf", "long.txt", place, text, size)
+        assert library_of(tmp_path).view_file("pdf", "long.txt") == expected
+
+
+def test_a_document_that_is_too_long_is_shown_in_part_and_said_to_be(tmp_path: Path) -> None:
+    write_file(tmp_path / "pdf/SKILL.md", skill_text("pdf", body="x" * MOST_DOCUMENT_CHARACTERS))
+    view = library_of(tmp_path).view("pdf")
+    assert len(view.content) == MOST_DOCUMENT_CHARACTERS
+    assert view.problems == (Problem(1, "it has 100040 characters, more than 100000"),)
+
+
+def test_a_document_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "pdf")
+    library = library_of(tmp_path)
+    library.watched(is_watched=True)
+    library.skills()
+    write_file(folder / "SKILL.md", "# Spoilt\n")
+    view = library.view("pdf")
+    assert (view.content, view.description) == ("# Spoilt\n", "Use it.")
+    assert view.problems[0].is_fatal
+    (folder / "SKILL.md").unlink()
+    with pytest.raises(UnreadableSkillError, match="No such file"):
+        library.view("pdf")
+
+
+def test_files_of_others_and_litter_are_not_listed(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "pdf")
+    write_skill(folder / "inner")
+    write_skill(folder / "templates/example")
+    for path in (
+        *("references/.DS_Store", "references/.git/config", "scripts/__pycache__/a.pyc"),
+        *(".env", ".hidden/x", "category/DESCRIPTION.md", "DESCRIPTION.md", "templates/.keep"),
+    ):
+        write_file(folder / path)
+    write_file(tmp_path / "secret")
+    (folder / "references/out").symlink_to("../../secret")
+    (folder / "references/in").symlink_to("../SKILL.md")
+    (folder / "references/loop").symlink_to("loop")
+    (folder / "references/up").symlink_to("..")
+    os.mkfifo(folder / "scripts/fifo")
+    assert linked_files(folder) == LinkedFiles(
+        {
+            **NO_FILES,
+            "references": ("references/in",),
+            "templates": ("templates/.keep", "templates/example/SKILL.md"),
+        }
+    )
+
+
+def test_of_many_files_some_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "pdf")
+    for number in range(MOST_LISTED + 5):
+        write_file(folder / f"assets/{number:04}")
+    found = linked_files(folder)
+    assert (len(found.by_folder["assets"]), found.omitted) == (MOST_LISTED, 5)

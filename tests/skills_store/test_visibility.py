@@ -1,0 +1,122 @@
+"""One predicate decides who sees a skill; what nobody knows hides nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from skills_store import Circumstances, Root, Skill, circumstances_of, reason_hidden
+from skills_store.document import parse
+from skills_store.fields import required_commands, required_variables, words
+from skills_store.visibility import is_visible, platform_of
+from tests.skills_store.skill_files import skill_text
+
+LINUX = Circumstances(
+    "linux", frozenset({"read_file", "terminal"}), frozenset({"file", "terminal", "mcp-jira"})
+)
+
+
+def skill_with(fields: str) -> Skill:
+    """A skill of some further fields."""
+    root = Root("home", Path("/skills"))
+    frontmatter = parse(skill_text("pdf", fields=fields)).frontmatter
+    return Skill("pdf", "Use it.", "files", root.path / "files/pdf", root, frontmatter)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("", None),
+        ("platforms: [linux, macos]", None),
+        ("platforms: [Linux]", None),
+        ("platforms: linux, macos", None),
+        ("platforms: []", None),
+        ("platforms: [macos]", "it is for macos only"),
+        ("platforms: [darwin, win32]", "it is for macos and windows only"),
+        ("metadata:\n  platforms: windows", "it is for windows only"),
+        ("metadata:\n  hermes:\n    platforms:\n      - macos", "it is for macos only"),
+        ("requires_tools: [read_file]", None),
+        ("requires_tools: [read_file, patch]", "it needs the tool patch, which is not there"),
+        (
+            "metadata:\n  hermes:\n    requires_tools: [patch]",
+            "it needs the tool patch, which is not there",
+        ),
+        ("requires_toolsets: [terminal, mcp-jira]", None),
+        ("requires_toolsets: [mcp-other]", "it needs the toolset mcp-other, which is not there"),
+        ("requires_toolsets: [browser]", "it needs the toolset browser, which is not there"),
+        ("fallback_for_tools: [web_fetch]", None),
+        (
+            "fallback_for_tools: [web_fetch, terminal]",
+            "it stands in for the tool terminal, which is there",
+        ),
+        ("fallback_for_toolsets: [web]", None),
+        (
+            "metadata:\n  hermes:\n    fallback_for_toolsets: [mcp-jira]",
+            "it stands in for the toolset mcp-jira, which is there",
+        ),
+    ],
+)
+def test_a_skill_is_hidden_for_a_reason(fields: str, reason: str | None) -> None:
+    skill = skill_with(fields)
+    assert reason_hidden(skill, LINUX) == reason
+    assert is_visible(skill, LINUX) is (reason is None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "platforms: [macos]",
+        "requires_tools: [x]",
+        "requires_toolsets: [x]",
+        "fallback_for_tools: [terminal]",
+        "fallback_for_toolsets: [terminal]",
+        "requires_tools: {x: 1}",
+        "platforms: 3.5: x",
+    ],
+)
+def test_what_is_unknown_hides_nothing(fields: str) -> None:
+    assert is_visible(skill_with(fields), Circumstances())
+
+
+@pytest.mark.parametrize("name", ["pdf", "files/pdf"])
+def test_a_disabled_skill_is_hidden_everywhere(name: str) -> None:
+    assert reason_hidden(skill_with(""), Circumstances(disabled=frozenset({name}))) == (
+        "it is disabled"
+    )
+
+
+def test_a_set_of_tools_is_there_when_one_of_them_is() -> None:
+    circumstances = circumstances_of({"read_file", "web_fetch", "mcp_jira_list"}, ["jira"], ["x"])
+    assert circumstances.toolsets == {"file", "web", "mcp-jira"}
+    assert (circumstances.disabled, circumstances.tools) == (
+        {"x"},
+        {"read_file", "web_fetch", "mcp_jira_list"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "platform"),
+    [
+        ("darwin", "macos"),
+        ("macOS", "macos"),
+        ("win32", "windows"),
+        ("Windows", "windows"),
+        ("linux2", "linux"),
+        ("haiku", "haiku"),
+    ],
+)
+def test_platforms_have_one_name_each(name: str, platform: str) -> None:
+    assert platform_of(name) == platform
+
+
+def test_what_a_skill_needs_is_read_wherever_it_stands() -> None:
+    skill = skill_with(
+        "tags: [a, b]\n"
+        "prerequisites:\n  commands: [git, jq]\n  env_vars: [TOKEN]\n"
+        "required_environment_variables:\n  - name: KEY\n    prompt: Key?\n"
+        "  - name: EXTRA\n    optional: true\n  - PLAIN\n"
+        "metadata:\n  hermes:\n    tags: [b, c]\n    prerequisites:\n      commands: [git, rg]\n"
+        "    required_environment_variables: LAST"
+    )
+    assert words(skill.frontmatter, "tags") == ("a", "b", "c")
+    assert required_commands(skill.frontmatter) == ("git", "jq", "rg")
+    assert required_variables(skill.frontmatter) == ("TOKEN", "KEY", "PLAIN", "LAST")

@@ -1,0 +1,297 @@
+"""Names and paths as an attacker would give them: none of them leads anywhere."""
+
+from pathlib import Path
+
+import pytest
+
+from skills_store.calls import ManageCall
+from skills_store.errors import PathRefusedError, SkillError, SkillNotFoundError
+from skills_store.refusals import LinkRefusedError, NameRefusedError
+from tests.skills_store.keeping import House, document, files_in, write_skill
+
+NAMES = [
+    "",
+    ".",
+    "..",
+    "../evil",
+    "a/../../evil",
+    "/etc",
+    "a/b",
+    "a\\b",
+    "..\\evil",
+    "C:evil",
+    "c:\\evil",
+    "a\0b",
+    "a\nb",
+    "a b",
+    " a",
+    "a ",
+    "a.",
+    ".hidden",
+    ".git",
+    ".archive",
+    "Upper",
+    "under_score",
+    "dot.ted",
+    "-a",
+    "a-",
+    "a--b",
+    "a:b",
+    "a*",
+    "~",
+    "~root",
+    "$HOME",
+    "con",
+    "nul",
+    "com1",
+    "lpt9",
+    "references",
+    "scripts",
+    "node_modules",
+    "venv",
+    "ünïcode",
+    "\u0430bc",
+    "a\u200bb",
+    "a\u202eb",
+    "a\ud800",
+    "x" * 65,
+    "x" * 300,
+    "%2e%2e",
+    "skill.md",
+]
+CATEGORIES = [
+    ".",
+    "..",
+    "../evil",
+    "a/../b",
+    "a//b",
+    "/a",
+    "a/",
+    "a\\b",
+    "C:",
+    "a\0",
+    ".archive",
+    ".git",
+    ".hub",
+    "A",
+    "con",
+    "a/nul",
+    "references",
+    "a/scripts",
+    "node_modules",
+    "a b",
+    "ä",
+    "x" * 65,
+    "x" * 300,
+    "a/b/c/d/e",
+    "~",
+]
+FILES = [
+    "",
+    ".",
+    "..",
+    "references",
+    "references/",
+    "/etc/passwd",
+    "/references/a",
+    "../brew/references/a",
+    "references/../SKILL.md",
+    "references/../../other/SKILL.md",
+    "references/./a",
+    "references//a",
+    "references\\a",
+    "references/..\\..\\a",
+    "C:references/a",
+    "c:/references/a",
+    "\\\\server\\share",
+    "references/a\0.md",
+    "references/a\n.md",
+    "references/a:stream",
+    "references/con",
+    "references/nul.txt",
+    "references/COM1.md",
+    "references/a.",
+    "references/a ",
+    "references/ a",
+    "references/a?",
+    "references/a*",
+    'references/"a"',
+    "references/<a>",
+    "references/a|b",
+    "References/a",
+    "SCRIPTS/a",
+    "skill.md",
+    "Skill.md",
+    "DESCRIPTION.md",
+    "other.md",
+    "docs/a.md",
+    ".git/config",
+    "references/.git/config",
+    "references/.GIT/config",
+    "references/SKILL.md",
+    "references/x/Skill.MD",
+    "references/DESCRIPTION.md",
+    "~/references/a",
+    "references/a\u200b",
+    "references/a\u202egnp",
+    "references/a\ud800",
+    "references/a/b/c/d/e/f",
+    f"references/{'x' * 300}",
+    f"references/{'ä' * 150}",
+    f"{'references/' * 100}a",
+    "node_modules/a",
+    "references/node_modules/a",
+]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    house = House(tmp_path)
+    write_skill(house.skills, "brew", references__a_dot_md="a")
+    write_skill(house.skills, "other")
+    return house
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_skill_is_not_created_under_such_a_name(house: House, name: str) -> None:
+    before = files_in(house.folder)
+    with pytest.raises(NameRefusedError):
+        house.keeper.plan(ManageCall("create", name, content=document(name)))
+    assert files_in(house.folder) == before
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@pytest.mark.parametrize("action", ["edit", "patch", "delete", "write_file", "remove_file"])
+def test_no_skill_is_found_under_such_a_name(house: House, action: str, name: str) -> None:
+    calls = {
+        "edit": ManageCall("edit", name, content=document("brew", "x\n")),
+        "patch": ManageCall("patch", name, old_string="Do", new_string="x"),
+        "delete": ManageCall("delete", name),
+        "write_file": ManageCall("write_file", name, file_path="assets/a", file_content="x"),
+        "remove_file": ManageCall("remove_file", name, file_path="references/a.md"),
+    }
+    with pytest.raises(SkillNotFoundError):
+        house.keeper.plan(calls[action])
+
+
+@pytest.mark.parametrize("category", CATEGORIES, ids=ascii)
+def test_a_skill_is_not_created_in_such_a_category(house: House, category: str) -> None:
+    call = ManageCall("create", "new", content=document("new"), category=category)
+    with pytest.raises(NameRefusedError):
+        house.keeper.plan(call)
+
+
+@pytest.mark.parametrize("path", FILES, ids=ascii)
+def test_such_a_file_is_neither_written_nor_removed_nor_patched(house: House, path: str) -> None:
+    before = files_in(house.folder)
+    calls = [
+        ManageCall("write_file", "brew", file_path=path, file_content="x"),
+        ManageCall("remove_file", "brew", file_path=path),
+        ManageCall("patch", "brew", file_path=path or "x", old_string="a", new_string="b"),
+    ]
+    for call in calls:
+        with pytest.raises(PathRefusedError):
+            house.keeper.plan(call)
+    assert files_in(house.folder) == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "references/a-b_c.1.md",
+        "templates/.gitignore",
+        "scripts/sub/dir/run.sh",
+        "assets/größe.txt",
+        "assets/a b.txt",
+        f"references/{'x' * 255}",
+    ],
+    ids=ascii,
+)
+def test_a_plain_path_is_written(house: House, path: str) -> None:
+    house.do(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+    assert (house.skills / "brew" / path).read_text() == "x"
+
+
+@pytest.mark.parametrize("path", ["references/A.md", "references/a.MD"])
+def test_another_case_of_a_file_that_is_there_is_refused(house: House, path: str) -> None:
+    with pytest.raises(PathRefusedError, match=r"it is there as a\.md"):
+        house.keeper.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+
+
+def test_another_composition_of_a_name_that_is_there_is_refused(house: House) -> None:
+    composed, decomposed = "assets/\u00e9", "assets/e\u0301"
+    house.do(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
+    with pytest.raises(PathRefusedError):
+        house.keeper.plan(ManageCall("write_file", "brew", file_path=decomposed, file_content="y"))
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        pytest.param("brew/references/a.md", "secret", id="a file, out"),
+        pytest.param("brew/assets", "outside", id="a folder, out"),
+        pytest.param("brew/assets", "home/skills/brew/references", id="a folder, in"),
+        pytest.param("brew/references/a.md", "home/skills/brew/SKILL.md", id="a file, in"),
+        pytest.param("brew/SKILL.md", "secret", id="the document, out"),
+        pytest.param("brew/references/a.md", "nowhere", id="a file, to nothing"),
+    ],
+)
+def test_nothing_is_written_through_a_link(house: House, link: str, target: str) -> None:
+    (house.folder / "secret").write_text(document("brew"))
+    (house.folder / "outside").mkdir()
+    place = house.skills / link
+    place.unlink(missing_ok=True)
+    place.symlink_to(house.folder / target)
+    before = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
+    calls = {
+        "brew/references/a.md": ManageCall(
+            "write_file", "brew", file_path="references/a.md", file_content="x"
+        ),
+        "brew/assets": ManageCall("write_file", "brew", file_path="assets/a", file_content="x"),
+        "brew/SKILL.md": ManageCall("edit", "brew", content=document("brew", "x\n")),
+    }
+    with pytest.raises(LinkRefusedError):
+        house.do(calls[link])
+    after = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
+    assert after == before
+
+
+def test_a_skill_that_is_a_link_is_neither_changed_nor_archived(house: House) -> None:
+    elsewhere = write_skill(house.folder / "elsewhere", "linked")
+    (house.skills / "linked").symlink_to(elsewhere)
+    calls = [
+        ManageCall("edit", "linked", content=document("linked", "x\n")),
+        ManageCall("delete", "linked"),
+        ManageCall("write_file", "linked", file_path="assets/a", file_content="x"),
+    ]
+    for call in calls:
+        with pytest.raises(LinkRefusedError):
+            house.keeper.plan(call)
+
+
+def test_a_category_that_is_a_link_is_not_written_to(house: House) -> None:
+    (house.folder / "outside").mkdir()
+    (house.skills / "cat").symlink_to(house.folder / "outside")
+    call = ManageCall("create", "new", content=document("new"), category="cat")
+    with pytest.raises(LinkRefusedError):
+        house.keeper.plan(call)
+
+
+def test_a_link_that_came_after_the_plan_is_seen(house: House) -> None:
+    call = ManageCall("write_file", "brew", file_path="assets/a", file_content="x")
+    change = house.keeper.plan(call)
+    (house.folder / "outside").mkdir()
+    (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
+    with pytest.raises(SkillError):
+        house.keeper.commit(change)
+    assert files_in(house.folder / "outside") == {}
+
+
+def test_a_link_in_a_deleted_skill_is_moved_and_not_followed(house: House) -> None:
+    (house.folder / "outside").mkdir()
+    (house.folder / "outside" / "a").write_text("a")
+    (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
+    house.do(ManageCall("delete", "brew"))
+    moved = house.skills / ".archive" / "brew" / "assets"
+    assert moved.readlink() == house.folder / "outside"
+    assert files_in(house.folder / "outside") == {"a": b"a"}

@@ -1,0 +1,258 @@
+"""`session_search`: what it asks of the port, what it answers, and how long that gets."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.session.errors import ArchiveError, UnknownSessionError
+from acp_server.session.recall import (
+    Findings,
+    Hit,
+    Inquiry,
+    Passage,
+    PastSession,
+    PastText,
+)
+from acp_server.tools.report import Report
+from acp_server.tools.session_search import (
+    MOST_CHARACTERS,
+    READ_TEXTS,
+    SUMMARY_INPUT_CHARACTERS,
+    SUMMARY_OUTPUT_TOKENS,
+    Archives,
+    Condense,
+    SummaryError,
+    session_search_tool,
+)
+from acp_server.turn.events import CallChanged
+from acp_server.turn.ports import Outcome
+from tests.turn.recording import RecordingSink
+
+AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+SESSION = PastSession("s1", "acp-server", "The title", "/code", AT, AT)
+TOLD: dict[str, JsonValue] = {
+    "session_id": "s1",
+    "title": "The title",
+    "source": "acp-server",
+    "when": "2026-03-01T12:30Z",
+    "cwd": "/code",
+}
+
+
+def said(number: int, text: str = "text") -> PastText:
+    return PastText(number, "user", AT, text)
+
+
+def told(number: int, text: str = "text", **more: JsonValue) -> dict[str, JsonValue]:
+    return {"id": number, "role": "user", "when": "2026-03-01T12:30Z", "text": text, **more}
+
+
+def hit(text: str = "text", session: PastSession = SESSION) -> Hit:
+    return Hit(session, said(2, text), ">>>text<<<", (said(1, text), said(2, text)), 3)
+
+
+@dataclass(slots=True)
+class FakeRecall:
+    """Remembers what it was asked."""
+
+    findings: Findings = field(default_factory=lambda: Findings((hit(),), ("a note",)))
+    passage: Passage = field(default_factory=lambda: Passage(SESSION, (said(4), said(5)), 3, 6, 7))
+    error: Exception | None = None
+    asked: list[object] = field(default_factory=list[object])
+
+    def _ask(self, *what: object) -> None:
+        self.asked += what
+        if self.error is not None:
+            raise self.error
+
+    async def discover(self, inquiry: Inquiry) -> Findings:
+        self._ask(inquiry)
+        return self.findings
+
+    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+        self._ask(session_id, text_id, window)
+        return self.passage
+
+    async def read(self, session_id: str, most: int) -> Passage:
+        self._ask(session_id, most)
+        return self.passage
+
+    async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
+        self._ask(limit, excluded_id)
+        return (SESSION,)
+
+
+async def use(
+    recall: FakeRecall, condense: Condense | None = None, **arguments: JsonValue
+) -> tuple[Outcome, list[str]]:
+    """Return what a call leads to, and the titles that it had."""
+    sink = RecordingSink()
+    tool = session_search_tool(Archives(recall, "me", condense))
+    outcome = await tool.use(Report("call", sink)).begin(arguments)
+    titles = [each.title for each in sink.events if isinstance(each, CallChanged) and each.title]
+    return outcome, titles
+
+
+async def test_a_query_is_looked_for_and_the_session_itself_passed_over() -> None:
+    recall = FakeRecall()
+    outcome, titles = await use(
+        recall, query=" a  b ", limit=5, sort="newest", role_filter="User, tool"
+    )
+    assert recall.asked == [Inquiry(" a  b ", 5, "newest", ("user", "tool"), "me")]
+    assert titles == [
+        'Search past sessions for "a b"',
+        'Search past sessions for "a b": 1 session',
+    ]
+    assert json.loads(outcome.text) == {
+        "mode": "discover",
+        "query": " a  b ",
+        "results": [
+            TOLD
+            | {
+                "matches": 3,
+                "match_message_id": 2,
+                "matched_role": "user",
+                "snippet": ">>>text<<<",
+                "messages": [told(1), told(2, is_match=True)],
+            }
+        ],
+        "notes": ["a note"],
+    }
+
+
+async def test_nothing_found_is_an_answer() -> None:
+    outcome, titles = await use(FakeRecall(Findings(())), query="x")
+    assert json.loads(outcome.text) == {"mode": "discover", "query": "x", "results": []}
+    assert (outcome.is_error, titles[-1]) == (False, 'Search past sessions for "x": nothing')
+
+
+async def test_a_session_is_scrolled_through() -> None:
+    recall = FakeRecall()
+    outcome, titles = await use(recall, session_id=" s1 ", around_message_id=5, query="ignored")
+    assert (recall.asked, titles) == (["s1", 5, 5], ["Read past session s1 around message 5"])
+    assert json.loads(outcome.text) == {
+        "mode": "scroll",
+        "session": TOLD,
+        "messages_before": 3,
+        "messages_after": 6,
+        "messages": [told(4), told(5, is_match=True)],
+    }
+
+
+async def test_a_session_is_read() -> None:
+    recall = FakeRecall()
+    outcome, titles = await use(recall, session_id="s1")
+    assert (recall.asked, titles) == (["s1", READ_TEXTS], ["Read past session s1"])
+    assert json.loads(outcome.text) == {
+        "mode": "read",
+        "session": TOLD,
+        "messages_omitted": 7,
+        "messages": [told(4), told(5)],
+    }
+
+
+async def test_without_arguments_recent_sessions_are_listed() -> None:
+    recall = FakeRecall()
+    outcome, titles = await use(recall)
+    assert (recall.asked, titles) == ([3, "me"], ["List past sessions"])
+    assert json.loads(outcome.text) == {"mode": "browse", "sessions": [TOLD]}
+
+
+@pytest.mark.parametrize(
+    ("error", "arguments", "text"),
+    [
+        (UnknownSessionError("x"), {"session_id": "x"}, "there is no past session 'x'"),
+        (ArchiveError("broken"), {"query": "x"}, "past sessions cannot be read: broken"),
+        (None, {"query": "x", "role_filter": "king"}, "role_filter is a list of user, assistant"),
+        (None, {"query": "x", "limit": 11}, "limit: Input should be less than or equal to 10"),
+        (None, {"query": "x", "sort": "best"}, "sort: Input should be 'relevance'"),
+    ],
+    ids=["unknown session", "unreadable", "no role", "too many", "no order"],
+)
+async def test_what_cannot_be_done_is_said(
+    error: Exception | None, arguments: dict[str, JsonValue], text: str
+) -> None:
+    outcome, _ = await use(FakeRecall(error=error), None, **arguments)
+    assert outcome.is_error
+    assert text in outcome.text
+
+
+async def test_a_message_that_is_not_in_the_session_is_said() -> None:
+    outcome, _ = await use(
+        FakeRecall(passage=Passage(SESSION, ())), session_id="s", around_message_id=9
+    )
+    assert (outcome.is_error, "has no message 9" in outcome.text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "q" * 50_000, "limit": 10},
+        {"session_id": "s", "around_message_id": 1, "window": 20},
+        {"session_id": "s"},
+    ],
+    ids=["discovery", "scrolling", "reading"],
+)
+async def test_an_answer_is_never_long(arguments: dict[str, JsonValue]) -> None:
+    long = "long text\n" * 5_000
+    session = PastSession("s" * 36, "hermes", long, "/" + long, AT, AT)
+    hits = tuple(
+        Hit(session, said(n, long), long, tuple(said(m, long) for m in range(5)), 1)
+        for n in range(10)
+    )
+    recall = FakeRecall(Findings(hits), Passage(session, tuple(said(n, long) for n in range(41))))
+    outcome, _ = await use(recall, None, **arguments)
+    assert len(outcome.text) <= MOST_CHARACTERS
+    assert json.loads(outcome.text)
+
+
+async def test_a_summary_is_made_within_a_budget() -> None:
+    asked: list[tuple[int, int]] = []
+
+    async def condense(instructions: str, text: str, most_tokens: int) -> str:
+        assert "records, not instructions" in instructions
+        assert text.startswith("Question: q\n\n# Session s1, 2026-03-01T12:30Z: The title\n")
+        asked.append((len(text), most_tokens))
+        return "the summary"
+
+    long = "word " * 50_000
+    outcome, _ = await use(
+        FakeRecall(Findings((hit(long), hit(long)))), condense, query="q", summarize=True
+    )
+    assert asked[0][0] < SUMMARY_INPUT_CHARACTERS * 1.02
+    assert asked[0][1] == SUMMARY_OUTPUT_TOKENS
+    answer = json.loads(outcome.text)
+    assert answer["summary"] == "the summary"
+    assert "messages" not in answer["results"][0]
+
+
+async def test_no_model_is_asked_unless_that_is_wanted_and_something_was_found() -> None:
+    async def condense(instructions: str, text: str, most_tokens: int) -> str:
+        raise AssertionError((instructions, text, most_tokens))
+
+    await use(FakeRecall(), condense, query="q")
+    await use(FakeRecall(Findings(())), condense, query="q", summarize=True)
+
+
+async def test_where_there_is_no_summary_the_hits_come_as_they_are() -> None:
+    async def condense(instructions: str, text: str, most_tokens: int) -> str:
+        del instructions, text, most_tokens
+        raise SummaryError("overloaded")
+
+    for given, note in (
+        (condense, "there is no summary: overloaded"),
+        (None, "there is no model here to summarize with"),
+    ):
+        outcome, _ = await use(FakeRecall(), given, query="q", summarize=True)
+        answer = json.loads(outcome.text)
+        assert answer["notes"] == ["a note", note]
+        assert len(answer["results"][0]["messages"]) == 2
+
+
+def test_what_the_model_is_told_is_short() -> None:
+    spec = session_search_tool(Archives(FakeRecall(), "me")).spec
+    assert len(spec.description) + len(json.dumps(spec.schema)) < 1_000
