@@ -3,7 +3,8 @@
 import logging
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -135,7 +136,7 @@ def build(
     parts = ServerParts(
         catalog=catalog,
         room=partial(_skill_room, tools),
-        spawn=lambda task: link.background.start_soon(task),
+        spawn=partial(_spawn, link),
         sessions=lambda: sessions,
         is_attended=lambda: link.is_attended,
     )
@@ -242,6 +243,10 @@ async def _skills(loader: ToolLoader, session: Session) -> Skills:
     return await (await loader.load()).open_skills(session)
 
 
+def _spawn(link: Link, task: Task) -> None:
+    link.background.start_soon(task)
+
+
 async def _skill_room(loader: ToolLoader) -> "SkillRoom":
     return (await loader.load()).room
 
@@ -314,6 +319,18 @@ def _catalog(
         list_file=configuration.home / "acp" / "models.json",
     )
     return AnthropicProvider(plan, credentials.current, sdk, partial(mark, ttl=current.cache_ttl))
+
+
+@asynccontextmanager
+async def model_catalog(configuration: Configuration) -> AsyncGenerator[ModelCatalog]:
+    """Provide the models that can be had, for work without a client."""
+    key_store = KeyStore(configuration.home)
+    sdk = SdkLoader()
+    try:
+        credentials = Credentials(configured_credential(configuration), key_store)
+        yield _catalog(configuration, credentials, sdk)
+    finally:
+        await sdk.close()
 
 
 def _leave_for_certain(exit_code: int) -> None:

@@ -7,7 +7,7 @@ nothing: the fates were decided where the texts were read.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from prompt_engine.facts import Fate
 from prompt_engine.section import JOINT, Section, Tier
@@ -65,6 +65,19 @@ class Report:
             "estimated_tokens": self.estimated_tokens,
             "sections": [asdict(entry) for entry in self.entries],
         }
+
+
+def report_from(value: JsonValue) -> Report | None:
+    """Return the report that `as_json` wrote; None if it is none.
+
+    >>> report_from(Report(()).as_json())
+    Report(entries=())
+    """
+    sections = value.get("sections") if isinstance(value, dict) else None
+    try:
+        return Report(TypeAdapter(tuple[Entry, ...]).validate_python(sections))
+    except ValidationError:
+        return None
 
 
 def report_on(sections: Sequence[Section]) -> Report:

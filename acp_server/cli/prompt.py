@@ -1,4 +1,4 @@
-"""`acp-server prompt show`: the system prompt that a session in a folder would begin with."""
+"""`acp-server prompt show`: the system prompt of a session that would begin, or that is kept."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from acp_server import settings
 from acp_server.app import prompt_settings, skill_rules
+from acp_server.cli.kept_prompt import show_kept
 from acp_server.models.families import known_window_tokens
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
@@ -38,18 +39,32 @@ def command() -> None:
 Examples:
   acp-server prompt show
   acp-server prompt show --cwd ~/code/app --model claude-opus-5
+  acp-server prompt show --session 3f2a
   acp-server prompt show --json | jq .report
 """
 )
-@click.option("--cwd", type=FOLDER, default=".", help="The session's folder.")
+@click.option("--cwd", type=FOLDER, help="The session's folder; without it, this one.")
 @click.option("--model", default="", help="The model it is written for.")
-@click.option("--json", "is_json", is_flag=True, help="Print the tiers and the report as JSON.")
-def show(cwd: Path, model: str, *, is_json: bool) -> int:
-    """Print the system prompt of a session that would begin now.
+@click.option("--session", "session_id", metavar="ID", help="The one that is kept of a session.")
+@click.option("--json", "is_json", is_flag=True, help="Print the text and the report as JSON.")
+def show(cwd: Path | None, model: str, session_id: str | None, *, is_json: bool) -> int:
+    """Print the system prompt of a session that would begin now, or of one that is kept.
+
+    An ID may be shortened to its beginning, as long as only one session begins so. The exit code
+    is 1 if there is no such session, or no prompt was written for it yet.
 
     With --json: {"text", "report": {"characters", "estimated_tokens", "sections": [...]},
-    "notices": [...]}.
+    "notices": [...]}; of a session also "session", "model" and "written_at".
     """
+    if session_id is None:
+        return _show_new(cwd or Path(), model, is_json=is_json)
+    if cwd is not None or model:
+        problem = "--session shows a prompt as it was sent; --cwd and --model change nothing of it"
+        raise click.UsageError(problem)
+    return show_kept(session_id, is_json=is_json)
+
+
+def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     configuration = settings.load({"--model": model} if model else {})
     briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
     room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))

@@ -12,7 +12,6 @@ from acp_server.evolution.gate import UnaskedGate
 from acp_server.evolution.pass_skills import PassSkills
 from acp_server.memory.store import Memory
 from acp_server.permissions.gate import Gate
-from acp_server.session.equipment import Workspace
 from acp_server.skills.room import SkillRoom
 from acp_server.tools.loading import MemoryPremises
 from acp_server.tools.memory import memory_tool
@@ -71,7 +70,7 @@ def review_bench(
     trusted = workspace if room.is_trusted(workspace) else None
     keeper = UnaskedKeeper(room.home, lambda: room.roots(trusted))
     skills = pass_skills(room, keeper, trusted)
-    tools = [*_skill_tools(skills, gate, workspace)]
+    tools = list(_skill_tools(skills, gate))
     if memory.limits:
         store = Memory(room.home, memory.limits, scan)
         tools.append(memory_tool(store, gate, asks_first=memory.asks_first))
@@ -81,7 +80,7 @@ def review_bench(
 def curator_toolbox(room: SkillRoom, keeper: CuratorKeeper, gate: Gate) -> SessionToolbox:
     """Return the tools of a curator."""
     skills = pass_skills(room, keeper, None)
-    return SessionToolbox(_skill_tools(skills, gate, room.home), gate)
+    return SessionToolbox(_skill_tools(skills, gate), gate)
 
 
 def pass_skills(room: SkillRoom, keeper: UnaskedKeeper, workspace: Path | None) -> PassSkills:
@@ -95,9 +94,12 @@ def pass_skills(room: SkillRoom, keeper: UnaskedKeeper, workspace: Path | None) 
     )
 
 
-def _skill_tools(skills: PassSkills, gate: Gate, folder: Path) -> tuple[Tool, ...]:
-    manage = skill_manage_tool(skills, gate, Workspace(folder), skills.keeper.origin)
-    return (skills_list_tool(skills), skill_view_tool(skills), manage)
+def _skill_tools(skills: PassSkills, gate: Gate) -> tuple[Tool, ...]:
+    return (
+        skills_list_tool(skills),
+        skill_view_tool(skills),
+        skill_manage_tool(skills, gate),
+    )
 
 
 def phrases(made: Sequence[Change]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How a server learns between turns, for all of its sessions; what is large is imported when used."""
+"""How a server learns between turns, in all sessions; what is large is imported in a thread."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.evolution.review import Bench, ReviewRules, ReviewWrites, SessionReviews, Task
+from acp_server.evolution.review import Bench, ReviewRules, ReviewWrites, SessionReviews
 from acp_server.evolution.tally import Intervals
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.reviews import KitMaker, Reviews, reviewed
+from acp_server.session.watch import Task
 from acp_server.tools.loading import MemoryPremises
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from acp_server.evolution.tally import Intervals, Tally
 from acp_server.evolution.toolbox import PassToolbox
 from acp_server.session.asking import Nobody
 from acp_server.session.reviews import Reviewed
+from acp_server.session.watch import Task
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Kit, Spent, Turn
@@ -36,7 +37,6 @@ MEMORY_TOOLS = frozenset({"memory"})
 SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 ReviewWrites = Literal["apply", "propose", "off"]
-Task = Callable[[], Awaitable[None]]
 
 
 class Bench(Protocol):

@@ -18,8 +18,10 @@ from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
 from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
+    DIAGNOSTICS_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
+    DiagnosticsNotification,
     ForkSessionRequest,
     SteeringRequest,
 )
@@ -65,6 +67,8 @@ class Connection:
         self._link = link
         self._peer = link.peer
         self._client = link.client
+        self._unheard: list[str] = []
+        """Problems of which no session was there to be told."""
         if initialize_params is not None:
             self._meet(read(InitializeRequest, initialize_params))
 
@@ -72,7 +76,7 @@ class Connection:
         """Serve until the client's stream ends."""
         async with anyio.create_task_group() as background:
             self._link.background = background
-            warm_up = partial(background.start_soon, self._sessions.warm_up)
+            warm_up = partial(background.start_soon, self._warm_up)
             try:
                 await self._peer.run(self._handlers(warm_up), self._sessions.end_turns)
             finally:
@@ -94,9 +98,18 @@ class Connection:
             self._client.update_now(session.id, options_update(session))
 
     def tell_problem(self, problem: str) -> None:
-        """Tell the user in every session why nothing is kept of it."""
-        for session in self._sessions:
+        """Tell the user in every session why nothing is kept of it, or else in the next one."""
+        sessions = tuple(self._sessions)
+        for session in sessions:
             session.bulletin.say(problem)
+        if not sessions:
+            self._unheard.append(problem)
+
+    async def _warm_up(self, session: Session) -> None:
+        unheard, self._unheard = self._unheard, []
+        for problem in unheard:
+            session.bulletin.say(problem)
+        await self._sessions.warm_up(session)
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._link, self._sessions, warm_up)
@@ -125,6 +138,9 @@ class Connection:
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),
+            DIAGNOSTICS_METHOD: notification_handler(
+                DiagnosticsNotification, sessions.take_diagnostics
+            ),
         }
         return Handlers(requests, notifications)
 

@@ -19,11 +19,14 @@ CHOICE, OWN_WORDS = "choice", "answer"
 class EditorEnquirer:
     """Asks the user of one session's editor."""
 
-    is_attended = True
-
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
         self._session_id = session_id
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether somebody sits at the client."""
+        return self._link.is_attended
 
     @property
     def has_forms(self) -> bool:

@@ -21,6 +21,8 @@ from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.extensions import (
     ActiveFileNotification,
+    Diagnostic,
+    DiagnosticsNotification,
     ForkSessionRequest,
     ForkSessionResponse,
 )
@@ -44,6 +46,7 @@ from acp_server.protocol.sessions import (
     SetSessionModeResponse,
 )
 from acp_server.protocol.updates import Notice
+from acp_server.session.diagnostics import Problem
 from acp_server.session.records import SessionFacts
 from acp_server.session.registry import Reopened, SessionRegistry
 from acp_server.session.replay import events_of
@@ -158,6 +161,7 @@ class SessionHandlers:
         session.on_choice = partial(self._tell_choices, session)
         session.chronicle.on_title = partial(self._tell_title, session)
         session.skills.on_offer = partial(self._tell_commands, session)
+        session.commands.on_change = partial(self._tell_commands, session)
         session.on_notice(partial(self._show_notice, session))
 
     def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:
@@ -190,6 +194,13 @@ class SessionHandlers:
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
             session.active_file = path
+
+    def take_diagnostics(self, notification: DiagnosticsNotification) -> None:
+        """Note what is wrong with a file; sessions that are not there hear of nothing."""
+        session = self._sessions.get(notification.session_id)
+        path = Path(notification.path)
+        if session is not None and path.is_absolute() and "\0" not in notification.path:
+            session.diagnostics.receive(path, [_problem(item) for item in notification.items])
 
     def _tell_choices(self, session: Session) -> None:
         """Tell of a choice that the session made by itself."""
@@ -237,6 +248,17 @@ class SessionHandlers:
             return Reply(response, tell if session.mode != mode else None)
 
         return run
+
+
+def _problem(item: Diagnostic) -> Problem:
+    return Problem(
+        severity=item.severity,
+        message=item.message,
+        line=max(item.line, 1),
+        end_line=item.end_line,
+        source=item.source or "",
+        code="" if item.code is None else str(item.code),
+    )
 
 
 def _info(facts: SessionFacts) -> SessionInfo:

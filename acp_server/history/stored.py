@@ -18,7 +18,7 @@ from acp_server.history.codec import UnreadableError, decode
 from acp_server.history.leases import Holder
 from acp_server.history.merging import whole
 from acp_server.history.rows import FACTS, Column, Row, facts_of, read_text, spelled, system_of
-from acp_server.history.tables import MESSAGE, THOUGHT
+from acp_server.history.tables import IS_EMPTY, MESSAGE, THOUGHT
 from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.records import (
     CallRecord,
@@ -86,8 +86,7 @@ def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Hol
         wanted.append("cwd = ?")
         values.append(spelled(str(cwd)))
     wanted.append(
-        "(EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)"
-        " OR id IN (SELECT value FROM json_each(?)))"
+        f"(NOT ({IS_EMPTY.format('sessions.id')}) OR id IN (SELECT value FROM json_each(?)))"
     )
     values.append(json.dumps(list(_held_and_empty(connection, here))))
     rows: list[Row] = connection.execute(
@@ -104,8 +103,7 @@ def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
     """Return the sessions in which nothing was said and that no process has."""
     held = set(_held_and_empty(connection, here))
     found: list[tuple[str]] = connection.execute(
-        "SELECT id FROM sessions"
-        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)"
+        f"SELECT id FROM sessions WHERE {IS_EMPTY.format('sessions.id')}"  # noqa: S608 - names of ours
     ).fetchall()
     return [session_id for (session_id,) in found if session_id not in held]
 
@@ -113,8 +111,7 @@ def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
 def _held_and_empty(connection: Connection, here: Holder) -> Iterator[str]:
     """Return the sessions in which nothing was said and that a process has."""
     found: list[tuple[str]] = connection.execute(
-        "SELECT session_id FROM leases AS held"
-        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE session_id = held.session_id)"
+        f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY.format('held.session_id')}"  # noqa: S608 - names of ours
     ).fetchall()
     now = leases.now_us()
     for (session_id,) in found:

@@ -26,6 +26,11 @@ Write = Callable[[Connection], object]
 
 MESSAGE, THOUGHT = "message", "thought"
 """Kinds of entries whose body is a piece of a text."""
+IS_EMPTY = (
+    "NOT EXISTS (SELECT 1 FROM messages WHERE session_id = {0})"
+    " AND NOT EXISTS (SELECT 1 FROM entries WHERE session_id = {0})"
+)
+"""Whether nothing was said in the session that stands in the braces."""
 OPEN_CALL, CALL = "open call", "call"
 """Kinds of entries that are one call; one that is open may still change."""
 
@@ -117,9 +122,9 @@ def forget(connection: Connection, session_id: str) -> None:
 
 
 def is_empty(connection: Connection, session_id: str) -> bool:
-    """Whether nothing was said in a session."""
-    found = connection.execute("SELECT 1 FROM messages WHERE session_id = ?", (session_id,))
-    return found.fetchone() is None
+    """Whether nothing was said in a session, not even to a command of ours."""
+    found = connection.execute(f"SELECT {IS_EMPTY.format('?1')}", (session_id,))  # noqa: S608 - names of ours
+    return bool(found.fetchone()[0])
 
 
 def number(connection: Connection, query: str, *values: Column) -> int:

@@ -1,6 +1,6 @@
 """Both stores of the memory as a person is shown them. Cheap to import: the reading is not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,15 @@ class MemoryPage:
     """How full it is, such as `1,474/2,200`."""
     problem: str = ""
     """Why it cannot be read."""
+
+
+ReadMemory = Callable[[], Sequence[MemoryPage]]
+"""Returns the stores that are switched on; blocks."""
+
+
+def no_pages() -> Sequence[MemoryPage]:
+    """There are no stores."""
+    return ()
 
 
 def read_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:

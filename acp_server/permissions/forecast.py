@@ -56,7 +56,7 @@ def forecast(tool: str, mode: Mode) -> str:
     facts = _USUAL.get(tool, _CALL if SERVER_MARK in tool else None)
     if facts is None:
         return "unasked"
-    decision = decide(facts, mode, RuleBook(()))
+    decision = decide(facts, mode, RuleBook())
     match decision:
         case Allow():
             is_bounded = isinstance(facts, FileFacts) and mode != "bypass"
@@ -65,7 +65,6 @@ def forecast(tool: str, mode: Mode) -> str:
             only_reads = isinstance(facts, CommandFacts)
             return "asked about, unless it only reads" if only_reads else "asked about"
         case Refuse():
-            only_reads = isinstance(facts, CommandFacts)
-            return "refused, unless it only reads" if only_reads else "refused"
+            return "of use in plan mode only" if isinstance(facts, PlanFacts) else "refused"
         case _:
             assert_never(decision)

@@ -1,9 +1,9 @@
 """What is beside the protocol: methods of our own, others' conventions, drafts of what comes."""
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 from acp_server.protocol.identifiers import SessionId
-from acp_server.protocol.model import ExtensibleModel, Lenient, Uint32
+from acp_server.protocol.model import ExtensibleModel, Lenient, OrElse, SiftedArray, Uint32
 from acp_server.protocol.prompting import PromptRequest
 from acp_server.protocol.sessions import (
     AdditionalDirectories,
@@ -12,6 +12,7 @@ from acp_server.protocol.sessions import (
 )
 
 ACTIVE_FILE_METHOD = "_hermes/active_file"
+DIAGNOSTICS_METHOD = "_hermes/diagnostics"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
@@ -24,6 +25,32 @@ class ActiveFileNotification(ExtensibleModel):
     session_id: SessionId
     path: str
     line: Lenient[Uint32] = None
+
+
+DiagnosticSeverity: TypeAlias = Literal["error", "warning", "info", "hint"]
+
+
+def _error() -> DiagnosticSeverity:
+    return "error"
+
+
+class Diagnostic(ExtensibleModel):
+    """Something wrong with a file; lines are counted from 1."""
+
+    severity: Annotated[DiagnosticSeverity, OrElse(_error)] = "error"
+    message: str
+    line: Uint32
+    end_line: Lenient[Uint32] = None
+    source: Lenient[str] = None
+    code: Lenient[str | int] = None
+
+
+class DiagnosticsNotification(ExtensibleModel):
+    """`_hermes/diagnostics`: all that is wrong with a file, in the place of what was before."""
+
+    session_id: SessionId
+    path: str
+    items: SiftedArray[Diagnostic] = ()
 
 
 class ForkSessionRequest(ExtensibleModel):

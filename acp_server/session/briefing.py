@@ -56,6 +56,10 @@ class Briefing(Protocol):
         """Return what the prompt holds, as Markdown."""
         ...
 
+    async def findings(self) -> str:
+        """Return what the workspace turned out to be, as a list in Markdown."""
+        ...
+
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return what the project asks for in its files of instructions; the nearest counts."""
         ...
@@ -111,6 +115,10 @@ class PlainBriefing:
     def description(self) -> str:
         """Say how long it is."""
         return f"The system prompt has {len(self.system):,} characters."
+
+    async def findings(self) -> str:
+        """Nothing was looked for."""
+        return ""
 
     def project_settings(self) -> Mapping[str, JsonValue]:
         """There are none."""

@@ -26,6 +26,7 @@ from prompt_engine.facts import Facts, HintOverride, Identity, Passage
 from prompt_engine.hints import LoadedHints, loaded_in, wrap_all
 from prompt_engine.inputs import FileNote
 from prompt_engine.report import Entry, report_from
+from prompt_engine.sections.workspace import workspace_list
 from prompt_engine.sources.context_files import (
     ContextFound,
     ContextRequest,
@@ -68,8 +69,7 @@ class ProjectBriefing:
         self._settings = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
-        roots = (workspace.cwd, *workspace.additional)
-        self._surveyor = Surveyor(roots, Path.home(), settings.home)
+        self._surveyor = Surveyor(workspace.roots, Path.home(), settings.home)
         self._facts: Facts | None = None
         self._prompt: Prompt | None = None
         self._found = ContextFound()
@@ -141,15 +141,18 @@ class ProjectBriefing:
             "seal": self._secret.hex(),
             "window": self._window_tokens,
             "day": None if self._day is None else self._day.isoformat(),
+            "roots": [*map(str, self._workspace.roots)],
             "files": _digests(self._found),
             "report": self.report,
         }
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
-        """Go on from a prompt of a former process, unless the files in it have changed since."""
+        """Go on from a former prompt, unless its folders, or files in it, have changed since."""
         seal, window = _seal(state), state.get("window")
         report = report_from(state.get("report"))
         if seal is None or not isinstance(window, int | None) or report is None:
+            return False
+        if state.get("roots") != [*map(str, self._workspace.roots)]:
             return False
         found = await to_thread.run_sync(self._found_now, window)
         if _digests(found) != state.get("files"):
@@ -158,6 +161,11 @@ class ProjectBriefing:
         self._prompt, self._day = Prompt(text, "", "", report), _day(state)
         self._file_news.begin(await to_thread.run_sync(self._begun))
         return True
+
+    async def findings(self) -> str:
+        """Return what the workspace turned out to be when the facts were read."""
+        await self.gather()
+        return "" if self._facts is None else workspace_list(self._facts)
 
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter of the project's files; the nearest counts."""
@@ -272,7 +280,7 @@ class ProjectBriefing:
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
         finder = self._finder = self._finder or HintFinder(
-            (self._workspace.cwd, *self._workspace.additional), scan, self._settings.is_trusted
+            self._workspace.roots, scan, self._settings.is_trusted
         )
         loaded = self._found.loaded.plus(self._loaded(conversation))
         deliveries: dict[str, Delivery] = {}

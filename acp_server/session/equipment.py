@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_server.memory.pages import ReadMemory, no_pages
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing
@@ -32,6 +33,11 @@ class Workspace:
     cwd: Path
     additional: tuple[Path, ...] = ()
 
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.cwd, *self.additional)
+
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
@@ -48,6 +54,8 @@ class Equipment:
     """Finds the skills of a session, once it is open; without it there are none."""
     memory: ExternalMemory | None = None
     """Remembers beside the conversation; without it nobody does."""
+    read_memory: ReadMemory = no_pages
+    """Reads what is remembered, for the user to see."""
     reviews: Callable[["Session", KitMaker], Reviews] = NoReviews
     """Goes over a session's conversation between its turns."""
     close: Callable[[], Awaitable[None]] | None = None

@@ -52,7 +52,6 @@ class Interpreter:
         if errand is not None:
             attached = (part for part in message.parts if not isinstance(part, Text))
             return UserMessage((Text(await errand.prepare(invocation.arguments)), *attached))
-        if self.commands.is_known(invocation.name):
-            return None
-        await self.prepare()
+        if not self.commands.is_known(invocation.name):
+            await self.prepare()
         return await self.skills.expanded(message)

@@ -42,6 +42,10 @@ class LazyBriefing:
             return "The system prompt is written at the first prompt."
         return self._briefing.description()
 
+    async def findings(self) -> str:
+        """Return what the workspace turned out to be."""
+        return await (await self._load()).findings()
+
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return what the project asks for."""
         return {} if self._briefing is None else self._briefing.project_settings()

@@ -1,25 +1,41 @@
-"""The slash commands that every session has of itself: /compact, /context, /reload."""
+"""The slash commands that every session has of itself and answers without the model.
+
+What a command shows, it reads from the session's parts at that moment; those that choose a model or
+a mode, and those that the model carries out, are modules of their own.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from anyio import to_thread
+
+from acp_server.memory.pages import MemoryPage, ReadMemory
+from acp_server.permissions.forecast import forecast
 from acp_server.session.briefing import Briefing
-from acp_server.session.commands import Command
+from acp_server.session.choice_commands import ChoiceCommands
+from acp_server.session.choices import Choices
+from acp_server.session.commands import Command, Errand
 from acp_server.session.compaction import Compactor, TooShortError
+from acp_server.session.errands import Errands
 from acp_server.session.system import SystemPrompt
 from acp_server.session.upkeep import tell
+from acp_server.session.usage import account_of
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.loop import Kit
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import Sink, Toolbox
 from acp_server.turn.step import NewId
 
 SUM_UP = "Sum the conversation up to make room"
 SHOW_CONTEXT = "Show what the model is told, and how full its window is"
+SHOW_MEMORY = "Show what is remembered beyond this session"
+SHOW_TOOLS = "List the tools, and what the mode does with their calls"
+SHOW_USAGE = "Show what this session has used and cost"
 RELOAD = "Read the instructions of the project anew"
 QUEUE = "Run a prompt behind the turn that runs"
 STEER = "Say something to the turn that runs"
 NEEDS_TEXT = "Put the prompt behind it, in the same message."
-
+NO_MEMORY = "Nothing is remembered: both stores are switched off."
+NOT_SHOWN = " **(blocked: the model does not see it)**"
 
 @dataclass(frozen=True, slots=True)
 class OwnCommands:
@@ -29,18 +45,27 @@ class OwnCommands:
     briefing: Briefing
     system: SystemPrompt
     compactor: Compactor
+    choices: Choices
     kit: Callable[[], Awaitable[Kit]]
-    model_id: Callable[[], str]
+    toolbox: Callable[[], Awaitable[Toolbox]]
+    read_memory: ReadMemory
+    tell_choice: Callable[[], None]
+    """Shows the editor a choice that was made here."""
     new_id: NewId
 
-    def all(self) -> Sequence[Command]:
-        """Return them."""
+    def all(self, errands: Errands) -> Sequence[Command | Errand]:
+        """Return them, with those for the model."""
         return (
             Command("compact", SUM_UP, self._compact, "[what must not be lost]"),
             Command("context", SHOW_CONTEXT, self._context),
+            Command("memory", SHOW_MEMORY, self._memory),
             Command("reload", RELOAD, self._reload),
             Command("queue", QUEUE, _needs_text, "<prompt>"),
             Command("steer", STEER, _needs_text, "<prompt>"),
+            Command("tools", SHOW_TOOLS, self._tools),
+            Command("usage", SHOW_USAGE, self._usage),
+            *ChoiceCommands(self.choices, self.tell_choice).all(),
+            *errands.all(),
         )
 
     async def _context(self, arguments: str, sink: Sink) -> str:
@@ -54,7 +79,7 @@ class OwnCommands:
         """Write the system prompt anew; what a provider sealed before does not hold behind it."""
         del arguments
         self.system.forget_seals()
-        await self.system.write(self.model_id())
+        await self.system.write(self.choices.model_id)
         await tell(self.briefing.notices(), sink, self.new_id)
         return f"The instructions were read anew.\n\n{self.briefing.description()}"
 
@@ -65,8 +90,43 @@ class OwnCommands:
             return error.reason
         return f"There are {len(self.conversation)} messages now."
 
+    async def _tools(self, arguments: str, sink: Sink) -> str:
+        del arguments, sink
+        mode, specs = self.choices.mode, (await self.toolbox()).specs
+        lines = [
+            f"- `{spec.name}`: {_first_sentence(spec.description)} *{forecast(spec.name, mode)}*"
+            for spec in specs
+        ]
+        return "\n".join([f"In the mode `{mode}`:\n", *lines]) if lines else "There are no tools."
+
+    async def _memory(self, arguments: str, sink: Sink) -> str:
+        del arguments, sink
+        pages = await to_thread.run_sync(self.read_memory)
+        return "\n\n".join(map(_page, pages)) or NO_MEMORY
+
+    async def _usage(self, arguments: str, sink: Sink) -> str:
+        del arguments, sink
+        meter = self.choices.catalog.meter(self.choices.model_id)
+        return account_of(self.compactor.spent, meter.window_tokens)
+
 
 async def _needs_text(arguments: str, sink: Sink) -> str:
     """Say that there was nothing to run: with a text these two are prompts (`steering`)."""
     del arguments, sink
     return NEEDS_TEXT
+
+
+def _first_sentence(description: str) -> str:
+    first = " ".join(description.split()).partition(". ")[0]
+    return f"{first.rstrip('.')}."
+
+
+def _page(page: MemoryPage) -> str:
+    head = f"**{page.name}** (`{page.path}`)"
+    if page.problem:
+        return f"{head}: {page.problem}"
+    lines = [
+        f"- {entry.replace(chr(10), f'{chr(10)}  ')}{NOT_SHOWN if number in page.blocked else ''}"
+        for number, entry in enumerate(page.entries)
+    ]
+    return "\n".join([f"{head}, {page.usage} characters\n", *(lines or ["(empty)"])])

@@ -4,11 +4,14 @@ All of it is put behind the user's own words, once, and stored with them: a mess
 exactly as it was first sent.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from acp_server.permissions.modes import Mode
 from acp_server.session.briefing import Briefing
+from acp_server.session.mode_notes import remark_on_mode
 from acp_server.session.outside_memory import OutsideMemory
 from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import (
@@ -30,6 +33,7 @@ class PromptCompletion:
     briefing: Briefing
     upkeep: SessionUpkeep
     outside: OutsideMemory
+    mode: Callable[[], Mode]
 
     async def completed(
         self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
@@ -38,7 +42,9 @@ class PromptCompletion:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        parts += [Text(remark) for remark in self.briefing.remarks(self.conversation)]
+        on_mode = remark_on_mode(self.conversation, self.mode())
+        remarks = (*self.briefing.remarks(self.conversation), on_mode)
+        parts += [Text(remark) for remark in remarks if remark]
         parts += await self.outside.recalled(message)
         touched = _touched(message, active_file)
         if touched:

@@ -57,10 +57,13 @@ class SessionRegistry:
             present = self._sessions.get(session_id)
             if present is not None and not present.is_idle:
                 return Reopened(present, await self._archive.read(session_id))
-            if present is not None:
-                await present.close()
+            # A session that is open here has its journal already; what fails leaves it as it is.
             journal = await self._archive.resume(session_id)
             stored = await self._archive.read(session_id)
+            if present is not None and not present.is_idle:  # a prompt has come meanwhile
+                return Reopened(present, stored)
+            if present is not None:
+                await present.end_work()
             messages = mended(stored)
             for message in messages[len(stored.messages) :]:
                 journal.append(message)

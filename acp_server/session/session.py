@@ -10,15 +10,13 @@ from acp_server.permissions.modes import Mode, is_mode
 from acp_server.session.asking import Nobody, answer_to
 from acp_server.session.bulletin import Bulletin
 from acp_server.session.choices import Choices
-from acp_server.session.commands import (
-    Command,
-    CommandRegistry,
-    Invocation,
-    parse_invocation,
-)
+from acp_server.session.commands import Command, CommandRegistry, Errand, parse_invocation
 from acp_server.session.compaction import Compactor
+from acp_server.session.diagnostics import DiagnosticsBoard
 from acp_server.session.equipment import Equipment, Past, Workspace, beginning
+from acp_server.session.errands import Errands
 from acp_server.session.identifiers import new_id
+from acp_server.session.invocations import Interpreter
 from acp_server.session.narrow_toolbox import NarrowToolbox
 from acp_server.session.options import Option
 from acp_server.session.outside_memory import OutsideMemory
@@ -28,7 +26,7 @@ from acp_server.session.prompts import PromptCompletion
 from acp_server.session.recording import Chronicle, RecordingScreen
 from acp_server.session.records import SessionFacts
 from acp_server.session.reviews import ReviewedTurns
-from acp_server.session.skills import SkillCallError, SkillDesk
+from acp_server.session.skills import SkillDesk
 from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
 from acp_server.session.turns import Screen, Ticket, Work
@@ -62,8 +60,7 @@ class Session:
         """Begin a session, or go on with one."""
         past = past or beginning(workspace, equipment)
         facts = past.facts
-        self.id = facts.id
-        self.workspace = workspace
+        self.id, self.workspace = facts.id, workspace
         self.spent = facts.spent
         self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
@@ -89,10 +86,12 @@ class Session:
         )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
         self._completion = PromptCompletion(
-            self.conversation, self._briefing, self._upkeep, self._outside
+            self.conversation, self._briefing, self._upkeep, self._outside, lambda: self.mode
         )
         for command in self._own_commands():
             self.commands.add(command)
+        self._interpreter = Interpreter(self.commands, self.skills, self.prepare, new_id)
+        self.diagnostics = DiagnosticsBoard()
         self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
         self._steering, self._preparing = Steering(), anyio.Lock()
         self._running: Ticket | None = None
@@ -188,10 +187,8 @@ class Session:
             self._running = ticket
             self.chronicle.receive(message)
             try:
-                invocation = parse_invocation(text_of(message.parts))
-                if invocation is not None:
-                    return await self._obey(invocation, message, gate, turns)
-                return await self._take_turn(message, gate, turns)
+                prompt = await self._interpreter.for_model(message, gate)
+                return await self._take_turn(prompt, gate, turns) if prompt else "end_turn"
             except TurnError as error:  # said in the chat too: many clients hide error data
                 if not ticket.is_cancelled.is_set():
                     await gate.emit(MessageChunk(new_id(), error.reason))
@@ -258,6 +255,11 @@ class Session:
         await self._turns.wait_until_idle()
 
     async def close(self) -> None:
+        """End all work, and let other processes have the session."""
+        await self.end_work()
+        await self.chronicle.journal.close()
+
+    async def end_work(self) -> None:
         """End all work: prompts, then what tools left running."""
         self._briefing.close()
         self.skills.close()
@@ -265,7 +267,6 @@ class Session:
         await self.wait_until_idle()
         if self._toolbox is not None:
             await self._toolbox.close()
-        await self.chronicle.journal.close()
 
     async def answer_to(self, instructions: str, text: str) -> str:
         """Return what the session's model makes of a text, apart from the conversation.
@@ -304,7 +305,7 @@ class Session:
 
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once, for one model."""
-        toolbox, model_id = self._narrowed(await self.prepare()), self.model_id
+        toolbox, model_id = await self._tools(), self.model_id
         system = await self._system.text_for(model_id)
         if model_id not in self._models:
             self._models[model_id] = self._equipment.catalog.model(model_id)
@@ -324,7 +325,10 @@ class Session:
         return await self._system.rewrite(self.model_id)
 
     async def _tool_names(self) -> frozenset[str]:
-        return frozenset(spec.name for spec in self._narrowed(await self.prepare()).specs)
+        return frozenset(spec.name for spec in (await self._tools()).specs)
+
+    async def _tools(self) -> Toolbox:
+        return self._narrowed(await self.prepare())
 
     def _narrowed(self, toolbox: Toolbox) -> Toolbox:
         allowed = self._system.allowed_tools
@@ -363,34 +367,21 @@ class Session:
             memory_block=self._outside.block,
         )
 
-    def _own_commands(self) -> Sequence[Command]:
+    def _own_commands(self) -> Sequence[Command | Errand]:
         own = OwnCommands(
             self.conversation,
             self._briefing,
             self._system,
             self._compactor,
+            self._choices,
             self._kit,
-            lambda: self.model_id,
+            self._tools,
+            self._equipment.read_memory,
+            lambda: self.on_choice(),
             new_id,
         )
-        return own.all()
-
-    async def _obey(
-        self, invocation: Invocation, message: UserMessage, sink: Sink, turns: list[Turn]
-    ) -> StopReason:
-        """Answer a command; one that calls skills begins a turn."""
-        if not self.commands.is_known(invocation.name):
-            await self.prepare()
-        try:
-            called = await self.skills.expanded(message)
-        except SkillCallError as error:
-            answer = str(error)
-        else:
-            if called is not None:
-                return await self._take_turn(called, sink, turns)
-            answer = await self.commands.answer(invocation, sink)
-        await sink.emit(MessageChunk(new_id(), answer))
-        return "end_turn"
+        cwd = self.workspace.cwd
+        return own.all(Errands(cwd, lambda: self.mode, self._briefing.findings))
 
 
 def _nobody() -> None: ...

@@ -20,7 +20,7 @@ from acp_server.turn.conversation import Conversation
 OLDEST = timedelta(days=1)
 REWRITTEN = "The instructions were read anew for this session: {reason}."
 IS_OLD = "they were more than a day old"
-HAVE_CHANGED = "files of instructions have changed since"
+HAVE_CHANGED = "its folders, or files of instructions in them, have changed since"
 ARE_OTHERS = "the tools are others now"
 TOOLS = "tools"
 ALLOWED_TOOLS = "allowed_tools"

@@ -13,8 +13,18 @@ from acp_server.permissions.trust import ContentTrust, TrustStore
 from acp_server.session.watch import FolderWatch
 from acp_server.skills.rules import SkillRules
 from acp_server.skills.shelf import Reader, Shelf
-from skills_store import Circumstances, IndexCache, Places, Root, circumstances_of, roots_of
+from skills_store import (
+    Circumstances,
+    IndexCache,
+    Library,
+    Places,
+    Root,
+    circumstances_of,
+    roots_of,
+)
+from skills_store.collection import names_in
 from skills_store.home import Home
+from skills_store.roots import WORKSPACE_FOLDERS
 from skills_store.usage import Usage
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
@@ -54,6 +64,11 @@ class SkillRoom:
             self.home, self.user_home, self.bundled, workspace, external=self.rules.external
         )
         return roots_of(places)
+
+    def brought(self, workspace: Path) -> Sequence[str]:
+        """Return the names of a workspace's own skills, trusted or not. Blocks."""
+        roots = [Root("workspace", workspace / name) for name in WORKSPACE_FOLDERS]
+        return names_in(Library(lambda: roots).skills())
 
     def circumstances(self, tools: frozenset[str] | None) -> Circumstances:
         """Return what decides on which skills a session sees; None: its tools are not known."""

@@ -33,8 +33,7 @@ from skills_store import (
 from skills_store.calls import Done, ManageCall
 from skills_store.changes import Change
 from skills_store.collection import Collection, names_in
-from skills_store.roots import WORKSPACE_FOLDERS
-from skills_store.skill import SKILL_FILE, Root, Skill
+from skills_store.skill import SKILL_FILE, Skill
 from skills_store.usage import Event, Usage, ranked
 from skills_store.viewing import FileView, TextFileView
 
@@ -114,7 +113,11 @@ class SessionSkills:
     async def waiting(self) -> Sequence[str]:
         """Return the names of the workspace's own skills that only wait for the user's trust."""
         await self._current()
-        return () if self._is_trusted else await to_thread.run_sync(self._brought)
+        return (
+            ()
+            if self._is_trusted
+            else await to_thread.run_sync(self._room.brought, self._workspace)
+        )
 
     async def listing(self, category: str | None = None) -> Listing:
         """Return what the session sees, of one category or all."""
@@ -288,10 +291,6 @@ class SessionSkills:
         )
         told = PREFERENCE.format(names=", ".join(f"`{name}`" for name in first))
         return screened_index(f"{index}\n\n{told}" if first else index)
-
-    def _brought(self) -> tuple[str, ...]:
-        roots = [Root("workspace", self._workspace / name) for name in WORKSPACE_FOLDERS]
-        return names_in(Library(lambda: roots).skills())
 
 
 def is_of_code(folder: Path) -> bool:

@@ -7,7 +7,7 @@ Of a file that nobody touches unasked, only the question tells anything before l
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -16,6 +16,7 @@ from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Question
 from acp_server.session.session import Workspace
+from acp_server.tools.diagnosing import Before, Diagnosis
 from acp_server.tools.diffs import exact_diff
 from acp_server.tools.files.desk import FileDesk
 from acp_server.tools.files.errors import ChangedMeanwhileError, FileError, InvalidPathError
@@ -23,6 +24,7 @@ from acp_server.tools.files.paths import Place, lexical_path
 from acp_server.tools.files.snapshot import Snapshot
 from acp_server.tools.places import shown, target_of
 from acp_server.tools.report import Report
+from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind, FileDiff, Location
 from acp_server.turn.ports import Outcome
 from skills_store.patching import PatchError
@@ -77,6 +79,8 @@ class Workshop:
     gate: Gate
     workspace: Workspace
     home: Path
+    diagnosis: Diagnosis | None = None
+    """Looks for what an edit has made worse."""
 
     def path_of(self, given: str) -> Path:
         """Return the absolute path that a name means, without asking the file system.
@@ -113,22 +117,51 @@ class Edit:
         self._workshop = workshop
         self._desk = workshop.desk
         self._report = report
+        self.done: Outcome | None = None
+        """What was done, from when it was; a cancel behind it does not undo it."""
+        self._before: Before | None = None
+        self._changed: tuple[Path, ...] = ()
 
     async def carry_out(
         self, paths: Sequence[Path], plan: Plan, *, may_redo: bool = False
     ) -> Outcome:
-        """Plan, show, ask and do; with `may_redo`, again when a file moved on meanwhile."""
+        """Plan, show, ask and do; with `may_redo`, again when a file moved on meanwhile.
+
+        What the edit has made worse is waited for when its files are free for others again.
+        """
         try:
             async with AsyncExitStack() as held:
                 await self._take(paths, held)
-                for _ in range(MOST_ATTEMPTS if may_redo else 1):
-                    changes = await self._planned(plan, paths)
-                    outcome = await self._attempt(changes, may_redo=may_redo)
-                    if outcome is not None:
-                        return outcome
+                outcome = await self._attempts(paths, plan, may_redo=may_redo)
         except FileError as error:
             return Outcome(error.reason, is_error=True)
+        return await self._diagnosed(outcome) if outcome is self.done else outcome
+
+    async def _attempts(self, paths: Sequence[Path], plan: Plan, *, may_redo: bool) -> Outcome:
+        for _ in range(MOST_ATTEMPTS if may_redo else 1):
+            changes = await self._planned(plan, paths)
+            outcome = await self._attempt(changes, may_redo=may_redo)
+            if outcome is not None:
+                return outcome
         return Outcome("the file keeps changing; nothing was written", is_error=True)
+
+    async def _diagnosed(self, outcome: Outcome) -> Outcome:
+        """Add to what was done what is wrong since."""
+        diagnosis = self._workshop.diagnosis
+        if diagnosis is None or self._before is None:
+            return outcome
+        news = await diagnosis.news(self._before, self._changed)
+        if not news:
+            return outcome
+        text, shown = f"{outcome.text}\n\n{news}", (*(outcome.shown or ()), Text(news))
+        return replace(outcome, text=text, shown=shown)
+
+    def _note(self, changes: Sequence[Change]) -> None:
+        """Note which files are about to change, and what is wrong with them until then."""
+        diagnosis = self._workshop.diagnosis
+        if diagnosis is not None:
+            self._changed = tuple(c.target.path for c in changes if c.text is not None)
+            self._before = diagnosis.begin(self._changed)
 
     async def _planned(self, plan: Plan, paths: Sequence[Path]) -> Sequence[Change]:
         """Return the changes.
@@ -187,6 +220,7 @@ class Edit:
         if not is_open:
             await self._report.show(blocks)
         await self._report.begin()
+        self._note(changes)
         try:
             done = await self._do(changes)
         except ChangedMeanwhileError:
@@ -194,7 +228,8 @@ class Edit:
                 return None
             raise
         touched = tuple(str(place.path) for change in changes for place in change.places)
-        return Outcome("\n".join(done), shown=blocks, touched=touched)
+        self.done = Outcome("\n".join(done), shown=blocks, touched=touched)
+        return self.done
 
     async def _are_open(self, paths: Sequence[Path]) -> bool:
         """Whether all these files may be told of before anybody was asked."""

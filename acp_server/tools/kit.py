@@ -6,13 +6,18 @@ from weakref import WeakKeyDictionary
 
 from acp_server.memory.store import Memory
 from acp_server.permissions.gate import PermissionGate
+from acp_server.permissions.modes import Mode
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
 from acp_server.session.session import Session
 from acp_server.skills.room import SkillRoom
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.attachments import Attachments
+from acp_server.tools.checking import Checks
+from acp_server.tools.clarify import clarify_tool
+from acp_server.tools.diagnosing import Diagnosis
 from acp_server.tools.editing import Workshop
+from acp_server.tools.exit_plan import exit_plan_tool
 from acp_server.tools.files.desk import FileDesk
 from acp_server.tools.loading import Premises, Surroundings
 from acp_server.tools.memory import memory_tool
@@ -41,6 +46,8 @@ TOOL_NAMES = (
     "terminal",
     "process",
     "todo",
+    "clarify",
+    "exit_plan",
     "memory",
     "session_search",
     "skills_list",
@@ -73,8 +80,9 @@ class SessionToolMaker:
         gate = self._gate(around)
         workspace, user_home = around.session.workspace, self._premises.user_home
         desk = FileDesk(workspace, around.editor, user_home)
-        workshop = Workshop(desk, gate, workspace, user_home)
         shell = self._shell(around)
+        diagnosis = self._diagnosis(around, shell.session)
+        workshop = Workshop(desk, gate, workspace, user_home, diagnosis)
         tools = (
             read_file_tool(workshop),
             search_files_tool(workshop),
@@ -83,6 +91,8 @@ class SessionToolMaker:
             terminal_tool(workshop, shell),
             process_tool(workshop, shell),
             todo_tool(around.session.conversation),
+            clarify_tool(around.enquirer),
+            exit_plan_tool(gate, around.enquirer),
             *self._memory_tools(gate),
             *self._search_tools(around.session),
             *self._skill_tools(around.session, gate),
@@ -119,6 +129,7 @@ class SessionToolMaker:
             store=RuleStore(premises.own_folder / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
             note_answer=session.chronicle.note_answer,
+            switch_mode=partial(_switch_mode, session),
         )
 
     def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
@@ -140,6 +151,11 @@ class SessionToolMaker:
         roots = (session.workspace.cwd, *session.workspace.additional)
         return skill_tools(self.skills(session), gate, roots)
 
+    def _diagnosis(self, around: Surroundings, shell: ShellSession) -> Diagnosis:
+        rules, cwd = self._premises.checks, around.session.workspace.cwd
+        checks = Checks(shell, rules.commands, cwd, rules.seconds)
+        return Diagnosis(around.session.diagnostics, checks, around.tasks, scan, cwd)
+
     def _shell(self, around: Surroundings) -> Shell:
         premises = self._premises
         if self._watcher is None:
@@ -154,6 +170,12 @@ def _shown_variables(premises: Premises) -> Mapping[str, str]:
     """Return the variables that a command of the model's sees."""
     given = premises.environment.items()
     return {name: value for name, value in given if name not in premises.secret_names}
+
+
+def _switch_mode(session: Session, mode: Mode) -> None:
+    """Switch a session's mode as its user has said, and show them."""
+    session.set_mode(mode)
+    session.on_choice()
 
 
 async def _condensed(session: Session, instructions: str, text: str, most_tokens: int) -> str:

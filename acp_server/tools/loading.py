@@ -1,6 +1,6 @@
 """Imports the tools in a thread, once, after the first session was answered: it takes a while."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.questions import Asker
 from acp_server.session.editor import Editor
+from acp_server.session.enquiries import Enquirer, NoEnquirer
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
 from acp_server.session.recall import Recall
 from acp_server.session.session import Session
@@ -37,6 +38,16 @@ class MemoryPremises:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckRules:
+    """What checks a changed file where no editor does."""
+
+    commands: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """By language: a program and its arguments, in which `{path}` stands for the file."""
+    seconds: float = 2.0
+    """How long one may take."""
+
+
+@dataclass(frozen=True, slots=True)
 class Premises:
     """What the tools of all sessions share."""
 
@@ -53,6 +64,7 @@ class Premises:
     skills: SkillRules = field(default_factory=SkillRules)
     watch: FolderWatch | None = None
     """Tells of changes in folders; without it skills are looked at each time."""
+    checks: CheckRules = CheckRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ class Surroundings:
     editor: Editor
     asker: Asker
     tasks: TaskGroup
+    enquirer: Enquirer = field(default_factory=NoEnquirer)
 
 
 class ToolMaker(Protocol):

@@ -54,6 +54,7 @@ class PatchUse(Use[PatchArguments]):
     def __init__(self, workshop: Workshop, report: Report) -> None:
         super().__init__(PatchArguments, report)
         self._workshop = workshop
+        self._edit = Edit(workshop, report)
         self._growing = GrowingDiff(report)
         self._region: Preview | None = None
         self._is_looked_up = False
@@ -152,7 +153,11 @@ class PatchUse(Use[PatchArguments]):
             paths = [self._workshop.path_of(each) for each in given]
         except FileError as error:
             return Outcome(error.reason, is_error=True)
-        return await Edit(self._workshop, self.report).carry_out(paths, plan, may_redo=True)
+        return await self._edit.carry_out(paths, plan, may_redo=True)
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return what was done already, else the reason."""
+        return self._edit.done or super().cut_short(reason)
 
     async def _change(self, wanted: FileChange) -> Change:
         desk = self._workshop.desk

@@ -49,11 +49,11 @@ class ViewSkillUse(Use[ViewSkillArguments]):
         try:
             if path is None:
                 view = await self._skills.view(name)
-                return await self._done(_told(view), str(view.folder / SKILL_FILE), name, path)
+                return await self._done(answer_of(view), str(view.folder / SKILL_FILE), name, path)
             file = await self._skills.view_file(name, path)
         except SkillError as error:
             return failed(str(error))
-        return await self._done(_file_told(file), str(file.place), name, path)
+        return await self._done(file_answer_of(file), str(file.place), name, path)
 
     async def _done(
         self, answer: dict[str, JsonValue], place: str, name: str, path: str | None
@@ -76,7 +76,8 @@ def _title(name: str, path: str | None) -> str:
     return f"Read {path} of the skill {name}"
 
 
-def _told(view: SkillView) -> dict[str, JsonValue]:
+def answer_of(view: SkillView) -> dict[str, JsonValue]:
+    """Return what the model is told of a skill."""
     files = view.linked_files
     linked: dict[str, JsonValue] = {top: [*paths] for top, paths in files.by_folder.items()}
     if files.others:
@@ -98,7 +99,8 @@ def _told(view: SkillView) -> dict[str, JsonValue]:
     return answer | {name: each for name, each in told.items() if each}
 
 
-def _file_told(view: TextFileView | BinaryFileView) -> dict[str, JsonValue]:
+def file_answer_of(view: TextFileView | BinaryFileView) -> dict[str, JsonValue]:
+    """Return what the model is told of a file of a skill."""
     answer: dict[str, JsonValue] = {"success": True, "name": view.name, "file_path": view.path}
     match view:
         case TextFileView():

@@ -35,6 +35,7 @@ class WriteUse(Use[WriteArguments]):
     def __init__(self, workshop: Workshop, report: Report) -> None:
         super().__init__(WriteArguments, report)
         self._workshop = workshop
+        self._edit = Edit(workshop, report)
         self._growing = GrowingDiff(report)
         self._preview: Preview | None = None
         self._is_looked_up = False
@@ -74,7 +75,11 @@ class WriteUse(Use[WriteArguments]):
                 ),
             )
 
-        return await Edit(self._workshop, self.report).carry_out((path,), plan)
+        return await self._edit.carry_out((path,), plan)
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return what was done already, else the reason."""
+        return self._edit.done or super().cut_short(reason)
 
 
 class Preview:

@@ -294,8 +294,8 @@ class Turn:
         self._continued_id = None
         if stop is None or calls:
             batch = Batch(step.live_calls(), self._sink)
-            await self._use_tools(batch, step.reply(with_calls=True), calls)
-            return None
+            is_over = await self._use_tools(batch, step.reply(with_calls=True), calls)
+            return "end_turn" if is_over else None
         self._append_reply(step.reply(with_calls=False), "it said nothing")
         return None if stop == "pause" else _stop_reason(stop)
 
@@ -317,8 +317,11 @@ class Turn:
 
     async def _use_tools(
         self, batch: Batch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
-    ) -> None:
-        """Run a batch of calls together; each has a result in history, whatever happens."""
+    ) -> bool:
+        """Run a batch of calls together; each has a result in history, whatever happens.
+
+        Return whether the turn is over with it: the user was asked, and has said nothing yet.
+        """
         self._append(AssistantMessage(said))
         self._close_open = partial(self._keep_results, batch, calls)
         try:
@@ -326,6 +329,7 @@ class Turn:
             await batch.run(calls)
             await self._add_instructions(batch, calls)
             self._meanwhile = await self._said_meanwhile()
+            return batch.ends_turn and not self._meanwhile
         finally:
             self._close()
 

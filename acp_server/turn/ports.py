@@ -164,6 +164,8 @@ class Outcome:
     raw_output: Mapping[str, JsonValue] | None = None
     touched: tuple[str, ...] = ()
     """Absolute paths that it read, wrote, searched or named: where instructions may wait."""
+    ends_turn: bool = False
+    """Whether the model is not to be asked again until the user has said something."""
 
 
 class LiveCall(Protocol):

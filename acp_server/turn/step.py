@@ -220,6 +220,8 @@ class Batch:
         self._results: dict[str, ToolResult] = {}
         self._touched: dict[str, tuple[str, ...]] = {}
         self._shown: dict[str, tuple[CallContent, ...]] = {}
+        self.ends_turn = False
+        """Whether one of the calls leaves it to the user how to go on."""
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls. Raises only cancellation; after that, nothing is begun any more."""
@@ -265,6 +267,7 @@ class Batch:
         text = mended(outcome.text)
         self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
         self._touched[call.id] = outcome.touched
+        self.ends_turn = self.ends_turn or outcome.ends_turn
         status = "failed" if outcome.is_error else "completed"
         shown = (Text(text), *outcome.media) if outcome.shown is None else outcome.shown
         self._shown[call.id] = shown

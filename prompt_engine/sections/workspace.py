@@ -11,6 +11,17 @@ def write(facts: Facts) -> Iterator[Section]:
     workspace = facts.workspace
     if workspace is None:
         return
+    text = f"# Workspace\n\nAs it was when the session began:\n\n{workspace_list(facts)}"
+    yield Section("workspace", "context", text)
+    for reason in workspace.dropped:
+        yield Section("workspace", "context", "", fate="dropped", reason=reason)
+
+
+def workspace_list(facts: Facts) -> str:
+    """Return what the session's folder turned out to be, a line each; empty if it is not known."""
+    workspace = facts.workspace
+    if workspace is None:
+        return ""
     lines = (
         f"Folder: {workspace.folder}",
         _list("Further folders", workspace.additional),
@@ -19,11 +30,7 @@ def write(facts: Facts) -> Iterator[Section]:
         _list("Package manager", workspace.package_managers),
         _list("Checks", tuple(f"`{command}`" for command in workspace.checks)),
     )
-    bullets = "\n".join(f"- {_printable(line)}" for line in lines if line)
-    text = f"# Workspace\n\nAs it was when the session began:\n\n{bullets}"
-    yield Section("workspace", "context", text)
-    for reason in workspace.dropped:
-        yield Section("workspace", "context", "", fate="dropped", reason=reason)
+    return "\n".join(f"- {_printable(line)}" for line in lines if line)
 
 
 def _printable(line: str) -> str:

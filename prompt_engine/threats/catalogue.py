@@ -24,6 +24,9 @@ SCOPES: tuple[Scope, ...] = ("all", "context", "strict")
 TABLES = ("english", "errands", "languages", "scripts", "kept")
 """The tables, in the order they are read. `scripts` is for writing without ASCII letters."""
 
+SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"})
+"""Outside of English they have few patterns; those that follow each other share a pass."""
+
 SPOKEN_TABLES = ("english", "languages")
 """Their patterns begin where a word begins."""
 
@@ -78,11 +81,16 @@ def patterns() -> Iterator[Pattern]:
 
 @cache
 def _groups(table: str) -> tuple[Group, ...]:
-    """Compile each family of a table by itself.
+    """Compile each family of a table by itself, small ones together.
 
     Larger groups have fewer passes but many more states: a hostile mix of words is then slow.
     """
-    families = groupby(_patterns(table), key=lambda each: (each.family, each.scope))
+    shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
+
+    def pass_of(pattern: Pattern) -> tuple[str, Scope]:
+        return ("" if pattern.family in shared else pattern.family, pattern.scope)
+
+    families = groupby(_patterns(table), key=pass_of)
     return tuple(_group(table, scope, tuple(chosen)) for (_, scope), chosen in families)
 
 

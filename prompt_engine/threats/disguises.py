@@ -6,6 +6,7 @@ drops. So places need no table of their own.
 """
 
 import re
+import sys
 from functools import cache
 from html.entities import html5
 
@@ -13,13 +14,18 @@ from prompt_engine.threats.engine import Expression, compiled
 
 FILLER = "\N{SOFT HYPHEN}"
 
-_ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
 _TAG = re.compile(r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>", re.I)
 _EMPHASIS_INSIDE = re.compile(
     r"[*`~](?=[*`~]{0,2}[^\W\d_])"
     r"(?:(?<=[^\W\d_][*`~])|(?<=[^\W\d_][*`~]{2})|(?<=[^\W\d_][*`~]{3}))"
 )
-_EMPHASIS_AROUND = re.compile(r"_{1,3}(?:(?![^\W_])|(?<![^\W_]_)(?<![^\W_]__)(?<![^\W_]___))")
+_EMPHASIS_AROUND = {
+    "_": re.compile(r"(?<!\w)_(?!_)|(?<!_)_(?!\w)"),
+    "__": re.compile(r"(?<!_)__(?!_)"),  # around words and inside of them
+    "___": re.compile(r"(?<!\w)___(?!_)|(?<!_)___(?!\w)"),
+}
+_BLANK_TO_FILL_IN = re.compile(r"_{4,}+")
 _LETTER = r"[^\W\d_]"
 _LETTERS_APART = re.compile(
     rf"(?<!{_LETTER}){_LETTER}(?:[ .*_-]{{1,4}}{_LETTER}(?!{_LETTER})){{5,}}+"
@@ -34,10 +40,10 @@ _MARK = re.compile(r"[.*_-]")
 _WIDE = re.compile(r"  ")
 _WIDE_AMONG_MARKS = re.compile(r" ")
 _WORDS = re.compile(
-    "ignore|disregard|forget|override|bypass|reveal|print|show|repeat|hide|tell|inform|mention"
+    "(ignore|disregard|forget|override|bypass|reveal|print|show|repeat|hide|tell|inform|mention"
     "|everything|every|all|any|each|the|of|my|your|these|those|this|that|and|from|to|do|not"
     "|previous|prior|above|earlier|preceding|safety|security|system|user|instructions?|prompts?"
-    "|rules?|guidelines?|directives?|orders?|messages?"
+    "|rules?|guidelines?|directives?|orders?|messages?)"
 )
 
 
@@ -45,11 +51,14 @@ def undisguised(text: str) -> str:
     """Return the text with its words whole, every character in its old place."""
     text = text.replace("\\\n", FILLER + " ")  # a command goes on in the next line
     if "&" in text:
-        text = _ENTITY.sub(_named_character, text)
+        text = _ENTITY.sub(_Spelled().of, text)
     if "<" in text:
         text = _TAG.sub(_filler, text)
-    if "_" in text:
-        text = _EMPHASIS_AROUND.sub(_filler, text)
+    if "____" in text:
+        text = _BLANK_TO_FILL_IN.sub(lambda found: " " * len(found[0]), text)
+    for marks, emphasis in _EMPHASIS_AROUND.items():
+        if marks in text:
+            text = emphasis.sub(FILLER * len(marks), text)
     text = _EMPHASIS_INSIDE.sub(FILLER, text)
     if _letters_apart().search(text.encode(errors="replace")):
         text = _LETTERS_APART.sub(lambda found: _joined(found[0]), text)
@@ -57,18 +66,27 @@ def undisguised(text: str) -> str:
 
 
 def _filler(found: re.Match[str]) -> str:
-    return FILLER * (found.end() - found.start())
+    return FILLER * len(found[0])
 
 
-def _named_character(entity: re.Match[str]) -> str:
-    """Return what an entity stands for, as long as it was; an unknown one stays."""
-    whole, decimal, hexadecimal, name = entity.group(0, 1, 2, 3)
-    if name:
-        character = html5.get(f"{name};", whole)
-    else:
-        code = int(decimal) if decimal else int(hexadecimal, 16)
-        character = chr(code) if code <= 0x10FFFF else whole  # noqa: PLR2004  # the last there is
-    return character + FILLER * (len(whole) - len(character))
+class _Spelled(dict[str, str]):
+    """What entities stand for, each as long as it is written; an unknown one stays."""
+
+    def __missing__(self, entity: str) -> str:
+        character = _named_character(entity)
+        spelled = self[entity] = character + FILLER * (len(entity) - len(character))
+        return spelled
+
+    def of(self, found: re.Match[str]) -> str:
+        """Return what stands for an entity that was found: most are found again and again."""
+        return self[found[0]]
+
+
+def _named_character(entity: str) -> str:
+    if entity[1] != "#":
+        return html5.get(entity[1:], entity)
+    code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
+    return chr(code) if code <= sys.maxunicode else entity
 
 
 def _joined(run: str) -> str:
@@ -76,8 +94,9 @@ def _joined(run: str) -> str:
     squeezed = run.translate(_WITHOUT_MARKS).lower()
     if squeezed.isascii() and not any(word in squeezed for word in _TELLING_WORDS):
         return run
-    is_tight = len(run) == 2 * len(squeezed) - 1  # then letters and gaps alternate
-    places = range(0, len(run), 2) if is_tight else _letter_places(run)
+    if run[1::2] == run[1] * (len(squeezed) - 1):
+        return _joined_evenly(squeezed)
+    places = _letter_places(run)
     joined = [FILLER] * len(run)
     for at in places:
         joined[at] = run[at]
@@ -87,6 +106,13 @@ def _joined(run: str) -> str:
     for gap in (_WIDE_AMONG_MARKS if _MARK.search(run) else _WIDE).finditer(run):
         joined[gap.start()] = " "
     return "".join(joined)
+
+
+def _joined_evenly(squeezed: str) -> str:
+    """Join letters with the same gap between any two; that is quick, and runs can be long."""
+    parts = _WORDS.split(squeezed)
+    parts[1::2] = [f"{word} " for word in parts[1::2]]
+    return FILLER.join("".join(parts).removesuffix(" ")).replace(f"{FILLER} {FILLER}", " ")
 
 
 def _letter_places(run: str) -> list[int]:

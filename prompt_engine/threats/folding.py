@@ -10,13 +10,14 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate
 from typing import TypedDict
 
-BLOCK_CHARACTERS = 1024
-"""The text is folded in blocks, so that finding an origin means walking through one of them."""
+BLOCK_CHARACTERS = 256
+"""The text is folded in blocks, so that finding an origin means measuring one of them."""
 
 _SPOKEN_LETTER = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL INDICATOR)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?"
@@ -70,20 +71,23 @@ class FoldedText:
         starts = range(0, len(text), BLOCK_CHARACTERS)
         blocks = [fold(text[at : at + BLOCK_CHARACTERS]).encode() for at in starts]
         self._ends = list(accumulate(map(len, blocks)))
+        self._measured: dict[int, Sequence[int]] = {}
         self.data = b"".join(blocks)
 
     def origin(self, offset: int) -> int:
         """Return the index of the character that the byte at `offset` comes from."""
         block = bisect_right(self._ends, offset)
         left = offset - (self._ends[block - 1] if block else 0)
-        at = block * BLOCK_CHARACTERS
+        ends = self._measured.get(block)
+        if ends is None:
+            ends = self._measured[block] = self._measure(block)
+        return block * BLOCK_CHARACTERS + bisect_right(ends, left)
+
+    def _measure(self, block: int) -> Sequence[int]:
+        """Return where in a folded block the bytes of each of its characters end."""
+        characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
         table = folding()
-        while at < len(self._text):
-            left -= len(table[ord(self._text[at])].encode())
-            if left < 0:
-                break
-            at += 1
-        return at
+        return list(accumulate(len(table[ord(each)].encode()) for each in characters))
 
 
 def _folded(character: str) -> str:

@@ -4,7 +4,7 @@ The text is undisguised and folded once; then every group of patterns runs over 
 found in base64 is reported where the base64 begins. Knows patterns by their ids only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from prompt_engine.findings import Finding, Scope
@@ -35,7 +35,7 @@ def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
     found: set[Place] = {(at, invisible.PATTERN, "all") for at in hidden}
     found.update(_places(text, scope))
     found.update(_encoded_places(text, scope))
-    return tuple(_finding(text, place) for place in sorted(found))
+    return tuple(_findings(text, sorted(found)))
 
 
 def _places(text: str, scope: Scope) -> Iterator[Place]:
@@ -82,7 +82,9 @@ def _is_excused(pattern: Pattern, span: Span, scope: Scope) -> bool:
     return scope != "strict" and is_mention(span)
 
 
-def _finding(text: str, place: Place) -> Finding:
-    at, pattern, scope = place
-    line_start = text.rfind("\n", 0, at) + 1
-    return Finding(pattern, scope, text.count("\n", 0, at) + 1, at - line_start + 1)
+def _findings(text: str, places: Sequence[Place]) -> Iterator[Finding]:
+    """Say in which line and column places lie, which come in the order of the text."""
+    line, counted = 1, 0
+    for at, pattern, scope in places:
+        line, counted = line + text.count("\n", counted, at), at
+        yield Finding(pattern, scope, line, at - text.rfind("\n", 0, at))

@@ -11,7 +11,7 @@ from acp_server import settings
 from acp_server.settings import Configuration
 from tests.memory.example_provider import install
 from tests.support.editor import Editor, at, open_editor
-from tests.support.messages_api import KEY, Ask, MessagesApi, messages_api
+from tests.support.messages_api import KEY, MessagesApi, RecordedRequest, messages_api
 
 MODEL = "claude-opus-5-5"
 NAME = "said-before"
@@ -39,17 +39,17 @@ def configured(home: Path, api: MessagesApi, provider: str) -> Configuration:
     return settings.load({"--mode": "bypass", "--model": MODEL}, environment)
 
 
-def system_of(ask: Ask) -> str:
+def system_of(ask: RecordedRequest) -> str:
     """The system prompt of a request."""
     return json.dumps(ask.body["system"], ensure_ascii=False)
 
 
-def last_message(ask: Ask) -> str:
+def last_message(ask: RecordedRequest) -> str:
     """What the user said last in a request, with all that goes with it."""
     return json.dumps(at(ask.body, "messages", len(messages_of(ask)) - 1), ensure_ascii=False)
 
 
-def messages_of(ask: Ask) -> list[JsonValue]:
+def messages_of(ask: RecordedRequest) -> list[JsonValue]:
     """The conversation of a request."""
     messages = ask.body["messages"]
     assert isinstance(messages, list)
@@ -89,20 +89,23 @@ async def load(editor: Editor, session: str, folder: Path) -> None:
 async def test_a_provider_that_is_not_there_is_told_of_once_and_the_work_goes_on(
     tmp_path: Path,
 ) -> None:
-    async with messages_api(["One.", "Two."]) as api:
-        async with open_editor(configured(tmp_path, api, "absent")) as editor:
-            await editor.initialize()
-            session = await editor.new_session(tmp_path)
-            for _ in range(2):
-                assert at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
-            said = editor.said(session)
+    async with (
+        messages_api(["One.", "Two."]) as api,
+        open_editor(configured(tmp_path, api, "absent")) as editor,
+    ):
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        for _ in range(2):
+            assert at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
+        said = editor.said(session)
     assert said.count(MISSING) == 1
 
 
-async def test_without_a_provider_nothing_of_it_is_imported(tmp_path: Path) -> None:
+async def test_without_a_provider_nothing_of_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with messages_api(["One."]) as api:
-        for name in ("acp_server.memory.providers",):
-            sys.modules.pop(name, None)
+        monkeypatch.delitem(sys.modules, "acp_server.memory.providers", raising=False)
         async with open_editor(configured(tmp_path, api, "")) as editor:
             await editor.initialize()
             await editor.prompt(await editor.new_session(tmp_path), "hi")

@@ -87,7 +87,7 @@ class MemoryArchive:
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
         """Return kept sessions, those without a word only while they are open."""
-        listed = [kept.facts for kept in self._home.values() if kept.messages or kept.holder]
+        listed = [kept.facts for kept in self._home.values() if kept.messages or kept.entries or kept.holder]
         found = [replace(facts, system=None) for facts in listed if cwd in {None, facts.cwd}]
         found.sort(key=lambda facts: (facts.updated_at, facts.id), reverse=True)
         first = 0 if cursor is None else self._index_behind(found, cursor)
@@ -107,7 +107,7 @@ class MemoryArchive:
         """Let others have a session; without a word in it, it is forgotten."""
         if kept.holder is self:
             kept.holder = None
-            if not kept.messages:
+            if not kept.messages and not kept.entries:
                 self._home.pop(kept.facts.id, None)
 
     def _known(self, session_id: str) -> Kept:

@@ -21,6 +21,9 @@ from acp_server.tools.patch import PatchArguments
 from acp_server.tools.process import ProcessArguments
 from acp_server.tools.read_file import ReadArguments
 from acp_server.tools.search_files import SearchArguments
+from acp_server.tools.skill_manage import ManageSkillArguments
+from acp_server.tools.skill_view import ViewSkillArguments
+from acp_server.tools.skills_list import ListSkillsArguments
 from acp_server.tools.terminal import TerminalArguments
 from acp_server.tools.todo import TodoArguments
 from acp_server.tools.write_file import WriteArguments
@@ -35,6 +38,9 @@ TOOLS: dict[str, type[Arguments]] = {
     "process": ProcessArguments,
     "todo": TodoArguments,
     "memory": MemoryArguments,
+    "skills_list": ListSkillsArguments,
+    "skill_view": ViewSkillArguments,
+    "skill_manage": ManageSkillArguments,
 }
 
 

@@ -13,7 +13,7 @@ from tests.tools.workroom import lines, open_workroom
 MEGABYTE = 1_000_000
 TOOLS = (
     *("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo"),
-    *("memory",),
+    *("memory", "skills_list", "skill_view", "skill_manage"),
 )
 
 BROKEN = {

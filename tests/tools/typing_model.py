@@ -55,7 +55,7 @@ class Typist:
         return "tool_use" if has_calls else "end_turn"
 
 
-def call(name: str, **arguments: JsonValue) -> ToolCall:
+def call(name: str, /, **arguments: JsonValue) -> ToolCall:
     """Return a call with these arguments, under an id of its own."""
     return raw_call(name, json.dumps(arguments, ensure_ascii=False))
 
