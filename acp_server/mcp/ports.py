@@ -100,6 +100,7 @@ class Host:
     """What a server may ask of us, and what it may tell."""
 
     roots: Sequence[Path]
+    """The session's folders, absolute, at least one."""
     elicitor: Elicitor
     note_change: Callable[[Feature], None]
     """Called when a list of the server's has changed."""

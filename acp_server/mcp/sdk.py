@@ -45,6 +45,7 @@ FAILURES = (
 """What a connection can fail with. TypeError and LookupError: a server can confuse the SDK."""
 VERSION_HEADER = "mcp-protocol-version"
 FIRST_ERROR_STATUS = 400
+NO_STREAM_STATUS = 405
 STATUS_HINTS = {
     401: "it wants to be signed in to; give it a header for that",
     403: "it does not let us in",
@@ -83,7 +84,6 @@ async def _connected(server: ServerConfig, host: Host, ground: Ground) -> AsyncG
             dispatcher = JSONRPCDispatcher(watched, outgoing)
             async with _session(dispatcher, server.name, host) as session:
                 introduction = await session.initialize()
-                status.is_connected = True
                 yield _SdkWire(session, dispatcher, status, introduction)
     except* FAILURES as group:
         failure = _failure(group, status)
@@ -157,13 +157,16 @@ class _Status:
 
     def __init__(self) -> None:
         self.closed = anyio.Event()
-        self.is_connected = False
         self._refusal: int | None = None
 
     def note(self, status: int) -> None:
-        """Take the status of an answer; one that forgets the session ends the connection."""
-        self._refusal = status if status >= FIRST_ERROR_STATUS else None
-        if status == 404 and self.is_connected:  # noqa: PLR2004 -- known by its number
+        """Take the status of an answer; servers without a stream of their own refuse that one."""
+        if status != NO_STREAM_STATUS:
+            self._refusal = status if status >= FIRST_ERROR_STATUS else None
+
+    def give_up_if_refused(self) -> None:
+        """Take a connection for lost whose requests are refused: it is another server by now."""
+        if self._refusal is not None:
             self.closed.set()
 
     @property
@@ -208,6 +211,7 @@ class _SdkWire:
         try:
             raw = await self._dispatcher.send_raw_request(method, dict(parameters), options)
         except FAILURES as error:
+            self._status.give_up_if_refused()
             raise _translated(error, self._status) from error
         return cast("Mapping[str, JsonValue]", raw)
 

@@ -25,8 +25,10 @@ from acp_server.permissions.gate import Gate
 from acp_server.tools.tool import Tool
 
 FIRST_CALL_SECONDS = 3.0
-CLOSE_SECONDS = 1.0
-"""How long servers may take to be left politely; a process is ended by force after that."""
+LEAVE_SECONDS = 0.3
+"""How long servers may take to be left politely, before they are cut off."""
+END_SECONDS = 2.0
+"""The most that ending processes takes after that; it is bounded itself."""
 MOST_TOTAL_CHARACTERS = 200_000
 """Of names, descriptions and schemas of all tools in all servers: about 50,000 tokens."""
 MOST_NAMED = 20
@@ -149,11 +151,12 @@ class SessionServers:
             for server in self._servers:
                 server.leave()
             if self._running:
-                with anyio.move_on_after(CLOSE_SECONDS):
+                with anyio.move_on_after(LEAVE_SECONDS):
                     await self._all_ended.wait()
                 for scope in self._scopes:
                     scope.cancel()
-                await self._all_ended.wait()
+                with anyio.move_on_after(END_SECONDS):
+                    await self._all_ended.wait()
 
     def _server(self, config: ServerConfig) -> Server:
         around = self._around

@@ -6,7 +6,6 @@ on as a word of the server's, and disturbs nothing.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import httpx2
@@ -39,8 +38,7 @@ async def process_streams(
     Raises:
         ServerError: it cannot be started.
     """
-    folder = host.roots[0] if host.roots else Path.cwd()
-    process = await ServerProcess.start(server, folder, ground)
+    process = await ServerProcess.start(server, host.roots[0], ground)
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, to_it = anyio.create_memory_object_stream[SessionMessage](MOST_UNSENT)
     try:

@@ -75,4 +75,6 @@ class LeavePlanMode:
     """Plan mode ends: what was only planned may be done from then on."""
 
 
-Effect = ChangeSkill | LeavePlanMode | ReadFiles | WriteFiles | RunCommand | ChangeMemory | CallServer
+Effect = (
+    ChangeSkill | LeavePlanMode | ReadFiles | WriteFiles | RunCommand | ChangeMemory | CallServer
+)

@@ -30,7 +30,9 @@ _FILES = (Path("/workspace/file"),)
 _READ = FileFacts("read", _FILES)
 _WRITE = FileFacts("write", _FILES)
 _RUN = CommandFacts("command", Assessment("asks", "it is not known to only read"))
-_CALL = ServerFacts(ServerScope("server", "", "tool"), claims_to_read=False, claims_to_destroy=False)
+_CALL = ServerFacts(
+    ServerScope("server", "", "tool"), claims_to_read=False, claims_to_destroy=False
+)
 _USUAL: Mapping[str, Facts] = {
     "read_file": _READ,
     "search_files": _READ,

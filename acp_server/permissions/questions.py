@@ -14,8 +14,14 @@ from acp_server.permissions.scopes import Scope, described
 from acp_server.turn.events import CallContent, CallKind, Location
 
 ChoiceId = Literal[
-    *("allow_once", "allow_session", "allow_workspace", "reject_once", "reject_workspace"),
-    *("accept_and_ask", "accept_edits", "keep_planning"),
+    "allow_once",
+    "allow_session",
+    "allow_workspace",
+    "reject_once",
+    "reject_workspace",
+    "accept_and_ask",
+    "accept_edits",
+    "keep_planning",
 ]
 
 

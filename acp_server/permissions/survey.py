@@ -65,15 +65,10 @@ class Surveyor:
                 return self._file_facts("write", effect.targets)
             case RunCommand():
                 return self._command_facts(effect)
-            case ChangeMemory():
-                return MemoryFacts(effect.asks_first)
             case ChangeSkill():
                 return SkillFacts(self._file_facts("write", effect.targets), effect.doubts)
-            case LeavePlanMode():
-                return PlanFacts()
-            case CallServer(server, identity, tool):
-                scope = ServerScope(server, identity, tool)
-                return ServerFacts(scope, effect.claims_to_read, effect.claims_to_destroy)
+            case ChangeMemory() | CallServer() | LeavePlanMode():
+                return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
         """Whether a path leads elsewhere by now than when the tool looked."""
@@ -175,6 +170,17 @@ class Surveyor:
                     yield self.home / text[2:]
                 elif text and "\0" not in text:
                     yield Path(os.path.normpath(effect.cwd.real / text))
+
+
+def _facts_without_disk(effect: ChangeMemory | CallServer | LeavePlanMode) -> Facts:
+    match effect:
+        case ChangeMemory():
+            return MemoryFacts(effect.asks_first)
+        case LeavePlanMode():
+            return PlanFacts()
+        case CallServer(server, identity, tool):
+            scope = ServerScope(server, identity, tool)
+            return ServerFacts(scope, effect.claims_to_read, effect.claims_to_destroy)
 
 
 def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:

@@ -26,6 +26,7 @@ from acp_server.turn.events import CallChanged, Event
 from acp_server.turn.ports import Outcome
 
 PATIENCE_SECONDS = 30
+LOOK_SECONDS = 0.01
 PROGRAMS = Path(__file__).parent / "programs"
 QUICK = Limits(backoff_seconds=(0.02, 0.02, 0.02), reconnecting_seconds=10.0)
 
@@ -62,9 +63,11 @@ class Person:
     answer: Answer = field(default_factory=lambda: Answer("decline"))
     questions: list[Form | Page] = field(default_factory=list[Form | Page])
     can_ask: bool = True
+    thinks_seconds: float = 0.0
 
     async def ask(self, question: Form | Page) -> Answer:
         self.questions.append(question)
+        await anyio.sleep(self.thinks_seconds)
         return self.answer
 
 
@@ -115,9 +118,10 @@ class Office:
 
 async def until(page: Callable[[], str], words: str) -> str:
     with anyio.fail_after(PATIENCE_SECONDS):
-        while words not in page():
-            await anyio.sleep(0.01)
-        return page()
+        while True:
+            if words in (text := page()):
+                return text
+            await anyio.sleep(LOOK_SECONDS)  # for what processes do, there is no event
 
 
 def program(name: str, *traits: str, environment: Mapping[str, str] | None = None) -> ProcessServer:

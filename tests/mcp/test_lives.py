@@ -44,10 +44,10 @@ async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
 
 
 async def test_garbage_between_messages_disturbs_nothing_and_is_shown(tmp_path: Path) -> None:
-    async with building(tmp_path) as house:
-        async with house.opened(program("s", "prints-garbage")) as office:
-            assert (await office.call("s__echo", {"text": "hello"})).text == "hello"
-            assert "starting up, please wait…" in office.servers.description()
+    server = program("s", "prints-garbage")
+    async with building(tmp_path) as house, house.opened(server) as office:
+        assert (await office.call("s__echo", {"text": "hello"})).text == "hello"
+        assert "starting up, please wait…" in office.servers.description()
 
 
 async def test_two_hundred_tools_are_all_offered(tmp_path: Path) -> None:
@@ -162,10 +162,11 @@ async def test_a_changed_list_is_told_and_enters_at_the_next_rebuild(tmp_path: P
         await office.call("s__grow")
         await office.until(f"{len(before) + 1} tools")
         assert office.names() == before
-        assert office.servers.news() == (
+        (news,) = office.servers.news()
+        assert news == (
             'The tools of the MCP server "s" are others now (new or changed: s__grown). You can '
             "use them as they are now once your tools are rebuilt; the user can have that done "
-            "with /reload.",
+            "with /reload."
         )
         assert office.servers.news() == ()
         assert office.servers.refresh()
@@ -192,14 +193,18 @@ async def test_two_sessions_have_processes_of_their_own_which_end_with_them(
 ) -> None:
     told = [tmp_path / "told-1", tmp_path / "told-2"]
     first, second = (program("s", "child", environment={"TOLD": str(each)}) for each in told)
-    async with building(tmp_path) as house, house.opened(first) as office:
-        async with house.opened(second) as other:
-            assert (await other.call("s__echo", {"text": "2"})).text == "2"
-            assert [len(processes(each)) for each in told] == [2, 2]
-        assert [len(processes(each)) for each in told] == [2, 0]
-        assert (await office.call("s__echo", {"text": "1"})).text == "1"
 
-    assert [processes(each) for each in told] == [[], []]
+    def living() -> str:
+        return str([len(processes(each)) for each in told])
+
+    async with building(tmp_path) as house:
+        async with house.opened(first) as office:
+            async with house.opened(second) as other:
+                assert (await other.call("s__echo", {"text": "2"})).text == "2"
+                assert living() == "[2, 2]"
+            await until(living, "[2, 0]")
+            assert (await office.call("s__echo", {"text": "1"})).text == "1"
+        await until(living, "[0, 0]")
 
 
 async def test_what_an_untrusted_workspace_brings_is_listed_and_started_once_it_is_trusted(

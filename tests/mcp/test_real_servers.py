@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Generator
@@ -51,6 +52,7 @@ def listening(mode: str, port: int) -> Generator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
+        start_new_session=True,  # node may be a wrapper, and the server its child
     )
     try:
         assert started.stderr is not None
@@ -59,8 +61,10 @@ def listening(mode: str, port: int) -> Generator[subprocess.Popen[str]]:
                 break
         yield started
     finally:
-        started.kill()
-        started.communicate()
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+        if started.stderr is not None:
+            started.stderr.close()
 
 
 async def _cancel_amid_progress(office: Office, tool: str) -> None:
@@ -117,18 +121,14 @@ async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path
 
 
 async def test_the_old_transport_works_too(tmp_path: Path) -> None:
-    port, transport = free_port(), "sse"
-    remote = RemoteServer("old", f"http://127.0.0.1:{port}/sse", transport=_kind(transport))
+    port = free_port()
+    remote = RemoteServer("old", f"http://127.0.0.1:{port}/sse", transport="sse")
     async with building(tmp_path) as house:
         with listening("sse", port):
             async with house.opened(remote) as office:
                 outcome = await office.call("old__echo", {"message": "hello"})
 
     assert outcome.text == "Echo: hello"
-
-
-def _kind(transport: Transport) -> Transport:
-    return transport
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

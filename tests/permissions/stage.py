@@ -17,6 +17,7 @@ from acp_server.models.scripted import ScriptedModel
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import Choice, ChoiceId, Question
 from acp_server.session.editor import NoEditor
+from acp_server.session.enquiries import NoEnquirer
 from acp_server.session.session import Session, Workspace
 from acp_server.tools.kit import SessionToolMaker
 from acp_server.tools.loading import Premises, Surroundings
@@ -145,6 +146,12 @@ class Recorder:
         return self.answer
 
 
+class Somebody(NoEnquirer):
+    """Somebody sits there, though without forms."""
+
+    is_attended = True
+
+
 @dataclass(slots=True)
 class Screen:
     """Keeps what is shown."""
@@ -190,7 +197,7 @@ async def acting(
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
     maker = SessionToolMaker(Premises(stage.home, stage.own, environment, ()))
     async with anyio.create_task_group() as tasks:
-        toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks))
+        toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))
         try:
             with anyio.fail_after(20):
                 yield Actor(stage, session, toolbox, user)

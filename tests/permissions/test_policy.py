@@ -19,10 +19,11 @@ from acp_server.permissions.policy import (
     FileFacts,
     MemoryFacts,
     Refuse,
+    ServerFacts,
     decide,
 )
 from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import CommandScope, FolderScope
+from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope
 from acp_server.permissions.shell.findings import Assessment
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
@@ -30,6 +31,7 @@ Said = Literal["nothing", "yes", "no"]
 
 ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
+SERVER = ServerScope("github", "0123", "search")
 PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
 
 FACTS: dict[str, Facts] = {
@@ -49,6 +51,10 @@ FACTS: dict[str, Facts] = {
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
     "memory": MemoryFacts(asks_first=False),
     "memory, asked first": MemoryFacts(asks_first=True),
+    "server": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=False),
+    "server that claims to read": ServerFacts(SERVER, claims_to_read=True, claims_to_destroy=False),
+    "server that destroys": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=True),
+    "server that claims both": ServerFacts(SERVER, claims_to_read=True, claims_to_destroy=True),
 }
 
 # facts, what the rules say: what becomes of it in the modes ask, accept_edits, plan, bypass
@@ -89,6 +95,19 @@ TABLE: dict[tuple[str, Said], tuple[Outcome, Outcome, Outcome, Outcome]] = {
     ("memory", "no"): ("allow", "allow", "refuse", "allow"),
     ("memory, asked first", "nothing"): ("ask", "ask", "refuse", "allow"),
     ("memory, asked first", "yes"): ("ask", "ask", "refuse", "allow"),
+    ("server", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("server", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("server", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("server that claims to read", "nothing"): (
+        "ask, always",
+        "ask, always",
+        "ask, always",
+        "allow",
+    ),
+    ("server that claims to read", "yes"): ("allow", "allow", "allow", "allow"),
+    ("server that claims to read", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("server that destroys", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("server that claims both", "yes"): ("allow", "allow", "refuse", "allow"),
 }
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
 ROWS = [
@@ -103,6 +122,7 @@ def rules_that_say(said: Said) -> RuleBook:
     scopes = (
         FolderScope("read", Path("/")),
         FolderScope("write", Path("/")),
+        SERVER,
         CommandScope(("pytest",)),
     )
     return RuleBook([] if said == "nothing" else [Rule(each, said == "yes") for each in scopes])

@@ -6,7 +6,7 @@ import pytest
 
 from acp_server.permissions.questions import Choice, choices_for
 from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import CommandScope, FolderScope, Scope, described
+from acp_server.permissions.scopes import CommandScope, FolderScope, Scope, ServerScope, described
 
 ROOT = Path("/code/space")
 
@@ -76,6 +76,20 @@ def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("scope", "verdict"),
+    [
+        pytest.param(ServerScope("github", "0123", "search"), True, id="the same"),
+        pytest.param(ServerScope("github", "4567", "search"), None, id="another program"),
+        pytest.param(ServerScope("github", "0123", "delete"), None, id="another tool"),
+        pytest.param(ServerScope("gitlab", "0123", "search"), None, id="another server"),
+    ],
+)
+def test_a_rule_covers_one_tool_of_one_server(scope: ServerScope, *, verdict: bool | None) -> None:
+    book = RuleBook([Rule(ServerScope("github", "0123", "search"), is_allowed=True)])
+    assert book.verdict_on_server(scope) is verdict
+
+
+@pytest.mark.parametrize(
     ("scope", "text"),
     [
         (FolderScope("write", ROOT), "edits in this workspace"),
@@ -84,6 +98,7 @@ def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
         (FolderScope("write", ROOT / "a\nb\u202ec"), "edits in a\ufffdb\ufffdc/"),
         (CommandScope(("npm", "run", "test")), "commands that begin with `npm run test`"),
         (CommandScope(("pytest", "a; b")), "commands that begin with `pytest 'a; b'`"),
+        (ServerScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
     ],
 )
 def test_a_scope_is_told_in_one_line(scope: Scope, text: str) -> None:

@@ -1,51 +1,63 @@
+# ruff: noqa: TID251 -- a program of its own, which shows what environment it was given
 """A small MCP server without any library, which may be as bad as its traits say.
 
 Traits: `hangs`, `prints-garbage`, `leaves-at-once`, `many`, `clashes`, `bad-schemas`, `crashes-on`
 (in the call of any tool), `child` (starts a process that outlives it), `lies` (says that all only
-reads). What it is told goes, a line each, to the file that the variable TOLD names.
+reads), `stays` (ends neither with its stdin nor when asked to). What it is told goes, a line each,
+to the file that the variable TOLD names.
 """
+
+from __future__ import annotations
 
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+Json: TypeAlias = "dict[str, JsonValue]"
 
 TRAITS = set(sys.argv[1:])
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
-EXTRA = []
-CANCELLED = set()
-ANSWERS = {}
+EXTRA: list[Json] = []
+CANCELLED: set[int] = set()
+ANSWERS: dict[str, JsonValue] = {}
 
 
-def send(message):
+def send(message: Json) -> None:
     if "prints-garbage" in TRAITS:
         sys.stdout.write('starting up, please wait…\n{"json": "but no message"}\n\x00\xff\n')
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
 
-def tell(line):
+def tell(line: str) -> None:
     if "TOLD" in os.environ:
         with Path(os.environ["TOLD"]).open("a") as file:
             file.write(line + "\n")
 
 
-def tool(name, properties=None, **more):
-    schema = {"type": "object", "properties": properties or {}}
+def tool(name: str, properties: Json | None = None, **more: JsonValue) -> Json:
+    schema: Json = {"type": "object", "properties": properties or {}}
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema, **more}
 
 
-def tools():
+def tools() -> Sequence[JsonValue]:
     if "many" in TRAITS:
         return [tool(f"tool_{number}") for number in range(200)]
     if "clashes" in TRAITS:
         return [tool(name) for name in ("a.b", "a_b", "a b", "read_file", "x" * 80, "a_b")]
     if "bad-schemas" in TRAITS:
-        names = {"type": "object", "properties": {"a b": {}}}
+        names: Json = {"type": "object", "properties": {"a b": {}}}
         return [
             "no tool",
             {"name": "without"},
@@ -64,11 +76,11 @@ def tools():
     return found
 
 
-def text(words):
+def text(words: str) -> Json:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def ask_back(method, params):
+def ask_back(method: str, params: Json) -> JsonValue:
     key = f"back-{len(ANSWERS)}"
     ANSWERS[key] = None
     send({"id": key, "method": method, "params": params})
@@ -77,29 +89,54 @@ def ask_back(method, params):
     return ANSWERS[key]
 
 
-def slow(number, token):
+def slow(number: int, token: JsonValue) -> None:
     for step in range(1, 4):
-        note = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
+        note: Json = {
+            "progressToken": token,
+            "progress": step,
+            "total": 3,
+            "message": f"step {step}",
+        }
         send({"method": "notifications/progress", "params": note})
     while number not in CANCELLED:
         time.sleep(0.01)
     tell(f"stopped {number}")
 
 
-def call(number, params):
-    name, arguments = params["name"], params.get("arguments", {})
+def call(number: int, params: Json) -> None:
+    name, arguments = str(params["name"]), cast("Json", params.get("arguments", {}))
     tell(f"call {name}")
     if name == "crash" or "crashes-on" in TRAITS:
         sys.stderr.write("about to crash with " + os.environ.get("API_KEY", "nothing") + "\n")
         sys.stderr.flush()
         os._exit(3)
     if name == "slow":
-        return slow(number, params["_meta"]["progressToken"])
+        slow(number, cast("Json", params["_meta"])["progressToken"])
+        return
     if name == "grow":
         EXTRA.append(tool("grown"))
         send({"method": "notifications/tools/list_changed"})
-    form = {"type": "object", "properties": {"name": {"type": "string"}}}
-    kinds = [
+    send({"id": number, "result": result_of(name, arguments)})
+
+
+def result_of(name: str, arguments: Json) -> Json:
+    form: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
+    question: Json = {"message": "Who?", "requestedSchema": form}
+    prompt: Json = {"messages": [], "maxTokens": 1}
+    results: dict[str, Callable[[], Json]] = {
+        "echo": lambda: text(str(arguments.get("text", ""))),
+        "env": lambda: text(json.dumps(dict(os.environ))),
+        "ask": lambda: text(json.dumps(ask_back("elicitation/create", question))),
+        "roots": lambda: text(json.dumps(ask_back("roots/list", {}))),
+        "sample": lambda: text(json.dumps(ask_back("sampling/createMessage", prompt))),
+        "show": lambda: {"content": kinds(), "structuredContent": {"a": 1}},
+        "fail": lambda: {**text("it did not work"), "isError": True},
+    }
+    return results.get(name, lambda: text("done"))()
+
+
+def kinds() -> list[JsonValue]:
+    return [
         {"type": "image", "data": PICTURE, "mimeType": "image/png"},
         {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
         {"type": "resource_link", "uri": "test://link", "name": "link", "description": "a link"},
@@ -107,62 +144,55 @@ def call(number, params):
         {"type": "image", "data": "no base64!", "mimeType": "image/png"},
         {"type": "hologram"},
     ]
-    results = {
-        "echo": lambda: text(arguments.get("text", "")),
-        "env": lambda: text(json.dumps(dict(os.environ))),
-        "ask": lambda: text(
-            json.dumps(ask_back("elicitation/create", {"message": "Who?", "requestedSchema": form}))
-        ),
-        "roots": lambda: text(json.dumps(ask_back("roots/list", {}))),
-        "sample": lambda: text(
-            json.dumps(ask_back("sampling/createMessage", {"messages": [], "maxTokens": 1}))
-        ),
-        "show": lambda: {"content": kinds, "structuredContent": {"a": 1}},
-        "fail": lambda: {**text("it did not work"), "isError": True},
-    }
-    result = results.get(name, lambda: text("done"))()
-    return send({"id": number, "result": result})
 
 
-def handle(message):
-    method, number, params = message.get("method"), message.get("id"), message.get("params", {})
-    if method is None:
-        ANSWERS[number] = message.get("result", message.get("error"))
-    elif method == "initialize":
-        capabilities = {"tools": {"listChanged": True}, "prompts": {}}
-        info = {"name": "test", "version": "1"}
+def results_of(method: str, params: Json) -> Json:
+    """Answer everything but calls."""
+    if method == "initialize":
+        capabilities: Json = {"tools": {"listChanged": True}, "prompts": {}}
+        info: Json = {"name": "test", "version": "1"}
         version = params["protocolVersion"]
-        result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
-        send({"id": number, "result": result})
-    elif method == "tools/list":
-        send({"id": number, "result": {"tools": tools()}})
-    elif method == "prompts/list":
-        arguments = [{"name": "whom", "required": True}, {"name": "how"}]
-        prompt = {"name": "greet", "description": "Greets.", "arguments": arguments}
-        send({"id": number, "result": {"prompts": [prompt]}})
-    elif method == "prompts/get":
-        words = f"Greet {params['arguments']}."
-        message = {"role": "user", "content": {"type": "text", "text": words}}
-        send({"id": number, "result": {"messages": [message]}})
+        return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
+    if method == "tools/list":
+        return {"tools": list(tools())}
+    if method == "prompts/list":
+        arguments: list[JsonValue] = [{"name": "whom", "required": True}, {"name": "how"}]
+        return {"prompts": [{"name": "greet", "description": "Greets.", "arguments": arguments}]}
+    words = f"Greet {params['arguments']}."
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+
+
+def handle(message: Json) -> None:
+    method, number = message.get("method"), message.get("id")
+    params = cast("Json", message.get("params", {}))
+    if method is None:
+        ANSWERS[str(number)] = message.get("result", message.get("error"))
     elif method == "tools/call":
         threading.Thread(target=call, args=(number, params), daemon=True).start()
     elif method == "notifications/cancelled":
         tell(f"cancelled {params['requestId']}")
-        CANCELLED.add(params["requestId"])
+        CANCELLED.add(cast("int", params["requestId"]))
+    elif number is not None:
+        send({"id": number, "result": results_of(str(method), params)})
 
 
-def main():
+def main() -> None:
     tell(f"process {os.getpid()}")
     if "child" in TRAITS:
-        child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        leaves_group = sys.platform == "linux"  # elsewhere what leaves its group is not found
+        child = subprocess.Popen(["sleep", "600"], start_new_session=leaves_group)
         tell(f"process {child.pid}")
     if "leaves-at-once" in TRAITS:
         sys.stderr.write("no configuration found\n")
         sys.exit(2)
+    if "stays" in TRAITS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "hangs" in TRAITS:
         time.sleep(600)
     for line in sys.stdin:
         handle(json.loads(line))
+    while "stays" in TRAITS:
+        time.sleep(600)
 
 
 main()

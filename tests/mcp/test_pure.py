@@ -1,0 +1,192 @@
+"""Names, schemas, configuration, redaction, results and arguments: what needs no server."""
+
+import json
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.mcp.configuration import (
+    ProcessServer,
+    RemoteServer,
+    described,
+    identity_of,
+    joined,
+    read_servers,
+)
+from acp_server.mcp.names import server_names, tool_names
+from acp_server.mcp.offers import PromptArgument
+from acp_server.mcp.prompts import read_arguments
+from acp_server.mcp.redaction import redaction_of
+from acp_server.mcp.results import MOST_CHARACTERS, outcome_of, trusts_all
+from acp_server.mcp.schemas import MOST_CHARACTERS as MOST_SCHEMA_CHARACTERS
+from acp_server.mcp.schemas import SchemaError, repaired
+from acp_server.turn.conversation import Media
+from acp_server.turn.ports import Outcome
+
+PNG = "iVBORw0KGgoAAAAA"
+
+
+def test_servers_whose_names_look_alike_are_told_apart() -> None:
+    names = server_names(["my server", "my_server", "a__b", "", "x" * 40])
+    assert (names["my_server"], names["a__b"], names[""]) == ("my_server", "a_b", "server")
+    assert len(set(names.values())) == 5
+    assert all("__" not in name and not name.endswith("_") for name in names.values())
+
+
+def test_a_tool_has_its_name_whatever_comes_beside_it() -> None:
+    few, many = tool_names("s", ["a.b"]), tool_names("s", ["c", "a.b"])
+    assert few["a.b"] == many["a.b"] == "s__a_b"
+    assert tool_names("s", ["a"], taken=["s__a"])["a"].startswith("s__a_")
+
+
+SCHEMAS: dict[str, tuple[JsonValue, JsonValue]] = {
+    "none at all": (None, {"type": "object", "properties": {}}),
+    "another type at the top": ({"type": "array"}, {"type": "object", "properties": {}}),
+    "a combination at the top": (
+        {"oneOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}]},
+        {"type": "object", "properties": {"a": {"type": "string"}}},
+    ),
+    "a reference at the top": (
+        {"$ref": "#/$defs/T", "$defs": {"T": {"properties": {"a": {"type": "string"}}}}},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}},
+            "$defs": {"T": {"properties": {"a": {"type": "string"}}}},
+        },
+    ),
+    "required without a property": (
+        {"properties": {"a": True}, "required": ["a", "b", "a"]},
+        {"type": "object", "properties": {"a": True}, "required": ["a"]},
+    ),
+    "a reference to far away": (
+        {"properties": {"a": {"$ref": "https://far/x", "description": "it"}}},
+        {"type": "object", "properties": {"a": {"description": "it"}}},
+    ),
+    "keywords that are none, or wrong": (
+        {"$schema": "x", "$id": "y", "properties": {"a": {"enum": [], "minimum": "1", "z": 1}}},
+        {"type": "object", "properties": {"a": {}}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "expected"), SCHEMAS.values(), ids=SCHEMAS.keys())
+def test_a_schema_is_made_such_that_providers_take_it(
+    schema: JsonValue, expected: JsonValue
+) -> None:
+    assert repaired(schema) == expected
+
+
+def test_a_large_schema_loses_its_words_before_its_depth() -> None:
+    properties: dict[str, JsonValue] = {
+        f"p{number}": {"type": "string", "description": "words " * 100} for number in range(50)
+    }
+    mended = repaired({"properties": properties})
+    assert len(json.dumps(mended)) <= MOST_SCHEMA_CHARACTERS
+    assert list(json.loads(json.dumps(mended))["properties"]) == list(properties)
+
+
+def test_a_schema_that_nothing_makes_small_is_refused() -> None:
+    properties: dict[str, JsonValue] = {f"property_{number}": {} for number in range(1_000)}
+    with pytest.raises(SchemaError, match="larger than 8,000 characters"):
+        repaired({"properties": properties})
+
+
+def test_a_schema_without_end_is_cut() -> None:
+    schema: dict[str, JsonValue] = {}
+    for _ in range(500):
+        schema = {"properties": {"a": schema}}
+    assert len(json.dumps(repaired(schema))) <= MOST_SCHEMA_CHARACTERS
+
+
+def test_settings_name_servers_and_a_bad_entry_costs_no_good_one() -> None:
+    servers, problems = read_servers(
+        {
+            "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}},
+            "docs": {"type": "sse", "url": "https://docs.example/sse"},
+            "bad": {"args": []},
+            "worse": "text",
+        }
+    )
+    assert servers == (
+        ProcessServer("files", "npx", ("-y", "x"), {"A": "1"}),
+        RemoteServer("docs", "https://docs.example/sse", transport="sse"),
+    )
+    assert [problem.split(":")[0] for problem in problems] == [
+        "MCP server bad",
+        "MCP server worse",
+    ]
+
+
+def test_a_server_of_the_request_goes_before_one_of_the_settings() -> None:
+    asked, other = ProcessServer("a", "one"), ProcessServer("b", "three")
+    assert joined((asked,), (ProcessServer("a", "two"), other)) == (asked, other)
+
+
+def test_nothing_about_a_server_shows_its_secrets() -> None:
+    process = ProcessServer("p", "/opt/server", ("--key=hush",), {"KEY": "hush"})
+    remote = RemoteServer("r", "https://me:hush@host/x?key=hush", {"Authorization": "hush"})
+    told = [f"{each!r} {described(each)} {identity_of(each)}" for each in (process, remote)]
+    assert not any("hush" in each for each in told)
+    assert identity_of(process) != identity_of(ProcessServer("p", "/opt/server"))
+
+
+def test_results_lose_what_is_surely_a_secret_and_keep_what_may_be_none() -> None:
+    server = ProcessServer("p", "x", (), {"API_KEY": "secret-1", "FOLDER": "/home/me"})
+    hide = redaction_of(server)
+    assert hide("secret-1 in /home/me") == "[hidden] in [hidden]"
+    assert hide.result({"a": ["secret-1 in /home/me", 1]}) == {"a": ["[hidden] in /home/me", 1]}
+
+
+def test_the_parts_of_a_header_and_of_an_address_are_secrets() -> None:
+    url = "https://me%40home:pass-word@host/x?token=abc-secret"
+    hide = redaction_of(RemoteServer("r", url, {"Authorization": "Bearer xyz-secret"}))
+    assert hide("xyz-secret, abc-secret, pass-word, me@home") == ", ".join(["[hidden]"] * 4)
+
+
+RESULTS: dict[str, tuple[JsonValue, Outcome]] = {
+    "nothing": ({}, Outcome("(no output)")),
+    "a picture": (
+        {"content": [{"type": "image", "data": PNG, "mimeType": "text/html"}]},
+        Outcome("", media=(Media("image/png", PNG),)),
+    ),
+    "the same twice": (
+        {"content": [{"type": "text", "text": '{"a": 1}'}], "structuredContent": {"a": 1}},
+        Outcome('{"a": 1}'),
+    ),
+    "a document as a resource": (
+        {"content": [{"type": "resource", "resource": {"uri": "x:y", "blob": "JVBERi0x"}}]},
+        Outcome("[resource x:y]", media=(Media("application/pdf", "JVBERi0x"),)),
+    ),
+    "no content but nonsense": (
+        {"content": ["x", None, 1]},
+        Outcome("\n\n".join(["[something of the type '', which cannot be shown]"] * 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("result", "outcome"), RESULTS.values(), ids=RESULTS.keys())
+def test_a_result_is_read_leniently(result: dict[str, JsonValue], outcome: Outcome) -> None:
+    assert outcome_of(result, "s", trusts_all) == outcome
+
+
+def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+    text = "a" * MOST_CHARACTERS + "z" * MOST_CHARACTERS
+    told = outcome_of({"content": [{"type": "text", "text": text}]}, "s", trusts_all).text
+    assert told.startswith("aaa")
+    assert told.endswith("zzz")
+    assert "[… 30,000 of 60,000 characters are left out …]" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param("Rome", {"city": "Rome"}, id="in order"),
+        pytest.param("note='two words' Rome", {"city": "Rome", "note": "two words"}, id="by name"),
+        pytest.param("Rome all the rest", {"city": "Rome", "note": "all the rest"}, id="the rest"),
+        pytest.param("it's a=b", {"city": "it's", "note": "a=b"}, id="an apostrophe"),
+    ],
+)
+def test_what_follows_a_prompts_name_is_read(text: str, given: dict[str, str]) -> None:
+    wanted = (PromptArgument("city", is_required=True), PromptArgument("note"))
+    assert read_arguments(text, wanted) == given

@@ -1,0 +1,83 @@
+"""The policy on changes of skills: as on files, and doubts are asked about whatever holds."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions.effects import ChangeSkill, Target
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.policy import (
+    PLANNING,
+    REJECTED_ONCE_FOR_ALL,
+    Allow,
+    Ask,
+    Decision,
+    FileFacts,
+    Refuse,
+    SkillFacts,
+    decide,
+)
+from acp_server.permissions.rules import Rule, RuleBook
+from acp_server.permissions.scopes import FolderScope
+from acp_server.permissions.survey import Surveyor
+
+INSIDE = Path("/work/.agents/skills/release/SKILL.md")
+OUTSIDE = Path("/home/me/.hermes/skills/release/SKILL.md")
+NO_RULES = RuleBook([])
+DOUBT = "SKILL.md:5: dangerous"
+
+
+def facts(path: Path, *doubts: str) -> SkillFacts:
+    outside = (path,) if path == OUTSIDE else ()
+    return SkillFacts(FileFacts("write", (path,), outside, folder=path.parent), doubts)
+
+
+def rules(path: Path, *, is_allowed: bool) -> RuleBook:
+    return RuleBook([Rule(FolderScope("write", path.parent), is_allowed)])
+
+
+SCOPE = FolderScope("write", INSIDE.parent)
+LEAVE = Ask(f"it lies outside the workspace: {OUTSIDE}", FolderScope("write", OUTSIDE.parent))
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "expected"),
+    [
+        ("ask", INSIDE, Ask("", SCOPE)),
+        ("ask", OUTSIDE, LEAVE),
+        ("accept_edits", INSIDE, Allow()),
+        ("accept_edits", OUTSIDE, LEAVE),
+        ("plan", INSIDE, Refuse(PLANNING)),
+        ("plan", OUTSIDE, Refuse(PLANNING)),
+        ("bypass", INSIDE, Allow()),
+        ("bypass", OUTSIDE, Allow()),
+    ],
+)
+def test_a_skill_is_changed_as_a_file_is(mode: Mode, path: Path, expected: Decision) -> None:
+    assert decide(facts(path), mode, NO_RULES) == expected
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
+@pytest.mark.parametrize("path", [INSIDE, OUTSIDE])
+def test_a_doubt_is_asked_about_though_the_rest_is_allowed(mode: Mode, path: Path) -> None:
+    doubtful = facts(path, DOUBT, "and another")
+    assert decide(doubtful, mode, rules(path, is_allowed=True)) == Ask(f"{DOUBT}; and another")
+
+
+def test_a_doubt_opens_nothing() -> None:
+    doubtful = facts(OUTSIDE, DOUBT)
+    assert decide(doubtful, "plan", NO_RULES) == Refuse(PLANNING)
+    never = rules(OUTSIDE, is_allowed=False)
+    assert decide(doubtful, "ask", never) == Refuse(REJECTED_ONCE_FOR_ALL)
+
+
+def test_what_an_always_covers_is_the_skills_folder_alone(tmp_path: Path) -> None:
+    root, own = tmp_path / "work", tmp_path / "own"
+    root.mkdir()
+    file = own / "skills" / "release" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    surveyor = Surveyor((root,), tmp_path / "home", own)
+    effect = ChangeSkill((Target(file, file, is_inside=False),), (DOUBT,))
+    found = surveyor.facts(effect)
+    assert found == SkillFacts(FileFacts("write", (file,), (file,), folder=file.parent), (DOUBT,))
+    assert not surveyor.has_moved(effect)
