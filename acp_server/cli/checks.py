@@ -22,6 +22,7 @@ from acp_server.cli.editors_found import editors, found_editors
 from acp_server.cli.endpoint_check import endpoint
 from acp_server.cli.findings import Finding
 from acp_server.cli.kept_state import kept_state
+from acp_server.cli.skills_check import skill_findings
 from acp_server.credentials import Credentials, KeyStore
 from acp_server.headless.driver import SpawnedAgent, spawn
 from acp_server.headless.errors import DriverError
@@ -45,6 +46,8 @@ async def examine(configuration: Configuration, tell: Callable[[Finding], None])
     tell(await model(configuration))
     tell(await endpoint(configuration.settings))
     for finding in await to_thread.run_sync(kept_state, configuration.home):
+        tell(finding)
+    for finding in await to_thread.run_sync(skill_findings, configuration):
         tell(finding)
     tell(editors(await to_thread.run_sync(found_editors, Path.home())))
     tell(await git())

@@ -29,7 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "context": "Say which files of instructions are used; trust a blocked one.",
     "memory": "Look at what is remembered beyond sessions, and change it.",
     "sessions": "List, show, search, export and delete past sessions.",
-    "skills": "List, install, check and put away skills: methods that the agent loads.",
+    "skills": "List, install, check and put away skills.",
     "doctor": "Check this installation and say what to do about it.",
     "completion": "Print the completion script of a shell.",
 }

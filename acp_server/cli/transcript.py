@@ -18,10 +18,12 @@ from acp_server.session.records import CallRecord, Entry, SessionFacts, StoredSe
 from acp_server.surrogates import mended
 from acp_server.turn.conversation import text_of
 from acp_server.turn.events import (
+    CompactionChanged,
     MessageChunk,
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SummaryChunk,
     ThoughtChunk,
 )
 
@@ -41,8 +43,9 @@ class Saying:
 
 def sayings_of(entries: Iterable[Entry]) -> Iterator[Saying]:
     """Yield what was shown, without reasoning."""
-    for entry in entries:
-        saying = _saying(entry)
+    for each in entries:
+        notice = each.notice if isinstance(each, CompactionChanged) else None
+        saying = _saying(notice or each)
         if saying is not None and saying.text.strip():
             yield Saying(saying.speaker, mended(saying.text))
 
@@ -131,7 +134,7 @@ def _saying(entry: Entry) -> Saying | None:
             return Saying("plan", "\n".join(steps))
         case NoticeRaised():
             return Saying("notice", entry.title)
-        case ThoughtChunk():
+        case ThoughtChunk() | SummaryChunk() | CompactionChanged():
             return None
         case _:
             assert_never(entry)

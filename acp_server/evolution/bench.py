@@ -25,7 +25,7 @@ from acp_server.turn.ports import Outcome
 from prompt_engine.threats import scan
 from skills_store import Viewer
 from skills_store.changes import Action, Change
-from skills_store.curation import CuratorKeeper
+from skills_store.curation import CuratorKeeper, Schedule
 from skills_store.unasked import UnaskedKeeper
 
 DONE: dict[Action, str] = {
@@ -50,6 +50,14 @@ class ReviewBench:
         """Count what was remembered; of skills, the keeper knows."""
         if call.name == "memory" and not outcome.is_error:
             self.memory_changes += 1
+
+    def note_overlaps(self, overlaps: Sequence[str]) -> None:
+        """Keep for the curator which skills overlap. Blocks.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        Schedule(self.keeper.home).note_overlaps(overlaps)
 
     def changes(self) -> Sequence[str]:
         """Return what was changed, a phrase for each thing, and last how it is undone."""

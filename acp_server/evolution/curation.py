@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -88,23 +87,15 @@ class Curation:
             OSError: there can be no snapshot, or no report.
         """
         async with self._alone():
-            began = self.now()
-            folder = _vacant(self.room.home / "acp" / "curator", began)
-            snapshot_id = await to_thread.run_sync(
-                Backups(self._home, self.now).take, "before a curator's pass"
-            )
-            former = self._schedule.last_pass()
-            this = LastPass(folder.name, snapshot_id)
-            await to_thread.run_sync(self._schedule.note_curation, this)  # also if we are killed
+            begun = await to_thread.run_sync(self._begin)
             curator = self._curator(self.room)
             try:
                 await curator.run()
             finally:
-                last = this if curator.keeper.made else former
-                report = partial(_report, curator, began, snapshot_id)
+                report = _report(curator, begun)
                 with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(self._end, folder, report(), last)
-        return Curated(report(), curator.spent, folder)
+                    await to_thread.run_sync(self._end, begun, report)
+        return Curated(report, curator.spent, begun.folder)
 
     async def rehearse(self) -> Curated:
         """Return what a pass would do; nothing of the home is written.
@@ -112,13 +103,13 @@ class Curation:
         Raises:
             OSError: the skills cannot be copied.
         """
-        began = self.now()
+        begun = _Begun(self.now())
         with tempfile.TemporaryDirectory(prefix="acp-server-") as place:
             copy = Path(place)
             await to_thread.run_sync(_copy, self.room.home, copy)
             curator = self._curator(replace(self.room, home=copy, watch=None))
             await curator.run()
-            return Curated(_report(curator, began, ""), curator.spent)
+            return Curated(_report(curator, begun), curator.spent)
 
     async def undo(self) -> Undone:
         """Make all skills what they were before the last pass.
@@ -146,17 +137,41 @@ class Curation:
 
     def _curator(self, room: SkillRoom) -> Curator:
         keeper = CuratorKeeper(room.home, lambda: room.roots(None), self.now)
-        return Curator(room, self.catalog, keeper, self.model_id)
+        return Curator(room, self.catalog, keeper, self.model_id, self._schedule.overlaps())
 
-    def _end(self, folder: Path, report: Report, last: LastPass | None) -> None:
-        self._schedule.note_curation(last)
-        write_report(folder, report)
+    def _begin(self) -> "_Begun":
+        """Take a snapshot, and note it at once: so the pass can be undone even if it is killed."""
+        time = self.now()
+        folder = _vacant(self.room.home / "acp" / "curator", time)
+        snapshot_id = Backups(self._home, self.now).take("before a curator's pass")
+        former = self._schedule.last_pass()
+        self._schedule.note_curation(LastPass(folder.name, snapshot_id))
+        return _Begun(time, folder, snapshot_id, former)
+
+    def _end(self, begun: "_Begun", report: Report) -> None:
+        """Write the report; a pass that changed nothing leaves the one before it to be undone."""
+        if not report.made:
+            self._schedule.note_curation(begun.former)
+        if not report.faults:
+            self._schedule.forget_overlaps()
+        if begun.folder is not None:
+            write_report(begun.folder, report)
 
 
-def _report(curator: Curator, began: datetime, snapshot_id: str) -> Report:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A pass that has begun; one of a plan has nothing but its time."""
+
+    time: datetime
+    folder: Path | None = None
+    snapshot_id: str = ""
+    former: LastPass | None = None
+
+
+def _report(curator: Curator, begun: _Begun) -> Report:
     made = tuple(curator.keeper.made)
     faults = curator.faults or ((UNTOLD,) if made and not curator.has_answered else ())
-    return Report(began, made, curator.block, faults, snapshot_id)
+    return Report(begun.time, made, curator.block, faults, begun.snapshot_id)
 
 
 def _vacant(parent: Path, time: datetime) -> Path:

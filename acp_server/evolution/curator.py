@@ -12,12 +12,13 @@ from uuid import uuid4
 
 from anyio import to_thread
 
+from acp_server.evolution.answers import last_answer
 from acp_server.evolution.bench import curator_toolbox
 from acp_server.evolution.gate import UnaskedGate
 from acp_server.session.asking import Nobody
 from acp_server.session.ports import ModelCatalog
 from acp_server.skills.room import SkillRoom
-from acp_server.turn.conversation import AssistantMessage, Conversation, Text, UserMessage
+from acp_server.turn.conversation import Conversation, Text, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Kit, Spent, Turn
 from skills_store.curation import (
@@ -43,6 +44,7 @@ MOST_REQUESTS = 80
 ASKED = "These are the skills that you may change and archive:\n\n{skills}\n\n{hints}"
 NO_HINTS = "Nothing stands out among their names. Read those whose descriptions are close."
 STANDS_OUT = "What stands out among their names, to begin with:\n\n{hints}"
+FOUND = "Reviews of conversations have found these to overlap:\n\n{overlaps}"
 GO_ON = (
     "Some still stand out:\n\n{hints}\n\nLook at them again with the skills as they are now, and "
     "merge what belongs together. If they are right as they are, leave them. Either way end with "
@@ -63,6 +65,8 @@ class Curator:
     keeper: CuratorKeeper
     model_id: str = ""
     """The model to ask; the catalog's own choice if empty."""
+    overlaps: Sequence[str] = ()
+    """What reviews found to overlap, each a few names."""
     spent: Spent = field(default_factory=Spent)
     block: Block = field(default_factory=Block, init=False)
     """What the curator says it has done, as far as it can be read."""
@@ -78,7 +82,7 @@ class Curator:
         if not candidates:
             return
         kit = self._kit()
-        question = _first_question(candidates)
+        question = _first_question(candidates, self.overlaps)
         corrections = done = 0
         for _ in range(MOST_ROUNDS):
             if not await self._ask(question, kit):
@@ -98,7 +102,7 @@ class Curator:
         except TurnError as error:
             self.faults = (f"The model failed: {error.reason}",)
             return False
-        self._judge(_last_answer(self._conversation))
+        self._judge(last_answer(self._conversation))
         return True
 
     def _judge(self, answer: str) -> None:
@@ -134,11 +138,13 @@ class Curator:
         )
 
 
-def _first_question(candidates: Sequence[Candidate]) -> str:
+def _first_question(candidates: Sequence[Candidate], overlaps: Sequence[str]) -> str:
     lines = (f"- {_placed(each)}: {' '.join(each.description.split())}" for each in candidates)
     hints = hints_on(each.name for each in candidates)
     told = STANDS_OUT.format(hints=_told(hints)) if hints else NO_HINTS
-    return ASKED.format(skills="\n".join(lines), hints=told)
+    asked = ASKED.format(skills="\n".join(lines), hints=told)
+    found = "\n".join(f"- {each}" for each in overlaps)
+    return f"{asked}\n\n{FOUND.format(overlaps=found)}" if overlaps else asked
 
 
 def _placed(candidate: Candidate) -> str:
@@ -154,15 +160,6 @@ def _hint_lines(hints: Hints) -> Iterator[str]:
         yield f"begin with {word!r}: {', '.join(names)}"
     for name, why in hints.narrow:
         yield f"{name} {why}"
-
-
-def _last_answer(conversation: Conversation) -> str:
-    """Return what was said last, of all the texts of the last message."""
-    messages = tuple(conversation)
-    last = messages[-1] if messages else None
-    if not isinstance(last, AssistantMessage):
-        return ""
-    return "\n".join(part.text for part in last.parts if isinstance(part, Text))
 
 
 def _new_id() -> str:

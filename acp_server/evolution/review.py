@@ -6,6 +6,7 @@ in it, nothing comes into the conversation, and nothing is shown but one line ab
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import anyio
-from anyio import to_thread
+from anyio import lowlevel, to_thread
 
+from acp_server.evolution.answers import last_answer
 from acp_server.evolution.gate import UnaskedGate
 from acp_server.evolution.proposals import Proposals
 from acp_server.evolution.tally import Intervals, Tally
@@ -34,6 +36,7 @@ MOST_CALLS = 16
 GRACE_SECONDS = 0.2
 """How long the next prompt waits for the end of a review that it has cancelled."""
 MEMORY_TOOLS = frozenset({"memory"})
+_OVERLAP = re.compile(r"^\W*Overlap:[ `]*([\w.:/-]+(?:[ `]*,[ `]*[\w.:/-]+)+)", re.MULTILINE)
 SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 ReviewWrites = Literal["apply", "propose", "off"]
@@ -49,6 +52,14 @@ class Bench(Protocol):
 
     def note(self, call: ToolCall, outcome: Outcome) -> None:
         """Take notice of what a call led to."""
+        ...
+
+    def note_overlaps(self, overlaps: Sequence[str]) -> None:
+        """Keep for the curator which skills overlap. Blocks.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         ...
 
     def changes(self) -> Sequence[str]:
@@ -108,6 +119,8 @@ class SessionReviews:
         scope, is_over = self._scope, self._is_over
         try:
             with scope:
+                # A new task runs up to its first wait, cancelled or not.
+                await lowlevel.checkpoint()
                 await Review(self._rules, self._reviewed, scope).run()
                 self._tally.reset()
         finally:
@@ -151,6 +164,7 @@ class Review:
         try:
             turn = Turn(conversation, own_kit, Nobody(), spent)
             await turn.run(UserMessage((Text(question),)))
+            await self._pass_on_overlaps(last_answer(conversation), bench)
         except TurnError as error:
             logger.info("the review has failed: %s", error.reason)
         finally:  # also when it is cancelled: what was changed and used until then counts
@@ -167,6 +181,16 @@ class Review:
             await to_thread.run_sync(self._proposals.add, call)
         except OSError as error:
             logger.warning("a proposal could not be kept: %s", error)
+
+    async def _pass_on_overlaps(self, answer: str, bench: Bench) -> None:
+        """Keep what the curator is to look at."""
+        overlaps = [found[1].replace("`", "") for found in _OVERLAP.finditer(answer)]
+        if not overlaps:
+            return
+        try:
+            await to_thread.run_sync(bench.note_overlaps, overlaps)
+        except OSError as error:
+            logger.warning("overlaps of skills could not be kept: %s", error)
 
     def _tell(self, changes: Sequence[str]) -> None:
         told = list(changes)

@@ -41,6 +41,8 @@ Result = TypeVar("Result")
 Found = tuple[tuple[Skill, ...], Collection]
 
 HINT = "[what to do]"
+MOST_OFFERED_CHARACTERS = 120
+"""Of a command's description: all commands are sent each time that one of them changes."""
 UNTRUSTED = (
     "The skill `{name}` is this workspace's own, and the workspace is not trusted. "
     "`acp-server trust` in its folder says that you do."
@@ -82,7 +84,7 @@ class SessionSkills:
         """Return the commands that load a skill, by name."""
         skills, collection = self._commands
         return [
-            Offer(command.name, command.description, HINT)
+            Offer(command.name, _brief(command.description), HINT)
             for command in skill_commands(skills, collection, is_built_in)
         ]
 
@@ -91,6 +93,9 @@ class SessionSkills:
 
         def load(library: Library) -> str | None:
             call = parse_invocation(text, is_built_in, library.knows)
+            if call is None:  # unless it came this moment
+                library.touched()
+                call = parse_invocation(text, is_built_in, library.knows)
             if call is None:
                 return None
             views = [self._load(library, name, "use") for name in call.names]
@@ -113,11 +118,9 @@ class SessionSkills:
     async def waiting(self) -> Sequence[str]:
         """Return the names of the workspace's own skills that only wait for the user's trust."""
         await self._current()
-        return (
-            ()
-            if self._is_trusted
-            else await to_thread.run_sync(self._room.brought, self._workspace)
-        )
+        if self._is_trusted:
+            return ()
+        return await to_thread.run_sync(self._room.brought, self._workspace)
 
     async def listing(self, category: str | None = None) -> Listing:
         """Return what the session sees, of one category or all."""
@@ -304,6 +307,12 @@ def _recent(usage: Usage, names: Sequence[str]) -> Iterator[str]:
     records = usage.records()
     known = [name for name in names if (record := records.get(name)) and record.last_activity_at]
     yield from ranked(records, known)
+
+
+def _brief(text: str) -> str:
+    line = " ".join(text.split())
+    is_short = len(line) <= MOST_OFFERED_CHARACTERS
+    return line if is_short else f"{line[: MOST_OFFERED_CHARACTERS - 1]}…"
 
 
 def _nobody() -> None: ...

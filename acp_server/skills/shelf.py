@@ -86,10 +86,11 @@ class Shelf:
         for reader in tuple(self._readers):
             await reader()
 
-    def hear(self, problem: str) -> None:
-        """Look at the disk each time from now on: changes are not told of."""
+    def hear(self, problem: str) -> bool:
+        """Look at the disk each time from now on; it is for others to tell the user."""
         del problem
         self._vouch(is_watched=False)
+        return False
 
     async def _follow(
         self, subscription: Subscription, told: frozenset[Path] = frozenset()

@@ -4,7 +4,7 @@ At first sight of a home the time is noted and nothing else is done: what has la
 may lie a week longer. One process does it at a time.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +17,7 @@ from skills_store.usage import Clock, current_time, parsed_time, written_time
 CURATED_EVERY = timedelta(days=7)
 IDLE_FOR = timedelta(hours=2)
 AGED_EVERY = timedelta(days=1)
+MOST_OVERLAPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,28 @@ class Schedule:
                 return LastPass(name, snapshot, parsed_time(rest.get("undone_at")))
             case _:
                 return None
+
+    def note_overlaps(self, overlaps: Iterable[str]) -> None:
+        """Keep what somebody found to overlap, each a few names, for the next curator.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        known = list(dict.fromkeys([*self.overlaps(), *overlaps]))[-MOST_OVERLAPS:]
+        self._document.change(lambda state: state.update(overlaps=[*known]))
+
+    def overlaps(self) -> tuple[str, ...]:
+        """Return what was found to overlap since a curator was there."""
+        found = self._document.read().get("overlaps")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    def forget_overlaps(self) -> None:
+        """Drop them: a curator has seen them.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._document.change(lambda state: state.update(overlaps=[]))
 
     @contextmanager
     def alone(self) -> Generator[None]:

@@ -1,0 +1,51 @@
+"""The system prompt that is kept of a session, as it was sent."""
+
+import json
+
+import click
+
+from acp_server import settings
+from acp_server.cli.interrupts import run
+from acp_server.cli.kept_sessions import KeptSessions, NoSuchSessionError
+from acp_server.session.errors import SessionError
+from acp_server.session.records import SavedSystem
+
+
+def show_kept(beginning: str, *, is_json: bool) -> int:
+    """Print the prompt of the session whose id begins so; return the exit code."""
+
+    async def work() -> int:
+        session_id, system = await _kept(beginning)
+        if is_json:
+            written_at = system.written_at.isoformat()
+            kept = {"session": session_id, "model": system.model_id, "written_at": written_at}
+            report = {"text": system.text, "report": system.state.get("report"), "notices": []}
+            click.echo(json.dumps(kept | report, ensure_ascii=False, indent=2))
+        else:
+            click.echo(system.text)
+        return 0
+
+    try:
+        return run(work)
+    except SessionError as error:
+        click.echo(f"acp-server prompt: {error}", err=True)
+        return 1
+
+
+async def _kept(beginning: str) -> tuple[str, SavedSystem]:
+    """Return the id that begins so, and the prompt of that session.
+
+    Raises:
+        NoSuchSessionError: there is none, more than one, or no prompt of it.
+        ArchiveError: what is kept cannot be read.
+    """
+    sessions = KeptSessions(settings.load({}).home)
+    past = await sessions.meant(beginning)
+    system: SavedSystem | None = None
+    if past.source == "acp-server":
+        async with sessions.archive() as archive:
+            system = None if archive is None else (await archive.read(past.id)).facts.system
+    if system is None:
+        problem = f"no system prompt is kept of {past.id}"
+        raise NoSuchSessionError(problem)
+    return past.id, system

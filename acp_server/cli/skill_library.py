@@ -1,0 +1,93 @@
+"""What the commands for skills work with: the library of a folder, as a session there has it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from acp_server import settings
+from acp_server.app import skill_rules
+from acp_server.settings import Configuration
+from acp_server.skills.room import SkillRoom
+from skills_store import Library
+from skills_store.manage import Keeper
+from skills_store.ownership import read_claims
+
+CWD = click.option(
+    "--cwd",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=".",
+    help="The workspace whose own skills count too, if it is trusted.",
+)
+JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """The skills of a folder."""
+
+    configuration: Configuration
+    room: SkillRoom
+    library: Library
+    keeper: Keeper
+    waiting: Path | None = None
+    """The workspace, if it is not trusted: its own skills are not among these."""
+
+
+def open_skills(cwd: Path | None = None) -> Skills:
+    """Return the skills that a session in a folder would have; without one, the user's own."""
+    configuration = settings.load({})
+    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    room = SkillRoom(
+        configuration.home, Path.home(), skill_rules(configuration), environment=environment
+    )
+    workspace = None if cwd is None else cwd.resolve()
+    is_trusted = workspace is not None and room.is_trusted(workspace)
+    shelf = room.shelf(workspace if is_trusted else None)
+    waiting = None if is_trusted else workspace
+    return Skills(configuration, room, shelf.library, shelf.keeper, waiting)
+
+
+def failed(reason: object) -> int:
+    """Say why a command came to nothing; return its exit code."""
+    told = str(reason).replace("`skills_list`", "`acp-server skills list`")
+    click.echo(f"acp-server skills: {told}", err=True)
+    return 1
+
+
+def complete_name(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the name of a skill."""
+    del context, parameter
+    found = ((each.full_name, each.description) for each in open_skills(Path()).library.skills())
+    return _completed(found, incomplete)
+
+
+def complete_archived(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the name of an archived skill."""
+    del context, parameter
+    found = ((each.name, each.reason) for each in open_skills().keeper.archive.entries())
+    return _completed(found, incomplete)
+
+
+def complete_installed(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the name of a skill that was installed."""
+    del context, parameter
+    names = read_claims(open_skills().keeper.home).installed
+    return _completed([(name, "") for name in sorted(names)], incomplete)
+
+
+def _completed(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    unique = dict(found)
+    return [
+        CompletionItem(name, help=told)
+        for name, told in unique.items()
+        if name.startswith(incomplete)
+    ]

@@ -1,0 +1,245 @@
+"""`acp-server skills`: which skills there are, what they say, and whether they are sound."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+import click
+from pydantic import JsonValue
+
+from acp_server.cli.skill_library import CWD, JSON, Skills, complete_name, failed, open_skills
+from acp_server.cli.skills_installing import install, uninstall
+from acp_server.cli.skills_keeping import archive, pin, restore, unpin, usage
+from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.skill_view import answer_of, file_answer_of
+from skills_store import BinaryFileView, SkillError, Viewer, check_created, reason_hidden
+from skills_store.collection import call_name, category_name
+from skills_store.discovery import is_never_entered
+from skills_store.ownership import owner_of, read_claims
+from skills_store.skill import SKILL_FILE
+from skills_store.usage import UsageRecord
+
+CURATION = "acp_server.cli.skills_curate"
+"""Has the command `curate`, and is imported only for it."""
+MOST_SHOWN_CHARACTERS = 90
+
+
+class SkillsGroup(click.Group):
+    """The subcommands, of which one is imported only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names."""
+        names = super().list_commands(ctx)
+        return [*names, "curate"] if find_spec(CURATION) is not None else names
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command."""
+        if cmd_name == "curate" and find_spec(CURATION) is not None:
+            return cast("click.Command", import_module(CURATION).curate)
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    cls=SkillsGroup,
+    epilog="""\
+\b
+Examples:
+  acp-server skills list
+  acp-server skills view code-review
+  acp-server skills install https://github.com/owner/skills#skills/pdf
+  acp-server skills validate .agents/skills
+""",
+)
+def command() -> None:
+    """Look at skills, install them, put them away.
+
+    A skill is a folder with a SKILL.md: a method that the agent loads when it fits. Yours are in
+    HERMES_HOME/skills; `/NAME` in a session loads one.
+    """
+
+
+@command.command(
+    "list",
+    epilog="""\
+\b
+Examples:
+  acp-server skills list
+  acp-server skills list --category devops --json
+  acp-server skills list --all          also those that are hidden here, and why
+""",
+)
+@click.option("--category", help="Only this category, and those below it.")
+@click.option("--all", "is_all", is_flag=True, help="Also those that sessions do not see here.")
+@CWD
+@JSON
+def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool) -> int:
+    """List the skills of a session in a folder, where each is, and what is wrong.
+
+    With --json: {"skills": [{"name", "description", "category", "from", "folder", "owner",
+    "pinned", "state", "hidden"}], "problems": [...], "shadowed": [{"folder", "by"}]}.
+    """
+    skills = open_skills(cwd)
+    found = [each for each in _rows(skills) if is_all or not each["hidden"]]
+    if category is not None:
+        found = [each for each in found if f"{each['category']}/".startswith(f"{category}/")]
+    problems = [str(each) for each in skills.library.problems()]
+    shadowed = [(each.skill.folder, each.winner.folder) for each in skills.library.shadowed()]
+    if is_json:
+        page = {
+            "skills": found,
+            "problems": problems,
+            "shadowed": [{"folder": str(one), "by": str(other)} for one, other in shadowed],
+        }
+        click.echo(json.dumps(page, ensure_ascii=False, indent=2))
+        return 0
+    click.echo("\n".join(_lines(found)) or "no skills")
+    notes = [*problems, *(f"{one} is not reached: {other} comes first" for one, other in shadowed)]
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    _tell_waiting(skills)
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills view code-review
+  acp-server skills view code-review references/checklist.md
+  acp-server skills view code-review --json | jq .linked_files
+"""
+)
+@click.argument("name", shell_complete=complete_name)
+@click.argument("file", default="")
+@CWD
+@JSON
+def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
+    """Print the SKILL.md of a skill, or FILE of its folder, as the model is given it.
+
+    With --json: what the tool `skill_view` answers.
+    """
+    skills = open_skills(cwd)
+    viewer = Viewer(skills.room.environment)
+    try:
+        if file and file != SKILL_FILE:
+            shown = skills.library.view_file(name, file, viewer)
+            answer = file_answer_of(shown)
+            is_binary = isinstance(shown, BinaryFileView)
+            text = f"{shown.place} is no text" if is_binary else str(answer["content"])
+        else:
+            skill = skills.library.view(name, viewer)
+            answer, text = answer_of(skill), skill.content
+    except SkillError as error:
+        return failed(error)
+    click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if is_json else text)
+    return 0
+
+
+@command.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills validate ~/.hermes/skills/release
+  acp-server skills validate .agents/skills --json
+"""
+)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@JSON
+def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
+    """Check skills as strictly as the Agent Skills standard does.
+
+    PATHS are folders of skills, folders that hold such, or SKILL.md files. The exit code is 1 if
+    one is not valid. With --json: {"FILE": ["line N: ...", ...]}, every checked file in it.
+    """
+    files = [file for path in paths for file in _documents(path.absolute())]
+    if not files:
+        return failed(f"there is no {SKILL_FILE}")
+    found = {str(file): list(_faults(file)) for file in dict.fromkeys(files)}
+    if is_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        for name, faults in found.items():
+            click.echo("\n".join(f"{name}: {each}" for each in faults) or f"{name}: valid")
+    return int(any(found.values()))
+
+
+def _rows(skills: Skills) -> Iterator[dict[str, JsonValue]]:
+    collection, claims = skills.library.collection(), read_claims(skills.keeper.home)
+    circumstances = skills.room.circumstances(frozenset(TOOL_NAMES))
+    records = skills.keeper.usage.records()
+    for skill in collection.skills:
+        record = records.get(skill.name) or UsageRecord()
+        yield {
+            "name": call_name(skill, collection),
+            "description": skill.description,
+            "category": category_name(skill),
+            "from": skill.root.kind,
+            "folder": str(skill.folder),
+            "owner": owner_of(skill, claims, skills.keeper.usage),
+            "pinned": record.pinned,
+            "state": record.state,
+            "hidden": reason_hidden(skill, circumstances) or "",
+        }
+
+
+def _lines(rows: list[dict[str, JsonValue]]) -> Iterator[str]:
+    """Yield a line for each category and skill, columns aligned."""
+    width = max((len(str(row["name"])) for row in rows), default=0)
+    category = ""
+    for row in sorted(rows, key=lambda row: (str(row["category"]), str(row["name"]))):
+        if row["category"] != category:
+            category = str(row["category"])
+            yield f"{category}:"
+        told = " ".join(str(row["description"]).split())
+        if len(told) > MOST_SHOWN_CHARACTERS:
+            told = f"{told[: MOST_SHOWN_CHARACTERS - 1]}…"
+        yield f"  {row['name']!s:{width}}  {_marks(row)}{told}"
+
+
+def _marks(row: Mapping[str, JsonValue]) -> str:
+    """Return what is special about a skill, in brackets."""
+    marks = [str(row["owner"])] if row["owner"] not in {"user", "bundled"} else []
+    marks += ["pinned"] if row["pinned"] else []
+    marks += [str(row["state"])] if row["state"] == "stale" else []
+    marks += [f"hidden: {row['hidden']}"] if row["hidden"] else []
+    return f"[{', '.join(marks)}] " if marks else ""
+
+
+def _tell_waiting(skills: Skills) -> None:
+    """Say that a workspace's own skills are not used as long as it is not trusted."""
+    if skills.waiting is None:
+        return
+    names = skills.room.brought(skills.waiting)
+    if names:
+        what = f"{', '.join(names)}: this workspace's own, not used until it is trusted"
+        click.echo(f"note: {what} (`acp-server trust`)", err=True)
+
+
+def _documents(path: Path) -> Iterator[Path]:
+    """Yield the SKILL.md files of a path, without following links to folders."""
+    if path.is_file():
+        yield path
+    elif (path / SKILL_FILE).is_file():
+        yield path / SKILL_FILE
+    else:
+        for each in sorted(path.iterdir()):
+            if each.is_dir() and not each.is_symlink() and not is_never_entered(each.name):
+                yield from _documents(each)
+
+
+def _faults(file: Path) -> Iterator[str]:
+    try:
+        text = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        yield f"it cannot be read: {error}"
+        return
+    if file.name != SKILL_FILE:
+        yield f"it must be named {SKILL_FILE}"
+    yield from (f"line {each.line}: {each.text}" for each in check_created(file.parent.name, text))
+
+
+for _command in (install, uninstall, pin, unpin, archive, restore, usage):
+    command.add_command(_command)

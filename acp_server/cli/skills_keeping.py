@@ -1,0 +1,211 @@
+"""`acp-server skills pin|unpin|archive|restore|usage`: what becomes of skills over time."""
+
+import json
+from datetime import datetime
+
+import click
+from pydantic import JsonValue
+
+from acp_server.cli.skill_library import (
+    JSON,
+    complete_archived,
+    complete_name,
+    failed,
+    open_skills,
+)
+from skills_store import SkillError
+from skills_store.calls import ManageCall
+from skills_store.usage import UsageRecord, written_time
+
+NAME = click.argument("name", shell_complete=complete_name)
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills pin release
+"""
+)
+@NAME
+def pin(name: str) -> int:
+    """Keep a skill: nothing deletes it, and nothing changes it unasked."""
+    return _set_pin(name, is_pinned=True)
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills unpin release
+"""
+)
+@NAME
+def unpin(name: str) -> int:
+    """Take a pin off."""
+    return _set_pin(name, is_pinned=False)
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills archive old-release
+  acp-server skills archive old-release --absorbed-into release
+"""
+)
+@NAME
+@click.option(
+    "--absorbed-into",
+    default="",
+    shell_complete=complete_name,
+    help="The skill that holds the content now.",
+)
+def archive(name: str, absorbed_into: str) -> int:
+    """Put one of your own skills away; `restore` brings it back."""
+    keeper = open_skills().keeper
+    call = ManageCall("delete", name, absorbed_into=absorbed_into, origin="user")
+    try:
+        done = keeper.commit(keeper.plan(call))
+    except (SkillError, OSError) as error:
+        return failed(error)
+    click.echo(done.message)
+    return 0
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills restore --list
+  acp-server skills restore old-release
+  acp-server skills restore 20261122T093000000000-1a2b3c   undo what a review has changed
+"""
+)
+@click.argument("name", required=False, shell_complete=complete_archived)
+@click.option("--list", "is_list", is_flag=True, help="Show what can be brought back.")
+@JSON
+def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
+    """Bring an archived skill back, or undo what a review or the curator has changed.
+
+    NAME is that of a skill, or the id of a review. With --list --json: {"archived": [{"name",
+    "archived_at", "absorbed_into", "reason"}], "reviews": [{"id", "by", "at", "skills",
+    "is_undone"}]}.
+    """
+    if is_list or name is None:
+        if name is not None or not is_list:
+            message = "Give the name of an archived skill, or --list alone."
+            raise click.UsageError(message)
+        return _list(is_json=is_json)
+    keeper = open_skills().keeper
+    try:
+        if any(each.id == name for each in keeper.passes()):
+            undone = keeper.undo(name)
+            changed = ", ".join(dict.fromkeys(step.name for step in undone.steps))
+            said = f"undone, byte for byte: {changed}"
+        else:
+            said = f"{name} is back in {keeper.restore(name)}"
+    except (SkillError, OSError) as error:
+        return failed(error)
+    click.echo(json.dumps({"success": True, "message": said}) if is_json else said)
+    return 0
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills usage
+  acp-server skills usage --json
+"""
+)
+@JSON
+def usage(*, is_json: bool) -> int:
+    """Show how often and when each skill was used.
+
+    With --json: {NAME: {"views", "uses", "patches", "last_activity_at", "created_at",
+    "created_by", "pinned", "state"}}.
+    """
+    records = open_skills().keeper.usage.records()
+    if is_json:
+        page = {name: _as_json(record) for name, record in sorted(records.items())}
+        click.echo(json.dumps(page, ensure_ascii=False, indent=2))
+        return 0
+    if not records:
+        click.echo("no skill was used yet")
+        return 0
+    width = max(len("skill"), *map(len, records))
+    click.echo(f"{'skill':{width}}  views  uses  patches  last used   state")
+    for name, record in sorted(records.items()):
+        counts = f"{record.view_count:5}  {record.use_count:4}  {record.patch_count:7}"
+        state = f"{record.state}{', pinned' if record.pinned else ''}"
+        click.echo(f"{name:{width}}  {counts}  {_day(record.last_activity_at):10}  {state}")
+    return 0
+
+
+def _set_pin(name: str, *, is_pinned: bool) -> int:
+    skills = open_skills()
+    try:
+        skill, records = skills.library.find(name), skills.keeper.usage
+        (records.pin if is_pinned else records.unpin)(skill.name)
+    except (SkillError, OSError) as error:
+        return failed(error)
+    click.echo(f"{skill.name} is {'pinned' if is_pinned else 'not pinned'}")
+    return 0
+
+
+def _list(*, is_json: bool) -> int:
+    keeper = open_skills().keeper
+    archived: list[JsonValue] = [
+        {
+            "name": each.name,
+            "archived_at": _written(each.archived_at),
+            "absorbed_into": each.absorbed_into,
+            "reason": each.reason,
+        }
+        for each in keeper.archive.entries()
+    ]
+    reviews: list[JsonValue] = [
+        {
+            "id": each.id,
+            "by": each.origin,
+            "at": _written(each.began_at),
+            "skills": [*dict.fromkeys(step.name for step in each.steps)],
+            "is_undone": each.undone_at is not None,
+        }
+        for each in keeper.passes()
+    ]
+    if is_json:
+        click.echo(json.dumps({"archived": archived, "reviews": reviews}, indent=2))
+        return 0
+    lines = [
+        f"{each.name}  archived {_day(each.archived_at)}: {each.reason or 'no reason is known'}"
+        for each in keeper.archive.entries()
+    ]
+    for each in keeper.passes():
+        changed = ", ".join(dict.fromkeys(step.name for step in each.steps))
+        undone = " (undone)" if each.undone_at is not None else ""
+        lines.append(f"{each.id}  {each.origin} {_day(each.began_at)}: {changed}{undone}")
+    click.echo("\n".join(lines) or "there is nothing to bring back")
+    return 0
+
+
+def _as_json(record: UsageRecord) -> JsonValue:
+    return {
+        "views": record.view_count,
+        "uses": record.use_count,
+        "patches": record.patch_count,
+        "last_activity_at": _written(record.last_activity_at),
+        "created_at": _written(record.created_at),
+        "created_by": record.created_by,
+        "pinned": record.pinned,
+        "state": record.state,
+    }
+
+
+def _written(time: datetime | None) -> str | None:
+    return None if time is None else written_time(time)
+
+
+def _day(time: datetime | None) -> str:
+    return "never" if time is None else f"{time:%Y-%m-%d}"

@@ -1,0 +1,134 @@
+"""A library that a curator works on, and what its model plays, for tests of what comes of it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from acp_server.evolution.curation import Curation
+from acp_server.models.catalog import FixedCatalog
+from acp_server.models.scripted import ScriptedModel
+from acp_server.skills.room import SkillRoom
+from skills_store.calls import ManageCall
+from skills_store.manage import Keeper
+from tests.skills_store.keeping import Clock, document, files_in
+
+FIRST = "prompt: These are the skills\n"
+CORRECTED = "prompt: The YAML block is not what happened\n"
+AGAIN = "prompt: Some still stand out\n"
+PICTURE = bytes(range(256))
+
+CREATE = """call: skill_manage
+  action: create
+  name: pdf
+  content: |
+    ---
+    name: pdf
+    description: Use when a PDF is read, written or split.
+    ---
+
+    ## Reading
+    ## Writing
+    ## Splitting
+step:
+"""
+
+
+def absorb(*names: str, into: str = "pdf") -> str:
+    """Return the steps that archive skills, each into another."""
+    lines = "call: skill_manage\n  action: delete\n  name: {name}\n  absorbed_into: {into}\nstep:\n"
+    return "".join(lines.format(name=name, into=into) for name in names)
+
+
+def account(merged: Mapping[str, str], pruned: Mapping[str, str] | None = None) -> str:
+    """Return the end of an answer: each merged skill with what it is in now, each pruned one."""
+    lines = ["say: Done.", "  ", "  ```yaml"]
+    lines.append("  consolidations:" if merged else "  consolidations: []")
+    for name, into in merged.items():
+        lines += [f"    - from: {name}", f"      into: {into}", "      reason: One tool."]
+    lines.append("  prunings:" if pruned else "  prunings: []")
+    for name, reason in (pruned or {}).items():
+        lines += [f"    - name: {name}", f"      reason: {reason}"]
+    return "\n".join([*lines, "  ```", ""])
+
+
+SIBLINGS = ("pdf-read", "pdf-split", "pdf-write")
+ALL_MERGED = account(dict.fromkeys(SIBLINGS, "pdf"))
+MERGING = f"{FIRST}{CREATE}{absorb(*SIBLINGS)}{ALL_MERGED}"
+
+ATTEMPTS = """call: skill_manage
+  action: delete
+  name: {name}
+  absorbed_into: pdf-read
+step:
+call: skill_manage
+  action: delete
+  name: {name}
+step:
+call: skill_manage
+  action: patch
+  name: {name}
+  old_string: Do it.
+  new_string: Do it twice.
+step:
+call: skill_manage
+  action: edit
+  name: {name}
+  content: |
+    ---
+    name: {name}
+    description: Other.
+    ---
+    Other.
+step:
+call: skill_manage
+  action: write_file
+  name: {name}
+  file_path: references/more.md
+  file_content: More.
+step:
+call: skill_manage
+  action: delete
+  name: pdf-read
+  absorbed_into: {name}
+step:
+call: terminal
+  command: rm -rf skills
+step:
+"""
+"""What a model may try with a skill that is none of its business; `{name}` stands for it."""
+
+
+class Library:
+    """A home with three narrow skills of an agent's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.skills = self.home / "skills"
+        self.clock = Clock()
+        self.room = SkillRoom(self.home, folder / "user", bundled=folder / "bundled")
+        self.keeper = Keeper(self.home, lambda: self.room.roots(None), self.clock)
+        for name in SIBLINGS:
+            self.make(name)
+        picture = self.skills / "pdf-read" / "assets" / "page.png"
+        picture.parent.mkdir()
+        picture.write_bytes(PICTURE)
+
+    def make(self, name: str) -> None:
+        """Have an agent make a skill."""
+        call = ManageCall("create", name, content=document(name))
+        self.keeper.commit(self.keeper.plan(call))
+
+    def curation(self, script: str = MERGING) -> Curation:
+        """Return passes of a curator whose model plays a script."""
+        file = self.folder / "curator.script"
+        file.write_text(script, encoding="utf-8")
+        catalog = FixedCatalog("test", "test", lambda: ScriptedModel(str(file)))
+        return Curation(self.room, catalog, now=self.clock)
+
+    def files(self) -> dict[str, bytes]:
+        """Return all files of the skills folder but locks."""
+        return files_in(self.skills, is_hidden=lambda path: path.endswith(".lock"))
+
+    def archived(self) -> dict[str, str]:
+        """Return what is in the archive, and what absorbed it."""
+        return {each.name: each.absorbed_into for each in self.keeper.archive.entries()}

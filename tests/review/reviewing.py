@@ -1,0 +1,118 @@
+"""A home with skills, and conversations that are reviewed, for tests of what comes of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from acp_server.settings import Configuration
+from skills_store.home import Home
+from skills_store.undo import Undo
+from skills_store.usage import Usage, current_time
+from tests.support.editor import Editor, Object, at, configuration
+
+NOTICES: JsonValue = {"session": {"notices": {}}}
+REVIEW = "Look back over the conversation"
+"""What every review's question holds."""
+
+RELEASE = """---
+name: release
+description: Use when a version is released.
+---
+
+1. Run the tests.
+2. Tag the commit.
+"""
+PATCHED = RELEASE.replace("2. Tag the commit.", "2. Tag the commit, signed: `git tag -s`.")
+
+PATCH = """call: skill_manage
+  action: patch
+  name: release
+  old_string: 2. Tag the commit.
+  new_string: "2. Tag the commit, signed: `git tag -s`."
+step:
+say: Saved.
+"""
+TALK = f"""prompt: release 1.2
+call: skill_view
+  name: release
+step:
+say: Released.
+prompt: sign
+call: skills_list
+step:
+say: It is signed now.
+prompt: thanks
+say: You are welcome.
+prompt: {REVIEW}
+"""
+
+
+def script(review: str = PATCH) -> str:
+    """Return a script in which a user corrects the work, and a review."""
+    return f"{TALK}{review}"
+
+
+def home_of(folder: Path, review: str = PATCH, settings: str = "") -> Configuration:
+    """Return a configuration whose reviews are due after two steps; a skill is there."""
+    home = folder / "home"
+    skill(home, "release", RELEASE)
+    own = home / "acp" / "config.yaml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(f"skills:\n  creation_nudge_interval: 2\n{settings}", encoding="utf-8")
+    return configuration(home, script(review))
+
+
+def skill(home: Path, place: str, text: str | None = None, *, is_agents: bool = True) -> Path:
+    """Put a skill into a home; return its SKILL.md."""
+    folder = home / "skills" / place
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "SKILL.md"
+    file.write_text(text or RELEASE.replace("release", folder.name), encoding="utf-8")
+    if is_agents:
+        Usage(home / "skills").note_creation(folder.name, "agent")
+    return file
+
+
+async def correct(editor: Editor, session_id: str) -> None:
+    """Have something done, and done otherwise: after that a review is due."""
+    await editor.prompt(session_id, "release 1.2")
+    await editor.prompt(session_id, "no! always sign the tag")
+
+
+def says(text: str) -> Callable[[Object], bool]:
+    """Return what finds a sentence between turns that holds a text."""
+
+    def is_it(message: Object) -> bool:
+        return text in notice_of(message)
+
+    return is_it
+
+
+def notice_of(message: Object) -> str:
+    """Return the sentence of a notice; empty for any other message."""
+    if message.get("method") != "session/update":
+        return ""
+    update = at(message, "params", "update")
+    is_notice = at(update, "sessionUpdate") == "notice"
+    return str(at(update, "title")) if is_notice else ""
+
+
+def undo_ids(home: Path) -> list[str]:
+    """Return the ids of what can be undone."""
+    return [each.id for each in Undo(Home(home), current_time).passes()]
+
+
+DONE = """call: skill_manage
+  action: create
+  name: seen
+  content: |
+    ---
+    name: seen
+    description: Tells that the review came to its end.
+    ---
+    1. Look.
+step:
+say: Saved.
+"""
+"""The end of a review that leaves a mark, so that a test knows when it is over."""

@@ -1,0 +1,42 @@
+"""The skills of a session over folders of the test's own, without a server around them."""
+
+from pathlib import Path
+
+from acp_server.permissions.trust import TrustStore
+from acp_server.session.watch import FolderWatch
+from acp_server.skills.room import SkillRoom
+from acp_server.skills.rules import SkillRules
+from acp_server.skills.session_skills import SessionSkills
+
+TOOLS = frozenset({"read_file", "skills_list", "skill_view", "skill_manage"})
+
+
+def room_in(
+    folder: Path, rules: SkillRules | None = None, watch: FolderWatch | None = None
+) -> SkillRoom:
+    """Return a room whose HERMES_HOME is `home` in a folder; nothing is bundled."""
+    return SkillRoom(
+        home=folder / "home",
+        user_home=folder / "user",
+        rules=rules or SkillRules(),
+        watch=watch,
+        bundled=folder / "bundled",
+    )
+
+
+def skills_in(
+    folder: Path,
+    rules: SkillRules | None = None,
+    watch: FolderWatch | None = None,
+    room: SkillRoom | None = None,
+) -> SessionSkills:
+    """Return the skills of a session in `project` in a folder."""
+    workspace = folder / "project"
+    workspace.mkdir(exist_ok=True)
+    return SessionSkills(room or room_in(folder, rules, watch), "s-1", workspace)
+
+
+def trust(folder: Path, *, is_trusted: bool = True) -> None:
+    """Say of the workspace whether it is trusted."""
+    store = TrustStore(folder / "home/acp/trust.json")
+    store.say(folder / "project", "trusted" if is_trusted else "declined")

@@ -1,0 +1,112 @@
+"""What a trusted project says of skills: those it prefers, and those it brings."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
+from acp_server.session.context import ProjectBriefing
+from acp_server.session.equipment import Workspace
+from acp_server.session.session import Session
+from acp_server.session.skills import NoSkills, Want
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.ports import ModelRequest, TextDelta
+from tests.briefing.briefed_room import file, prompt_settings
+from tests.support.engine import Shelf, equipment
+from tests.turn.playing import Playing, Round, Tools, echo
+from tests.turn.recording import RecordingSink
+
+
+class KnownSkills(NoSkills):
+    """Writes an index that says what it was written for."""
+
+    def __init__(self, store: TrustStore, root: Path, brought: Sequence[str]) -> None:
+        self.wants: list[Want] = []
+        self._store = store
+        self._root = root
+        self._brought = brought
+
+    async def index(self, want: Want) -> str:
+        self.wants.append(want)
+        own: Sequence[str] = () if await self.waiting() else self._brought
+        return f"Skills: {', '.join([*own, *want.preferred])}."
+
+    async def waiting(self) -> Sequence[str]:
+        return () if self._store.verdict(self._root) == "trusted" else self._brought
+
+
+class Answering:
+    """Says yes or no, and keeps what it was asked about."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.asked: list[Sequence[str]] = []
+        self._verdict: Verdict = verdict
+
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+        del root
+        self.asked.append(uses)
+        return self._verdict
+
+
+class Project:
+    """A session in a workspace that brings skills, or prefers some."""
+
+    def __init__(
+        self, folder: Path, verdict: Verdict, frontmatter: str = "", brought: Sequence[str] = ()
+    ) -> None:
+        if frontmatter:
+            file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
+        self.model = Playing(Round([TextDelta("Yes.")]))
+        self.asker, self.sink = Answering(verdict), RecordingSink()
+        store = TrustStore(folder / "trust.json")
+        self.skills = KnownSkills(store, folder, brought)
+
+        async def skills(session: Session) -> KnownSkills:
+            del session
+            return self.skills
+
+        def briefing(workspace: Workspace) -> ProjectBriefing:
+            return ProjectBriefing(prompt_settings(folder), workspace)
+
+        def trust(session: Session) -> TrustKeeper:
+            return TrustKeeper(store, self.asker, session.workspace.cwd)
+
+        equipped = replace(
+            equipment(Shelf({"test": self.model}), toolbox=Tools(read_file=echo, skill_view=echo)),
+            briefing=briefing,
+            trust=trust,
+            skills=skills,
+        )
+        self.session = Session(Workspace(folder), equipped)
+
+    async def say(self) -> ModelRequest:
+        message = UserMessage((Text("hi"),))
+        await self.session.prompt(self.session.admit(message), message, self.sink, lambda: None)
+        return self.model.requests[-1]
+
+
+async def test_preferred_skills_are_in_the_first_prompt_and_stay(tmp_path: Path) -> None:
+    project = Project(tmp_path, "trusted", "skills: [review, naming]")
+    first, second = await project.say(), await project.say()
+    assert "Skills: review, naming." in first.system
+    assert second.system == first.system
+    assert project.asker.asked == [("skills: review, naming",)]
+
+
+async def test_skills_that_a_project_brings_are_used_from_the_first_prompt_on(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path, "trusted", brought=("deploy",))
+    first, second = await project.say(), await project.say()
+    assert "Skills: deploy." in first.system
+    assert second.system == first.system
+    assert project.asker.asked == [("skills of its own: deploy",)]
+
+
+async def test_skills_of_a_project_that_is_declined_are_named_and_not_used(tmp_path: Path) -> None:
+    brought = [f"skill-{number}" for number in range(12)]
+    project = Project(tmp_path, "declined", brought=brought)
+    assert "Skills: ." in (await project.say()).system
+    told = str(project.sink.events[0])
+    assert f"The project has skills of its own: {', '.join(brought[:10])} and 2 more" in told
+    assert "the workspace is not trusted" in told

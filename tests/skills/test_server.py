@@ -1,0 +1,213 @@
+"""Skills in a real server: commands, what they say to the model, and what follows the disk."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.trust import TrustStore
+from skills_store.calls import ManageCall
+from skills_store.manage import Keeper
+from skills_store.roots import Places, roots_of
+from skills_store.usage import Usage
+from tests.skills_store.skill_files import write_file, write_skill
+from tests.support.editor import Editor, at, configuration, open_editor
+
+SCRIPT = "prompt: *\nsay: Done."
+LATEST_SECONDS = 1.0
+"""How soon the editor is told of a change on the disk."""
+
+
+def home(folder: Path) -> Path:
+    made = folder / "home"
+    made.mkdir(exist_ok=True)
+    return made
+
+
+def project(folder: Path) -> Path:
+    made = folder / "project"
+    made.mkdir(exist_ok=True)
+    return made
+
+
+def offered(editor: Editor, session_id: str) -> Sequence[str]:
+    """Return the names of the commands as they were advertised last."""
+    updates = editor.updates_of(session_id)
+    told = [each for each in updates if at(each, "sessionUpdate") == "available_commands_update"]
+    commands = at(told[-1], "availableCommands") if told else []
+    return [str(at(each, "name")) for each in commands] if isinstance(commands, list) else []
+
+
+async def until_offered(editor: Editor, session_id: str, name: str) -> None:
+    await editor.wait_until(
+        lambda: True if name in offered(editor, session_id) else None, f"command {name}"
+    )
+
+
+async def until_gone(editor: Editor, session_id: str, name: str) -> None:
+    await editor.wait_until(
+        lambda: True if name not in offered(editor, session_id) else None, f"end of {name}"
+    )
+
+
+async def said(editor: Editor, session_id: str, text: str) -> str:
+    """Send a prompt; return what was said to it."""
+    before = editor.said(session_id)
+    assert await editor.prompt(session_id, text) == {"stopReason": "end_turn"}
+    return editor.said(session_id).removeprefix(before)
+
+
+async def test_skills_are_commands_with_their_descriptions(tmp_path: Path) -> None:
+    write_skill(home(tmp_path) / "skills/release", "Use for a release.")
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        await until_offered(editor, session_id, "release")
+        told = editor.updates_of(session_id)[-1]
+        commands = at(told, "availableCommands")
+        assert isinstance(commands, list)
+        assert {
+            "name": "release",
+            "description": "Use for a release.",
+            "input": {"hint": "[what to do]"},
+        } in commands
+        names = offered(editor, session_id)
+        assert list(names) == sorted(names)
+        assert {"help", "code-review"} < set(names)
+
+
+async def test_a_skill_is_called_and_the_model_is_told_what_it_says(tmp_path: Path) -> None:
+    folder = write_skill(home(tmp_path) / "skills/release", "Use for a release.")
+    write_file(folder / "scripts/tag.sh")
+    script = "prompt: invoked the skill\nsay: Released.\n\nprompt: *\nsay: What?"
+    async with open_editor(configuration(home(tmp_path), script)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        assert await said(editor, session_id, "/release 1.2 please") == "Released."
+    record = Usage(home(tmp_path) / "skills").record("release")
+    assert record is not None
+    assert (record.view_count, record.use_count) == (0, 1)
+
+
+async def test_the_users_own_words_are_what_is_kept_of_the_prompt(tmp_path: Path) -> None:
+    write_skill(home(tmp_path) / "skills/release")
+    served = configuration(home(tmp_path), SCRIPT)
+    async with open_editor(served) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        await said(editor, session_id, "/release 1.2")
+    async with open_editor(served) as editor:
+        await editor.initialize()
+        given: JsonValue = {
+            "sessionId": session_id,
+            "cwd": str(project(tmp_path)),
+            "mcpServers": [],
+        }
+        await editor.call("session/load", given)
+        shown = [u for u in editor.updates_of(session_id) if _is_prompt(u)]
+        assert [at(each, "content", "text") for each in shown] == ["/release 1.2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/relaese", "There is no command `/relaese`. Did you mean `/release` or"),
+        ("/gone", "The skill 'gone' was archived"),
+        ("/hidden", "is not available here: it is for windows only"),
+        ("/help", "Commands:"),
+        ("/skill:help", "Done."),
+        ("/etc/hosts is broken", "Done."),
+        ("/release /tidy go", "Done."),
+    ],
+)
+async def test_what_a_first_word_leads_to(text: str, expected: str, tmp_path: Path) -> None:
+    skills = home(tmp_path) / "skills"
+    for name in ("release", "tidy", "help", "gone"):
+        write_skill(skills / name)
+    write_skill(skills / "hidden", fields="platforms: [windows]")
+    places = Places(home(tmp_path), tmp_path, tmp_path / "bundled")
+    keeper = Keeper(home(tmp_path), lambda: roots_of(places))
+    keeper.commit(keeper.plan(ManageCall("delete", "gone", origin="user")))
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        assert expected in await said(editor, session_id, text)
+
+
+async def test_commands_follow_what_another_program_does_on_the_disk(tmp_path: Path) -> None:
+    skills = home(tmp_path) / "skills"
+    write_skill(skills / "tidy")
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        await until_offered(editor, session_id, "tidy")
+        await said(editor, session_id, "hello")
+        with anyio.fail_after(LATEST_SECONDS):
+            folder = write_skill(skills / "ops/release", "Use for a release.")
+            await until_offered(editor, session_id, "release")
+        with anyio.fail_after(LATEST_SECONDS):
+            write_skill(folder, "Use for every release.")
+            await editor.wait_for(lambda message: "every release" in json.dumps(message))
+        with anyio.fail_after(LATEST_SECONDS):
+            shutil.rmtree(folder)
+            await until_gone(editor, session_id, "release")
+
+
+async def test_a_first_skill_is_noticed_where_there_was_no_folder_for_any(tmp_path: Path) -> None:
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        await until_offered(editor, session_id, "code-review")
+        with anyio.fail_after(LATEST_SECONDS):
+            write_skill(home(tmp_path) / "skills/release")
+            await until_offered(editor, session_id, "release")
+
+
+def workspace_skill(folder: Path) -> Path:
+    return write_skill(project(folder) / ".claude/skills/deploy", "Use to deploy.")
+
+
+async def test_a_workspaces_skills_wait_for_trust_and_come_with_it(tmp_path: Path) -> None:
+    workspace_skill(tmp_path)
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        assert "is not trusted" in await said(editor, session_id, "/deploy it")
+        pending = editor.begin_prompt(session_id, "hello")
+        asked = await editor.wait_for(
+            lambda message: message.get("method") == "session/request_permission"
+        )
+        assert "skills of its own: deploy" in json.dumps(asked)
+        outcome: JsonValue = {"outcome": {"outcome": "selected", "optionId": "trusted"}}
+        editor.reply(asked, outcome)
+        await pending.response()
+        await until_offered(editor, session_id, "deploy")
+        assert await said(editor, session_id, "/deploy it") == "Done."
+
+
+async def test_a_trusted_workspaces_skills_are_there_at_once(tmp_path: Path) -> None:
+    workspace_skill(tmp_path)
+    TrustStore(home(tmp_path) / "acp/trust.json").say(project(tmp_path), "trusted")
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        await until_offered(editor, session_id, "deploy")
+
+
+async def test_a_declined_workspaces_skills_are_named_and_not_used(tmp_path: Path) -> None:
+    workspace_skill(tmp_path)
+    TrustStore(home(tmp_path) / "acp/trust.json").say(project(tmp_path), "declined")
+    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+        await editor.initialize()
+        session_id = await editor.new_session(project(tmp_path))
+        told = await said(editor, session_id, "hello")
+        assert "The project has skills of its own: deploy; the workspace is not trusted" in told
+        assert "deploy" not in offered(editor, session_id)
+
+
+def _is_prompt(update: JsonValue) -> bool:
+    return at(update, "sessionUpdate") == "user_message_chunk"

@@ -1,0 +1,128 @@
+"""A shelf: what it notices on the disk, and when its library need not look by itself."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from acp_server.skills.shelf import Shelf
+from skills_store import IndexCache, Places, roots_of
+from tests.session.watching import PATIENCE_SECONDS, open_watch
+from tests.skills_store.skill_files import write_file, write_skill
+
+
+class Reader:
+    """Looks each time that it is told to, and waits for what it wants to see."""
+
+    def __init__(self) -> None:
+        self.shelf: Shelf | None = None
+        self._changed = anyio.Event()
+
+    async def read(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    def names(self) -> list[str]:
+        assert self.shelf is not None
+        return [skill.full_name for skill in self.shelf.library.skills()]
+
+    def descriptions(self) -> list[str]:
+        assert self.shelf is not None
+        return [skill.description for skill in self.shelf.library.skills()]
+
+    async def until(self, names: list[str]) -> None:
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while self.names() != names:
+                await self._changed.wait()
+
+    async def until_described(self, description: str) -> None:
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while self.descriptions() != [description]:
+                await self._changed.wait()
+
+
+def shelf_in(folder: Path, workspace: Path | None = None) -> Shelf:
+    places = Places(folder / "home", folder / "user", folder / "bundled", workspace)
+    return Shelf(folder / "home", lambda: roots_of(places), IndexCache())
+
+
+@asynccontextmanager
+async def open_shelf(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
+    """Join a watched shelf, and leave it."""
+    places = Places(folder / "home", folder / "user", folder / "bundled", workspace)
+    reader = Reader()
+    async with open_watch() as watch:
+        reader.shelf = Shelf(folder / "home", lambda: roots_of(places), IndexCache(), watch)
+        await reader.shelf.join(reader.read)
+        yield reader
+        assert reader.shelf.leave(reader.read)
+
+
+async def test_skills_that_come_change_and_go_are_noticed(tmp_path: Path) -> None:
+    first = write_skill(tmp_path / "home/skills/first")
+    async with open_shelf(tmp_path) as reader:
+        await reader.until(["first"])
+        second = write_skill(tmp_path / "home/skills/ops/deep/second")
+        await reader.until(["first", "second"])
+        (second / "SKILL.md").unlink()
+        await reader.until(["first"])
+        first.rename(first.with_name("other"))
+        await reader.until(["other"])
+
+
+async def test_roots_that_were_not_there_are_noticed(tmp_path: Path) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    async with open_shelf(tmp_path, workspace) as reader:
+        await reader.until([])
+        write_skill(tmp_path / "home/skills/mine")
+        await reader.until(["mine"])
+        write_skill(workspace / ".claude/skills/theirs")
+        await reader.until(["mine", "theirs"])
+        write_skill(tmp_path / "home/plugins/extra/skills/more")
+        await reader.until(["extra:more", "mine", "theirs"])
+
+
+async def test_only_what_may_be_of_skills_concerns_a_shelf(tmp_path: Path) -> None:
+    workspace = tmp_path / "project"
+    folder = write_skill(tmp_path / "home/skills/mine")
+    workspace.mkdir()
+    async with open_shelf(tmp_path, workspace) as reader:
+        await reader.until(["mine"])
+        assert reader.shelf is not None
+        concerns = {
+            folder / "SKILL.md": True,
+            folder / "notes": True,
+            tmp_path / "home/skills/new": True,
+            tmp_path / "home/skills/.usage.json": False,
+            tmp_path / "home/skills/..usage.json.0123456789abcdef": False,
+            workspace / ".agents": True,
+            workspace / "main.py": False,
+            tmp_path / "user/.agents": True,
+            tmp_path / "home/config.yaml": False,
+        }
+        found = {path: reader.shelf.is_concerned(path) for path in concerns}
+        assert found == concerns
+
+
+async def test_a_link_that_leads_elsewhere_is_followed_there(tmp_path: Path) -> None:
+    real = write_skill(tmp_path / "elsewhere/real", "Before.")
+    home = tmp_path / "home/skills/linked"
+    home.mkdir(parents=True)
+    (home / "SKILL.md").symlink_to(real / "SKILL.md")
+    async with open_shelf(tmp_path) as reader:
+        await reader.until(["linked"])
+        write_file(real / "SKILL.md", "---\nname: linked\ndescription: After.\n---\n1. Do.\n")
+        await reader.until_described("After.")
+
+
+async def test_a_shelf_that_nobody_watches_looks_each_time(tmp_path: Path) -> None:
+    shelf = shelf_in(tmp_path)
+    reader = Reader()
+    reader.shelf = shelf
+    await shelf.join(reader.read)
+    assert reader.names() == []
+    write_skill(tmp_path / "home/skills/mine")
+    assert reader.names() == ["mine"]
+    assert shelf.leave(reader.read)
