@@ -20,6 +20,7 @@ from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
 from acp_server.evolution.tally import Intervals
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.enquiries import EditorEnquirer
 from acp_server.handlers.link import Link
 from acp_server.handlers.permissions import EditorAsker
 from acp_server.handlers.trust import EditorTrustAsker
@@ -28,7 +29,7 @@ from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_s
 from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
-from acp_server.memory.loading import LazyMemory
+from acp_server.memory.loading import LazyMemory, open_pages
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
@@ -44,7 +45,7 @@ from acp_server.session.skills import Skills
 from acp_server.session.watch import FolderWatch, Task
 from acp_server.settings import Configuration, Settings
 from acp_server.skills.rules import SkillRules
-from acp_server.tools.loading import MemoryPremises, Premises, Surroundings, ToolLoader
+from acp_server.tools.loading import CheckRules, MemoryPremises, Premises, Surroundings, ToolLoader
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
 from prompt_engine.memory_entries import StoreName
@@ -149,6 +150,7 @@ def build(
         close=partial(_close, tools, sdk, memory),
         briefing=partial(LazyBriefing, prompt_settings(configuration), watch=watch),
         skills=partial(_skills, tools),
+        read_memory=partial(open_pages, configuration.home, _memory_premises(current).limits),
         reviews=Evolution(evolution_rules(configuration), parts).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
@@ -180,6 +182,10 @@ def _tool_loader(configuration: Configuration, watch: FolderWatch) -> ToolLoader
             recall=partial(open_recall, configuration.home),
             skills=skill_rules(configuration),
             watch=watch,
+            checks=CheckRules(
+                configuration.settings.diagnostics_commands,
+                configuration.settings.diagnostics_timeout_seconds,
+            ),
         )
     )
 
@@ -236,7 +242,8 @@ async def _close(tools: ToolLoader, sdk: SdkLoader, memory: LazyMemory | None) -
 async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
-    return maker.toolbox(Surroundings(session, editor, asker, link.background))
+    enquirer = EditorEnquirer(link, session.id)
+    return maker.toolbox(Surroundings(session, editor, asker, link.background, enquirer))
 
 
 async def _skills(loader: ToolLoader, session: Session) -> Skills:

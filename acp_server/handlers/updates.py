@@ -147,12 +147,11 @@ class EditorScreen:
         await self._outlet.wait()
 
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
-        """Send what was shown before, in order; notices only as they are kept for such clients."""
-        shows_notices = self._link.shows_notices
+        """Send what was shown before, in order."""
         for event in events:
-            if isinstance(event, NoticeRaised) and shows_notices:
-                continue  # where they are notices they are live, and no part of what was said
             for update in updates_of(event, self._link):
+                if isinstance(update, Notice):
+                    continue  # where they are notices they are live, and no part of what was said
                 await self._outlet.wait()
                 self._link.client.update_now(self._session_id, update)
 

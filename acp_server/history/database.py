@@ -265,6 +265,8 @@ def _told(error: sqlite3.Error, path: Path) -> StoreError:
         return BusyError(f"another program keeps {path} to itself; end that program")
     if code == sqlite3.SQLITE_FULL:
         return StoreError(f"the disk is full; make room for {path}")
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreError(f"{path} cannot be used ({error}); check its disk, and the room there")
     if code in _DENIED_CODES:
         return StoreError(f"{path} cannot be written ({error}); check its rights and its folder's")
     return StoreError(f"{path} cannot be used ({error}); move it away, and another is begun")

@@ -12,10 +12,13 @@ from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
     MessageChunk,
+    SummaryChunk,
     TerminalEnded,
     TerminalOpened,
     ThoughtChunk,
 )
+
+_CHUNK = MessageChunk | ThoughtChunk | SummaryChunk
 
 CUT_SHORT = "The server ended before this call had finished."
 
@@ -54,18 +57,21 @@ def whole(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     found: dict[object, Entry] = {}
     chunks: dict[object, list[str]] = {}
     for number, entry in enumerate(entries):
-        if isinstance(entry, MessageChunk | ThoughtChunk):
-            key: object = (type(entry), entry.message_id)
+        if isinstance(entry, _CHUNK):
+            key: object = _message_of(entry)
             found.setdefault(key, entry)
             chunks.setdefault(key, []).append(entry.text)
         else:
             found[number] = entry
     return tuple(
-        replace(entry, text="".join(chunks[key]))
-        if isinstance(entry, MessageChunk | ThoughtChunk)
-        else entry
+        replace(entry, text="".join(chunks[key])) if isinstance(entry, _CHUNK) else entry
         for key, entry in found.items()
     )
+
+
+def _message_of(chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> tuple[str, str]:
+    is_summary = isinstance(chunk, SummaryChunk)
+    return type(chunk).__name__, chunk.compaction_id if is_summary else chunk.message_id
 
 
 def _joined(state: CallChanged, event: CallChanged) -> CallChanged:

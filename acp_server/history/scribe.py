@@ -26,6 +26,7 @@ from acp_server.history.leases import Holder
 from acp_server.history.rows import SAVE_FACTS, SAVE_SYSTEM, facts_row, spelled, system_row
 from acp_server.history.tables import (
     MESSAGE,
+    SUMMARY,
     THOUGHT,
     MessageRow,
     Write,
@@ -56,6 +57,7 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
+CHUNKS = {MessageChunk: MESSAGE, ThoughtChunk: THOUGHT, SummaryChunk: SUMMARY}
 HOLE = "Some of what was shown here could not be kept."
 
 
@@ -209,10 +211,8 @@ class Scribe:
 
     def _show(self, event: Event | PromptReceived) -> None:
         match event:
-            case MessageChunk():
-                self._say(MESSAGE, event.message_id, event.text)
-            case ThoughtChunk():
-                self._say(THOUGHT, event.message_id, event.text)
+            case MessageChunk() | ThoughtChunk() | SummaryChunk():
+                self._say(event)
             case CallAppeared():
                 self._close_stream()
                 self._calls.open(event, self._new_entry())
@@ -220,26 +220,32 @@ class Scribe:
                 self._calls.change(event)
             case TerminalPrinted():
                 self._calls.print(event)
-            case PromptReceived() | NoticeRaised() | CompactionChanged():
+            case PromptReceived() | NoticeRaised() | PlanChanged() | CompactionChanged():
                 self._note(event)
-            case PlanChanged():
-                self._enter(event, "")
-            case ContextMeasured() | SummaryChunk():
+            case ContextMeasured():
                 pass
             case _:
                 assert_never(event)
 
-    def _note(self, event: PromptReceived | NoticeRaised | CompactionChanged) -> None:
-        """Keep what is shown whole; of a compaction what is said of it."""
-        note = event.notice if isinstance(event, CompactionChanged) else event
-        if note is not None:
-            self._enter(note, note.message_id)
+    def _note(self, event: PromptReceived | NoticeRaised | PlanChanged | CompactionChanged) -> None:
+        """Keep what is shown whole; of a compaction, that it has ended."""
+        match event:
+            case PromptReceived() | NoticeRaised():
+                self._enter(event, event.message_id)
+            case PlanChanged():
+                self._enter(event, "")
+            case CompactionChanged():
+                if event.status != "in_progress":
+                    self._enter(event, event.compaction_id)
 
-    def _say(self, kind: str, message_id: str, text: str) -> None:
-        if self._stream is None or self._stream[:2] != (kind, message_id):
+    def _say(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
+        """Go on with a text, or begin one."""
+        is_summary = isinstance(chunk, SummaryChunk)
+        key = CHUNKS[type(chunk)], chunk.compaction_id if is_summary else chunk.message_id
+        if self._stream is None or self._stream[:2] != key:
             self._close_stream()
-            self._stream = (kind, message_id, [])
-        self._stream[2].append(text)
+            self._stream = (*key, [])
+        self._stream[2].append(chunk.text)
 
     def _close_stream(self) -> None:
         """Have the text that was said so far written as a piece."""

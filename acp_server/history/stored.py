@@ -18,7 +18,7 @@ from acp_server.history.codec import UnreadableError, decode
 from acp_server.history.leases import Holder
 from acp_server.history.merging import whole
 from acp_server.history.rows import FACTS, Column, Row, facts_of, read_text, spelled, system_of
-from acp_server.history.tables import IS_EMPTY, MESSAGE, THOUGHT
+from acp_server.history.tables import IS_EMPTY, MESSAGE, SUMMARY, THOUGHT
 from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.records import (
     CallRecord,
@@ -29,16 +29,19 @@ from acp_server.session.records import (
 )
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
+    CompactionChanged,
     MessageChunk,
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SummaryChunk,
     ThoughtChunk,
 )
 
 logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
+_CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]
 """Where a page ends: when its last session was used, in microseconds, and its id."""
@@ -85,9 +88,8 @@ def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Hol
     if cwd is not None:
         wanted.append("cwd = ?")
         values.append(spelled(str(cwd)))
-    wanted.append(
-        f"(NOT ({IS_EMPTY.format('sessions.id')}) OR id IN (SELECT value FROM json_each(?)))"
-    )
+    is_empty = IS_EMPTY.format("sessions.id")
+    wanted.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
     values.append(json.dumps(list(_held_and_empty(connection, here))))
     rows: list[Row] = connection.execute(
         f"SELECT {FACTS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
@@ -144,14 +146,13 @@ def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Ent
         "SELECT seq, kind, ref, body FROM entries WHERE session_id = ? ORDER BY seq", (session_id,)
     ).fetchall()
     for seq, kind, ref, body in rows:
-        if kind in {MESSAGE, THOUGHT}:
-            chunk = MessageChunk if kind == MESSAGE else ThoughtChunk
-            yield seq, chunk(read_text(ref), read_text(body))
+        if kind in _CHUNKS:
+            yield seq, _CHUNKS[kind](read_text(ref), read_text(body))
             continue
         entry = _decoded(body)
         if isinstance(entry, CallRecord):
             yield seq, _with_output(entry, output.get(seq, ""))
-        elif isinstance(entry, PromptReceived | PlanChanged | NoticeRaised):
+        elif isinstance(entry, PromptReceived | PlanChanged | NoticeRaised | CompactionChanged):
             yield seq, entry
 
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 Write = Callable[[Connection], object]
 """Writes rows, inside of a transaction."""
 
-MESSAGE, THOUGHT = "message", "thought"
+MESSAGE, THOUGHT, SUMMARY = "message", "thought", "summary"
 """Kinds of entries whose body is a piece of a text."""
 IS_EMPTY = (
     "NOT EXISTS (SELECT 1 FROM messages WHERE session_id = {0})"
@@ -69,8 +69,8 @@ def join_pieces(connection: Connection, session_id: str, first: int) -> None:
     """Make one row of the pieces of each text, from an entry on."""
     found: list[tuple[int, str, Column, Column]] = connection.execute(
         "SELECT seq, kind, ref, body FROM entries"
-        " WHERE session_id = ? AND seq >= ? AND kind IN (?, ?) ORDER BY kind, ref, seq",
-        (session_id, first, MESSAGE, THOUGHT),
+        " WHERE session_id = ? AND seq >= ? AND kind IN (?, ?, ?) ORDER BY kind, ref, seq",
+        (session_id, first, MESSAGE, THOUGHT, SUMMARY),
     ).fetchall()
     for _, group in groupby(found, key=lambda row: row[1:3]):
         pieces = list(group)
@@ -123,7 +123,7 @@ def forget(connection: Connection, session_id: str) -> None:
 
 def is_empty(connection: Connection, session_id: str) -> bool:
     """Whether nothing was said in a session, not even to a command of ours."""
-    found = connection.execute(f"SELECT {IS_EMPTY.format('?1')}", (session_id,))  # noqa: S608 - names of ours
+    found = connection.execute(f"SELECT {IS_EMPTY.format('?1')}", (session_id,))
     return bool(found.fetchone()[0])
 
 

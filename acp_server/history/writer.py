@@ -212,6 +212,7 @@ class Writer:
             else:
                 self._give_up(error)
         else:
+            self._told.discard(NOT_KEPT.format(reason=self._problem))  # the next time it is news
             self._problem = None
             for notice in notices:
                 self._say(notice)

@@ -3,14 +3,16 @@
 Knows that a turn is handed over behind its end, and that whoever leaves waits a moment for that.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
 
+from acp_server.memory.pages import MemoryPage, pages_of
 from acp_server.memory.replies import Reply, TurnMessage
+from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
     from acp_server.memory.providers import ExternalMemory
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 LAST_SECONDS = 0.5
 """How long turns that are being handed over may take when the server leaves."""
 
-Task = Callable[[], Awaitable[None]]
+Task = Callable[[], Coroutine[object, object, None]]
 
 
 class LazyMemory:
@@ -75,3 +77,11 @@ def _import(name: str, home: Path) -> "ExternalMemory":
     from prompt_engine.threats import scan
 
     return named_memory(name, home, scan)
+
+
+def open_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
+    """Return the stores under HERMES_HOME that have a size, in characters. Blocks."""
+    from acp_server.memory.store import Memory
+    from prompt_engine.threats import scan
+
+    return pages_of(Memory(home, limits, scan), scan)

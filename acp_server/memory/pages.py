@@ -1,10 +1,16 @@
-"""Both stores of the memory as a person is shown them. Cheap to import: the reading is not."""
+"""Both stores of the memory as a person is shown them. Cheap to import; `loading` reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from acp_server.memory.errors import StoreError
+from prompt_engine.findings import Scan
 from prompt_engine.memory_entries import StoreName
+
+if TYPE_CHECKING:
+    from acp_server.memory.store import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +37,17 @@ def no_pages() -> Sequence[MemoryPage]:
     return ()
 
 
-def read_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
-    """Return the stores under HERMES_HOME that have a size, in characters. Blocks."""
-    from acp_server.memory.errors import StoreError
-    from acp_server.memory.store import Memory
-    from prompt_engine.threats import scan
+def pages_of(memory: "Memory", scan: Scan) -> tuple[MemoryPage, ...]:
+    """Return the stores that are switched on. Blocks."""
+    return tuple(_page(memory, name, scan) for name in memory.names)
 
-    memory = Memory(home, limits, scan)
-    pages: list[MemoryPage] = []
-    for name in memory.names:
-        path = memory.path(name)
-        try:
-            contents = memory.contents(name)
-        except StoreError as error:
-            pages.append(MemoryPage(name, path, (), frozenset(), "", str(error)))
-            continue
-        entries = contents.entries
-        blocked = frozenset(n for n, entry in enumerate(entries) if scan(entry, "strict"))
-        pages.append(MemoryPage(name, path, entries, blocked, contents.usage))
-    return tuple(pages)
+
+def _page(memory: "Memory", name: StoreName, scan: Scan) -> MemoryPage:
+    path = memory.path(name)
+    try:
+        contents = memory.contents(name)
+    except StoreError as error:
+        return MemoryPage(name, path, (), frozenset(), "", error.reason)
+    entries = contents.entries
+    blocked = frozenset(n for n, entry in enumerate(entries) if scan(entry, "strict"))
+    return MemoryPage(name, path, entries, blocked, contents.usage)

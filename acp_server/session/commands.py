@@ -75,14 +75,15 @@ class CommandRegistry:
         self._commands: dict[str, Command | Errand] = {}
         self._served: dict[str, Mapping[str, Command | Errand]] = {}
         self._offers: dict[str, Offer] = {}
-        self.add(Command("help", "List the commands, or explain one", self._help, "[command]"))
-        self.add(Command("version", "Say which version of acp-server this is", _version))
-        for command in commands:
-            self.add(command)
+        self.add(
+            Command("help", "List the commands, or explain one", self._help, "[command]"),
+            Command("version", "Say which version of acp-server this is", _version),
+            *commands,
+        )
 
-    def add(self, command: Command | Errand) -> None:
-        """Add a command; one of the same name gives way."""
-        self._commands[command.name] = command
+    def add(self, *commands: Command | Errand) -> None:
+        """Add commands; those of the same name give way."""
+        self._commands.update({command.name: command for command in commands})
 
     def serve(self, owner: str, commands: Iterable[Command | Errand]) -> None:
         """Answer these too, in the place of those that the owner had; added ones win."""

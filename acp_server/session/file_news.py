@@ -138,10 +138,11 @@ class FileNews:
                 changes = ", ".join(f"{each.label} {each.change}" for each in news)
                 self._tell(f"{changes}; {remedy}", self._waiting)
 
-    def hear(self, problem: str) -> None:
+    def hear(self, problem: str) -> bool:
         """Tell the user that changes will be noticed late."""
         sentence = f"Changed instructions cannot be told of ({problem}); {UNWATCHED}"
         self._tell(sentence, self._problems)
+        return True
 
     def _tell(self, sentence: str, unseen: list[str]) -> None:
         if not self._is_closed and not self.show(sentence):

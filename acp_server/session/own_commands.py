@@ -37,6 +37,7 @@ NEEDS_TEXT = "Put the prompt behind it, in the same message."
 NO_MEMORY = "Nothing is remembered: both stores are switched off."
 NOT_SHOWN = " **(blocked: the model does not see it)**"
 
+
 @dataclass(frozen=True, slots=True)
 class OwnCommands:
     """The commands of one session, and what they work on."""

@@ -17,11 +17,13 @@ from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
+    CompactionChanged,
     Event,
     MessageChunk,
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SummaryChunk,
     ThoughtChunk,
 )
 from acp_server.turn.loop import Spent
@@ -76,8 +78,17 @@ class CallRecord:
     terminal: TerminalRecord | None = None
 
 
-Entry = PromptReceived | MessageChunk | ThoughtChunk | CallRecord | PlanChanged | NoticeRaised
-"""Something that was shown, whole: the chunks of one message are one."""
+Entry = (
+    PromptReceived
+    | MessageChunk
+    | ThoughtChunk
+    | CallRecord
+    | PlanChanged
+    | NoticeRaised
+    | SummaryChunk
+    | CompactionChanged
+)
+"""Something that was shown, whole: the chunks of one message are one, a compaction has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +156,8 @@ class Archive(Protocol):
     """Keeps all sessions of a home."""
 
     on_problem: Callable[[str], None]
-    """Told, once for each cause, why nothing is kept from now on, or not as it should be, and what
-    to do about it."""
+    """Told why nothing is kept from now on, or not as it should be, and what to do about it; once
+    for as long as it is so."""
 
     def create(self, facts: SessionFacts) -> Journal:
         """Begin to keep a session. Nothing waits: it is written in the background."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from acp_server.session.markdown import block
 from acp_server.session.records import CallRecord, Entry, StoredSession, TerminalRecord
@@ -17,16 +16,15 @@ from acp_server.turn.conversation import (
 from acp_server.turn.events import (
     CallChanged,
     CallContent,
+    CompactionChanged,
     Event,
     MessageChunk,
-    NoticeRaised,
-    PlanChanged,
     PromptReceived,
+    SummaryChunk,
     TerminalEnded,
     TerminalOpened,
     TerminalPrinted,
     TerminalView,
-    ThoughtChunk,
 )
 
 Shown = Event | PromptReceived
@@ -41,8 +39,14 @@ def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown
     A terminal shows its output again to clients that show output as one; others get it as text.
     """
     results = _results(stored.messages)
+    ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
     for entry in stored.entries:
-        yield from _events(entry, results, shows_terminals=shows_terminals)
+        if isinstance(entry, CallRecord):
+            yield from _call_events(entry, results, shows_terminals=shows_terminals)
+        elif isinstance(entry, SummaryChunk):
+            yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
+        else:
+            yield entry
 
 
 def closed(stored: StoredSession) -> StoredSession:
@@ -94,14 +98,12 @@ def _results(messages: Sequence[Message]) -> Mapping[str, str]:
     return {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
 
 
-def _events(entry: Entry, results: Mapping[str, str], *, shows_terminals: bool) -> Iterator[Shown]:
-    match entry:
-        case CallRecord():
-            yield from _call_events(entry, results, shows_terminals=shows_terminals)
-        case PromptReceived() | MessageChunk() | ThoughtChunk() | PlanChanged() | NoticeRaised():
-            yield entry
-        case _:
-            assert_never(entry)
+def _summary_events(summary: SummaryChunk, *, is_ended: bool) -> Iterator[Event]:
+    """Yield a summary as it was shown; one that was cut short was never used."""
+    yield CompactionChanged(summary.compaction_id, "in_progress")
+    yield summary
+    if not is_ended:
+        yield CompactionChanged(summary.compaction_id, "cancelled")
 
 
 def _call_events(

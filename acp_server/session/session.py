@@ -60,14 +60,13 @@ class Session:
         """Begin a session, or go on with one."""
         past = past or beginning(workspace, equipment)
         facts = past.facts
-        self.id, self.workspace = facts.id, workspace
-        self.spent = facts.spent
+        self.id, self.workspace, self.spent = facts.id, workspace, facts.spent
         self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
-        self.bulletin = Bulletin()
+        self.bulletin, self.diagnostics = Bulletin(), DiagnosticsBoard()
         self._equipment = equipment
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
@@ -88,10 +87,8 @@ class Session:
         self._completion = PromptCompletion(
             self.conversation, self._briefing, self._upkeep, self._outside, lambda: self.mode
         )
-        for command in self._own_commands():
-            self.commands.add(command)
+        self.commands.add(*self._own_commands())
         self._interpreter = Interpreter(self.commands, self.skills, self.prepare, new_id)
-        self.diagnostics = DiagnosticsBoard()
         self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
         self._steering, self._preparing = Steering(), anyio.Lock()
         self._running: Ticket | None = None
@@ -185,6 +182,7 @@ class Session:
             if end is not None:
                 return shared(end)
             self._running = ticket
+            self.chronicle.journal.begin_turn()
             self.chronicle.receive(message)
             try:
                 prompt = await self._interpreter.for_model(message, gate)
@@ -215,7 +213,6 @@ class Session:
 
     async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
         """Put together what a turn works with, and run it; `turns` is where it is known from."""
-        self.chronicle.journal.begin_turn()
         kit = await self._kit()
         await tell(self._news(), sink, new_id)
         if await self._heed_project(sink):
@@ -367,6 +364,9 @@ class Session:
             memory_block=self._outside.block,
         )
 
+    def _tell_choice(self) -> None:
+        self.on_choice()
+
     def _own_commands(self) -> Sequence[Command | Errand]:
         own = OwnCommands(
             self.conversation,
@@ -377,7 +377,7 @@ class Session:
             self._kit,
             self._tools,
             self._equipment.read_memory,
-            lambda: self.on_choice(),
+            self._tell_choice,
             new_id,
         )
         cwd = self.workspace.cwd

@@ -54,8 +54,11 @@ class Listener(Protocol):
         """Look at what may have changed; while that goes on, more is collected."""
         ...
 
-    def hear(self, problem: str) -> None:
-        """Take note that changes will not be told of, as a sentence; one listener hears it."""
+    def hear(self, problem: str) -> bool:
+        """Take note that changes will not be told of, as a sentence; return whether a user knows.
+
+        Who came last hears it first, and once a user knows, nobody else does.
+        """
         ...
 
 
@@ -142,6 +145,8 @@ class FolderWatch:
         self._wanted: Wanted = {}
         self._is_running = False
         self._has_said_problem = False
+        self._unheard = ""
+        """A problem that no user knows of yet."""
         self._thread = anyio.CapacityLimiter(1)
         self._looks = anyio.CapacityLimiter(MOST_LOOKS)
 
@@ -149,6 +154,8 @@ class FolderWatch:
         """Return a subscription that watches nothing yet."""
         subscription = Subscription(self, listener)
         self._subscriptions.append(subscription)
+        if self._unheard:
+            self._say(self._unheard)
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
@@ -203,12 +210,14 @@ class FolderWatch:
             self._say(seen.problem)
 
     def _say(self, problem: str) -> None:
-        """Say once that folders cannot be watched, to whoever came last."""
+        """Say that folders cannot be watched, until a user knows."""
         if self._has_said_problem or not self._subscriptions:
             return
-        self._has_said_problem = True
-        logger.warning("folders cannot be watched: %s", problem)
-        self._subscriptions[-1].listener.hear(problem)
+        if not self._unheard:
+            logger.warning("folders cannot be watched: %s", problem)
+        self._unheard = problem
+        if any(each.listener.hear(problem) for each in reversed(self._subscriptions)):
+            self._has_said_problem, self._unheard = True, ""
 
     async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
         return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._thread)

@@ -52,11 +52,12 @@ class PlanUse(Use[PlanArguments]):
         plan = (Text(arguments.plan),)
         await self.report.show(plan)
         if not self._enquirer.is_attended:
-            return Outcome(NOBODY, is_error=True, shown=plan)
+            return Outcome(NOBODY, is_error=True, shown=(*plan, Text(NOBODY)))
         question = Question(self.report.call_id, LeavePlanMode(), TITLE, KIND, plan)
         refusal = await self._gate.pass_through(question)
         if refusal is not None:
-            return Outcome(refusal.reason, is_error=True, shown=plan)
+            shown = (*plan, Text(refusal.reason))
+            return Outcome(refusal.reason, is_error=True, shown=shown)
         return Outcome(ACCEPTED, shown=plan)
 
 

@@ -9,8 +9,16 @@ from pydantic import JsonValue
 from acp_server.turn.conversation import Media, PromptPart, Text
 
 CallKind = Literal[
-    *("read", "edit", "delete", "move", "search", "execute", "think", "fetch"),
-    *("switch_mode", "other"),
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
 ]
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 

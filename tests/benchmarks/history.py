@@ -49,11 +49,7 @@ async def measure(folder: Path) -> Figures:
     journal = archive.create(facts("long"))
     figures["open an empty database, ms"] = await _timed(archive.load)
     await _measure_recording(journal, figures)
-    for number in range(TURNS):
-        _record_turn(journal, number)
-        await journal.commit()
-        journal.sync()
-    await journal.commit()
+    await _record_turns(journal, TURNS)
     figures[f"read {TURNS} turns, ms"] = await _timed(lambda: archive.read("long"))
     for number in range(SESSIONS):
         archive.create(_facts(number)).append(UserMessage((Text("hello"),)))
@@ -63,6 +59,38 @@ async def measure(folder: Path) -> Figures:
     await archive.close()
     figures["close, open and read one session, ms"] = await _timed(lambda: _reopen(folder))
     return figures
+
+
+async def keep_turns(path: Path, session_id: str, turns: int) -> None:
+    """Make a database with one session of so many turns."""
+    archive = LazyArchive(path)
+    await _record_turns(archive.create(facts(session_id)), turns)
+    await archive.close()
+
+
+async def keep_sessions(path: Path, count: int) -> None:
+    """Make a database with so many sessions."""
+    archive = LazyArchive(path)
+    for number in range(count):
+        archive.create(_facts(number)).append(UserMessage((Text("hello"),)))
+    await archive.close()
+
+
+async def append_of_a_message(path: Path) -> float:
+    """Return how many milliseconds pass until one message is kept, as a median."""
+    archive = LazyArchive(path)
+    journal, message = archive.create(facts("one")), UserMessage((Text("hello"),))
+    median = await _median(lambda: _append(journal, message))
+    await archive.close()
+    return median
+
+
+async def _record_turns(journal: SessionJournal, turns: int) -> None:
+    for number in range(turns):
+        _record_turn(journal, number)
+        await journal.commit()
+        journal.sync()
+    await journal.commit()
 
 
 async def _measure_recording(journal: SessionJournal, figures: Figures) -> None:

@@ -31,6 +31,7 @@ from acp_server.session.loading import LazyBriefing
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
+from acp_server.session.skills import Skills
 from acp_server.session.watch import EventSource, FolderWatch, Task
 from acp_server.tools.loading import Premises, Surroundings, ToolLoader
 from acp_server.turn.conversation import Text, UserMessage
@@ -106,16 +107,17 @@ async def open_briefed_room(
     model, sessions = Typist(), dict[str, Session]()
     server_end, editor_end = memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
-    loader = ToolLoader(Premises(folder, own, VARIABLES, ()))
     link = Link.over(server_end)
 
     def spawn(task: Task) -> None:
         link.background.start_soon(task)
 
     watch = FolderWatch(events, spawn) if events is not None else None
+    loader = ToolLoader(Premises(folder, own, VARIABLES, (), watch=watch))
     equipped = replace(
         equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode),
         toolbox=partial(_toolbox, link, loader, sessions),
+        skills=partial(_skills, loader),
         briefing=partial(LazyBriefing, settings or prompt_settings(folder), watch=watch),
     )
     connection = Connection(link, SessionRegistry(equipped), way_in())
@@ -175,3 +177,7 @@ async def _toolbox(
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
     return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+async def _skills(loader: ToolLoader, session: Session) -> Skills:
+    return await (await loader.load()).open_skills(session)

@@ -50,7 +50,8 @@ class Talk:
 
     async def say(self, text: str = "hi") -> ModelRequest:
         message = UserMessage((Text(text),))
-        await self.session.prompt(self.session.admit(message), message, RecordingSink(), lambda: None)
+        ticket = self.session.admit(message)
+        await self.session.prompt(ticket, message, RecordingSink(), lambda: None)
         return self.model.requests[-1]
 
 

@@ -39,6 +39,7 @@ def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
         "model",
         "endpoint",
         "database",
+        "skills",
         "editors",
         "git",
         "round trip",

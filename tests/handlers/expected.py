@@ -70,16 +70,39 @@ COMMANDS: JsonValue = {
             "input": {"hint": "[command]"},
         },
         {
+            "name": "init",
+            "description": "Write a first AGENTS.md for this project",
+            "input": {"hint": "[again]"},
+        },
+        {"name": "memory", "description": "Show what is remembered beyond this session"},
+        {
+            "name": "mode",
+            "description": "Show the modes, or switch to one",
+            "input": {"hint": "[mode]"},
+        },
+        {
+            "name": "model",
+            "description": "Show the models, or switch to one",
+            "input": {"hint": "[model]"},
+        },
+        {
             "name": "queue",
             "description": "Run a prompt behind the turn that runs",
             "input": {"hint": "<prompt>"},
         },
         {"name": "reload", "description": "Read the instructions of the project anew"},
         {
+            "name": "review",
+            "description": "Review the uncommitted changes, or others",
+            "input": {"hint": "[range or path]"},
+        },
+        {
             "name": "steer",
             "description": "Say something to the turn that runs",
             "input": {"hint": "<prompt>"},
         },
+        {"name": "tools", "description": "List the tools, and what the mode does with their calls"},
+        {"name": "usage", "description": "Show what this session has used and cost"},
         {"name": "version", "description": "Say which version of acp-server this is"},
     ],
 }
@@ -88,6 +111,17 @@ END_TURN: JsonValue = {"stopReason": "end_turn"}
 CANCELLED: JsonValue = {"stopReason": "cancelled"}
 
 _IDENTIFIER = re.compile(r"\b(sess|msg)_[0-9a-f]{32}\b")
+
+
+def command_lines() -> list[str]:
+    """The commands as /help lists them."""
+    commands = cast("dict[str, list[dict[str, JsonValue]]]", COMMANDS)["availableCommands"]
+    hints = [cast("dict[str, str]", command.get("input") or {}).get("hint") for command in commands]
+    usages = [f"{c['name']} {h}" if h else c["name"] for c, h in zip(commands, hints, strict=True)]
+    return [
+        f"`/{usage}`: {command['description']}"
+        for usage, command in zip(usages, commands, strict=True)
+    ]
 
 
 def mode_state(current: str) -> JsonValue:

@@ -306,7 +306,7 @@ async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_droppe
     """Trap 1, Trap 3: it waited in the queue's line, and must not come out behind the answer."""
     model = Chatterbox()
     registry = registry_of(lambda: model)
-    async with open_checked_editor(registry, capacity_bytes=1000) as editor:
+    async with open_checked_editor(registry, capacity_bytes=8000) as editor:
         session = await editor.new_session()
         editor.stop_reading()
         pending = editor.begin_prompt(session, "chatter")

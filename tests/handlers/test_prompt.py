@@ -256,26 +256,18 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
         assert editor.said(session) == "out \ufffd, whole 🙂"
 
 
-COMPACT = "`/compact [what must not be lost]`: Sum the conversation up to make room"
-CONTEXT = "`/context`: Show what the model is told, and how full its window is"
-QUEUE = "`/queue <prompt>`: Run a prompt behind the turn that runs"
-RELOAD = "`/reload`: Read the instructions of the project anew"
-STEER = "`/steer <prompt>`: Say something to the turn that runs"
 HELP = "`/help [command]`: List the commands, or explain one"
 VERSION = "`/version`: Say which version of acp-server this is"
+
+
+ALL = "Commands:\n\n" + "\n".join(f"- {line}" for line in expected.command_lines())
 
 
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        (
-            "/help",
-            f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}",
-        ),
-        (
-            "  /help \n",
-            f"Commands:\n\n- {COMPACT}\n- {CONTEXT}\n- {HELP}\n- {QUEUE}\n- {RELOAD}\n- {STEER}\n- {VERSION}",
-        ),
+        ("/help", ALL),
+        ("  /help \n", ALL),
         ("/help version", VERSION),
         ("/help /version", VERSION),
         ("/help help", HELP),

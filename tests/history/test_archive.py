@@ -170,13 +170,16 @@ SHOWN: tuple[tuple[str, tuple[Event | PromptReceived, ...], tuple[Entry, ...]], 
         (),
     ),
     (
-        "of a compaction what is said of it is kept",
+        "of a compaction the summary and how it ended are kept",
         (
             CompactionChanged("c", "in_progress"),
             SummaryChunk("c", "summary"),
             CompactionChanged("c", "completed", notice=NoticeRaised("info", "shorter", "n")),
         ),
-        (NoticeRaised("info", "shorter", "n"),),
+        (
+            SummaryChunk("c", "summary"),
+            CompactionChanged("c", "completed", notice=NoticeRaised("info", "shorter", "n")),
+        ),
     ),
     (
         "halves of characters and NUL are kept",

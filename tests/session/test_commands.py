@@ -5,6 +5,7 @@ import pytest
 from acp_server.session.commands import (
     Command,
     CommandRegistry,
+    Errand,
     Invocation,
     parse_invocation,
 )
@@ -16,6 +17,10 @@ from tests.turn.recording import RecordingSink
 async def shout(arguments: str, sink: Sink) -> str:
     del sink
     return arguments.upper()
+
+
+async def prepared(arguments: str) -> str:
+    return f"Please do {arguments}"
 
 
 async def twice(arguments: str, sink: Sink) -> str:
@@ -130,3 +135,22 @@ async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_n
         "There is no command `/revieww`. Did you mean `/review` or `/reviews` or `/preview`? "
         "`/help` lists them all."
     )
+
+
+async def test_commands_that_are_served_come_and_go_with_their_owner() -> None:
+    changes: list[str] = []
+    registry = CommandRegistry((SHOUT,))
+    registry.on_change = lambda: changes.append("changed")
+    registry.serve("one", (Command("shout", "Another one", twice), Command("two", "", twice)))
+    registry.serve("other", (Errand("do", "Have it done", prepared),))
+    assert [each.name for each in registry.all()] == ["do", "help", "shout", "two", "version"]
+    sink = RecordingSink()
+    assert await registry.answer(Invocation("shout", "a"), sink) == "A"
+    assert await registry.answer(Invocation("two", "a"), sink) == "aa"
+    errand = registry.errand("do")
+    assert errand is not None
+    assert await errand.prepare("it") == "Please do it"
+    assert (registry.errand("shout"), registry.is_known("do")) == (None, True)
+    registry.serve("other", ())
+    assert not registry.is_known("do")
+    assert changes == ["changed"] * 3

@@ -37,9 +37,10 @@ class Keeper:
         self.looks.append(paths)
         self._change()
 
-    def hear(self, problem: str) -> None:
+    def hear(self, problem: str) -> bool:
         self.problems.append(problem)
         self._change()
+        return True
 
     @property
     def paths(self) -> set[Path]:

@@ -8,11 +8,11 @@ from tests.support.editor import Object, at
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 CALLS = ("tool_call", "tool_call_update")
-CONVERSATION = (*CHUNKS, *CALLS, "plan")
+COMPACTIONS = ("compaction_update", "compaction_summary_chunk")
 
 
 def merged(updates: Sequence[JsonValue]) -> list[Object]:
-    """Return the conversation: messages by their ids, calls by theirs, the newest plan last.
+    """Return the conversation: messages, calls and compactions by their ids, the plan once.
 
     Of a call, what was given last counts; what a terminal has printed is one text.
     """
@@ -24,6 +24,8 @@ def merged(updates: Sequence[JsonValue]) -> list[Object]:
             _add_chunk(found, update)
         elif kind in CALLS:
             _add_call(found, update)
+        elif kind in COMPACTIONS:
+            _add_compaction(found, update)
         elif kind == "plan":
             found.pop("plan", None)
             found["plan"] = {"is": "plan", "entries": update["entries"]}
@@ -38,6 +40,15 @@ def _add_chunk(found: dict[str, Object], update: Object) -> None:
     content = at(update, "content")
     assert isinstance(content, dict)
     message["text"] = f"{message['text']}{content.get('text', content)}"
+
+
+def _add_compaction(found: dict[str, Object], update: Object) -> None:
+    compaction_id = str(update["compactionId"])
+    compaction = found.setdefault(compaction_id, {"is": "compaction", "text": ""})
+    if "content" in update:
+        compaction["text"] = f"{compaction['text']}{at(update, 'content', 'text')}"
+    else:
+        compaction |= {name: value for name, value in update.items() if name != "sessionUpdate"}
 
 
 def _add_call(found: dict[str, Object], update: Object) -> None:

@@ -26,7 +26,6 @@ from acp_server.turn.events import (
     ContextMeasured,
     Event,
     PromptReceived,
-    SummaryChunk,
     TerminalEnded,
     TerminalOpened,
     TerminalPrinted,
@@ -87,7 +86,11 @@ class MemoryArchive:
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
         """Return kept sessions, those without a word only while they are open."""
-        listed = [kept.facts for kept in self._home.values() if kept.messages or kept.entries or kept.holder]
+        listed = [
+            kept.facts
+            for kept in self._home.values()
+            if kept.messages or kept.entries or kept.holder
+        ]
         found = [replace(facts, system=None) for facts in listed if cwd in {None, facts.cwd}]
         found.sort(key=lambda facts: (facts.updated_at, facts.id), reverse=True)
         first = 0 if cursor is None else self._index_behind(found, cursor)
@@ -137,8 +140,8 @@ class MemoryJournal:
             case CallChanged() | TerminalOpened() | TerminalEnded() | TerminalPrinted():
                 self._change(event)
             case CompactionChanged():
-                self._kept.entries += [] if event.notice is None else [event.notice]
-            case ContextMeasured() | SummaryChunk():
+                self._kept.entries += [] if event.status == "in_progress" else [event]
+            case ContextMeasured():
                 pass
             case _:
                 self._kept.entries.append(event)

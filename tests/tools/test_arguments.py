@@ -16,6 +16,8 @@ from acp_server.tools.arguments import (
     SoFar,
     schema_of,
 )
+from acp_server.tools.clarify import ClarifyArguments
+from acp_server.tools.exit_plan import PlanArguments
 from acp_server.tools.memory import MemoryArguments
 from acp_server.tools.patch import PatchArguments
 from acp_server.tools.process import ProcessArguments
@@ -37,6 +39,8 @@ TOOLS: dict[str, type[Arguments]] = {
     "terminal": TerminalArguments,
     "process": ProcessArguments,
     "todo": TodoArguments,
+    "clarify": ClarifyArguments,
+    "exit_plan": PlanArguments,
     "memory": MemoryArguments,
     "skills_list": ListSkillsArguments,
     "skill_view": ViewSkillArguments,

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
@@ -13,7 +14,7 @@ from tests.tools.workroom import lines, open_workroom
 MEGABYTE = 1_000_000
 TOOLS = (
     *("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo"),
-    *("memory", "skills_list", "skill_view", "skill_manage"),
+    *("clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
 )
 
 BROKEN = {
@@ -44,6 +45,11 @@ BROKEN = {
     "neither mode": call("patch"),
     "a patch that is none": call("patch", mode="patch", patch="+" * MEGABYTE),
     "an empty command": call("terminal", command=""),
+    "no question": call("clarify", question=""),
+    "choices that are none": call("clarify", question="Which?", choices="all"),
+    "a hundred choices": call("clarify", question="Which?", choices=list[JsonValue](["one"] * 100)),
+    "a megabyte for a question": call("clarify", question="x" * MEGABYTE),
+    "an empty plan": call("exit_plan", plan=""),
     "no such tool": call("x" * 5_000, path="a.txt"),
     "a tool without a name": raw_call("", "{}"),
 }

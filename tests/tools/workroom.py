@@ -21,6 +21,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.handlers.connection import Connection
+from acp_server.handlers.enquiries import EditorEnquirer
 from acp_server.handlers.link import Link
 from acp_server.handlers.permissions import EditorAsker
 from acp_server.handlers.workspace import EditorWorkspace
@@ -29,7 +30,7 @@ from acp_server.models.catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.tools.loading import Premises, Surroundings, ToolLoader
+from acp_server.tools.loading import CheckRules, Premises, Surroundings, ToolLoader
 from acp_server.turn.conversation import ToolCall, ToolResult
 from acp_server.turn.ports import Toolbox
 from tests.handlers.checking import CheckedEditor, message_faults
@@ -198,6 +199,8 @@ async def open_workroom(
     mode: Mode = "bypass",
     capabilities: JsonValue = None,
     answers: Mapping[str, Answer] | None = None,
+    checks: CheckRules | None = None,
+    client: str = "an editor",
 ) -> AsyncGenerator[Room]:
     """Open a session over folders of its own; see this module."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
@@ -206,12 +209,14 @@ async def open_workroom(
     model = Typist()
     server_end, editor_end = memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
-    loader = ToolLoader(Premises(folder, own, {"PATH": "/usr/bin:/bin"}, ()))
+    premises = Premises(folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckRules())
+    loader = ToolLoader(premises)
     connection = _connection(server_end, loader, model, mode)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
-        await editor.initialize(clientCapabilities=capabilities)
+        about: JsonValue = {"name": client, "version": "1"}
+        await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
         yield Room(editor, model, await editor.new_session(root), root, outside)
         await editor.leave()
     await loader.close()
@@ -241,7 +246,8 @@ def _connection(
 async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
-    return maker.toolbox(Surroundings(session, editor, asker, link.background))
+    enquirer = EditorEnquirer(link, session.id)
+    return maker.toolbox(Surroundings(session, editor, asker, link.background, enquirer))
 
 
 def _is_request(message: Object) -> bool:

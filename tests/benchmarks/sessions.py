@@ -1,0 +1,176 @@
+"""What kept sessions cost a client: `uv run python -m tests.benchmarks.sessions [--full]`.
+
+The server is a process of its own, the model a script. Each figure stands beside its bound and
+that of a rival, measured elsewhere; times also as a ratio to bare Python, started in the same run.
+A search is timed over 1,000 sessions of 100 messages, with `--full` over 10,000.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.history.opening import Places
+from tests.benchmarks.agent import Agent
+from tests.benchmarks.history import append_of_a_message, keep_sessions, keep_turns
+from tests.benchmarks.search import QUERIES, build, measure
+from tests.benchmarks.startup import measure_bare_python
+
+TURNS = 150
+WARM_TURNS = 30
+SCRIPT = "prompt: *\nsay: Hello.\n"
+UNKEPT = (
+    "import sys, acp_server.app as app\n"
+    "from acp_server.session.unkept import UnkeptArchive\n"
+    "from acp_server.__main__ import main\n"
+    "app.LazyArchive = lambda path: UnkeptArchive()\n"
+    "sys.exit(main())"
+)
+"""A server that keeps nothing, to know what keeping costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a figure may be at most, and what it is for a rival; in milliseconds."""
+
+    most: float | None = None
+    rival: float | None = None
+
+
+BOUNDS: Mapping[str, Bound] = {
+    f"load of {TURNS} turns": Bound(200.0, 2_000.0),
+    "list of 45 sessions": Bound(20.0, 250.0),
+    "first page of 1,000 sessions": Bound(20.0),
+    "all pages of 1,000 sessions": Bound(),
+    "append of a message, kept": Bound(),
+    "warm turn, kept": Bound(12.0, 52.0),
+    "warm turn, not kept": Bound(),
+    "the slowest search, CPU": Bound(50.0),
+}
+"""The rival is the agent whose home we share, on a quiet machine of two cores."""
+
+Figures = dict[str, float]
+
+
+def serve(folder: Path, *, keeps: bool = True) -> Agent:
+    """Start a server whose home is a folder."""
+    script = folder / "test.script"
+    script.write_text(SCRIPT, encoding="utf-8")
+    start = ["-m", "acp_server"] if keeps else ["-c", UNKEPT]
+    return Agent([sys.executable, *start, "serve", "--model", f"scripted:{script}"], folder)
+
+
+def measure_all(folder: Path, *, is_full: bool) -> Figures:
+    """Return all figures, in milliseconds."""
+    return {
+        **_measure_load(folder / "load"),
+        **_measure_lists(folder),
+        **_measure_turns(folder),
+        **_measure_search(folder / "search.db", is_full=is_full),
+    }
+
+
+def _measure_load(home: Path) -> Figures:
+    home.mkdir()
+    session_id = "long"
+    anyio.run(keep_turns, home / "acp" / "sessions.db", session_id, TURNS)
+    with serve(home) as agent:
+        agent.initialize()
+        params: JsonValue = {"sessionId": session_id, "cwd": str(home), "mcpServers": []}
+        agent.call("session/list", {})
+        return {f"load of {TURNS} turns": _timed(lambda: agent.call("session/load", params))}
+
+
+def _measure_lists(folder: Path) -> Figures:
+    figures: Figures = {}
+    for count in (45, 1_000):
+        home = folder / f"list{count}"
+        home.mkdir()
+        anyio.run(keep_sessions, home / "acp" / "sessions.db", count)
+        with serve(home) as agent:
+            agent.initialize()
+            agent.call("session/list", {})  # opens the database
+            first = statistics.median(
+                _timed(lambda: agent.call("session/list", {})) for _ in range(20)
+            )
+            if count == 45:
+                figures["list of 45 sessions"] = first
+            else:
+                figures["first page of 1,000 sessions"] = first
+                figures["all pages of 1,000 sessions"] = _timed(lambda: _all_pages(agent))
+    return figures
+
+
+def _all_pages(agent: Agent) -> None:
+    result, _ = agent.call("session/list", {})
+    while result.get("nextCursor") is not None:
+        result, _ = agent.call("session/list", {"cursor": result["nextCursor"]})
+
+
+def _measure_turns(folder: Path) -> Figures:
+    figures: Figures = {}
+    for name, keeps in (("warm turn, kept", True), ("warm turn, not kept", False)):
+        home = folder / name.replace(" ", "-")
+        home.mkdir()
+        with serve(home, keeps=keeps) as agent:
+            agent.initialize()
+            prompt = partial(agent.prompt, agent.new_session(home), "hi")
+            prompt()
+            figures[name] = statistics.median(_timed(prompt) for _ in range(WARM_TURNS))
+    path = folder / "append" / "sessions.db"
+    figures["append of a message, kept"] = anyio.run(append_of_a_message, path)
+    return figures
+
+
+def _measure_search(path: Path, *, is_full: bool) -> Figures:
+    build(path, 10_000 if is_full else 1_000)
+    taken = [measure(Places(path), inquiry, 5)[1][1:] for inquiry in QUERIES.values()]
+    slowest = max(statistics.median(each.processor for each in runs) for runs in taken)
+    return {"the slowest search, CPU": slowest}
+
+
+def _timed(action: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    action()
+    return (time.perf_counter() - begun) * 1000
+
+
+def main() -> int:
+    """Measure and print; 1 if something takes longer than it may."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="search in 10,000 sessions")
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    unit = statistics.median(measure_bare_python() for _ in range(7))
+    print(f"  bare Python {unit:.1f} ms, load {os.getloadavg()[0]:.1f}\n")
+    runs: list[Figures] = []
+    for number in range(arguments.runs):
+        with tempfile.TemporaryDirectory() as name:
+            runs.append(measure_all(Path(name), is_full=arguments.full and number == 0))
+    head = f"{'ms':>9} {'±':>7} {'bound':>7} {'x Python':>9} {'rival':>7} {'x faster':>9}"
+    print(f"  {'':30}{head}")
+    return max(_report(name, [run[name] for run in runs], unit) for name in BOUNDS)
+
+
+def _report(name: str, values: list[float], unit: float) -> int:
+    median, spread = statistics.median(values), (max(values) - min(values)) / 2
+    bound = BOUNDS[name]
+    is_slow = bound.most is not None and median > bound.most
+    most = f"{bound.most:7.0f}" if bound.most is not None else " " * 7
+    rival = "" if bound.rival is None else f"{bound.rival:7.0f} {bound.rival / median:9.0f}"
+    mark = "  TOO SLOW" if is_slow else ""
+    print(f"  {name:30}{median:9.2f} {spread:7.2f} {most} {median / unit:9.2f} {rival}{mark}")
+    return int(is_slow)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,75 @@
+"""`acp-server prompt show --session`: the prompt that a session was begun with."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_server.history.loading import LazyArchive
+from acp_server.session.records import SavedSystem, SessionFacts
+from acp_server.turn.conversation import Text, UserMessage
+from tests.cli.command_line import run
+
+USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+PROMPT = SavedSystem("You are kept.", "claude-opus-5", USED, {"report": {"characters": 13}})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with three sessions, one of them without a prompt."""
+    anyio.run(partial(_keep, tmp_path / "acp" / "sessions.db"))
+    return tmp_path
+
+
+async def _keep(path: Path) -> None:
+    archive = LazyArchive(path)
+    for session_id, system in (("aa11", PROMPT), ("aa22", replace(PROMPT, text="B")), ("b", None)):
+        facts = SessionFacts(session_id, Path("/code"), USED, USED, system=system)
+        archive.create(facts).append(UserMessage((Text("hello"),)))
+    await archive.close()
+
+
+def test_the_prompt_that_a_session_has_is_printed_by_the_beginning_of_its_id(home: Path) -> None:
+    outcome = run(home, "prompt", "show", "--session", "aa1")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (0, "You are kept.\n", "")
+
+
+def test_as_json_it_has_what_a_new_one_has_and_whose_it_is(home: Path) -> None:
+    outcome = run(home, "prompt", "show", "--session", "aa11", "--json")
+    assert json.loads(outcome.stdout) == {
+        "session": "aa11",
+        "model": "claude-opus-5",
+        "written_at": "2026-03-01T12:30:00+00:00",
+        "text": "You are kept.",
+        "report": {"characters": 13},
+        "notices": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "word"),
+    [
+        (["aa"], 1, "several sessions begin with 'aa', write more of one: "),
+        (["nope"], 1, "there is no session 'nope'"),
+        (["b"], 1, "no system prompt is kept of b"),
+        (["aa11", "--model", "x"], 2, "change nothing of it"),
+        (["aa11", "--cwd", "/"], 2, "change nothing of it"),
+    ],
+    ids=["several", "unknown", "no prompt", "with a model", "with a folder"],
+)
+def test_what_cannot_be_shown_is_told(
+    home: Path, arguments: list[str], exit_code: int, word: str
+) -> None:
+    outcome = run(home, "prompt", "show", "--session", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (exit_code, "")
+    assert word in outcome.stderr
+
+
+def test_a_home_without_sessions_has_no_prompt_and_none_is_made(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "prompt", "show", "--session", "aa")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert not (tmp_path / "acp" / "sessions.db").exists()

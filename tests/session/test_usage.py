@@ -1,0 +1,32 @@
+"""The account of a session, in words."""
+
+from acp_server.session.usage import NOTHING, account_of
+from acp_server.turn.events import Usage
+from acp_server.turn.loop import Spent
+
+
+def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
+    usage = Usage(
+        input_tokens=100,
+        output_tokens=250,
+        cache_read_tokens=9_000,
+        cache_write_5m_tokens=800,
+        cache_write_1h_tokens=100,
+    )
+    account = account_of(Spent(usage, 3, 0.0421, context_tokens=50_000), 200_000)
+    assert account.splitlines() == [
+        "| | |",
+        "|---|---|",
+        "| requests | 3 |",
+        "| read from the cache | 9,000 tokens (90.0% of what it read) |",
+        "| written to the cache | 900 tokens |",
+        "| read besides | 100 tokens |",
+        "| answered | 250 tokens |",
+        "| cost | $0.0421 |",
+        "| window | 50,000 of 200,000 tokens (25%) |",
+    ]
+
+
+def test_what_is_not_known_is_not_made_up() -> None:
+    assert account_of(Spent(), 200_000) == NOTHING
+    assert "| cost | not known |" in account_of(Spent(Usage(), 1), 200_000)

@@ -1,0 +1,216 @@
+"""A disk that fails under a real server: a clear word to the user, and the work goes on.
+
+What can be kept is kept, a damaged file is put aside whole, and nothing is overwritten.
+"""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import JsonValue
+
+from tests.sessions.test_kept import listed
+from tests.support.editor import Object, at
+from tests.support.server_process import ServerProcess, start_server
+
+SCRIPT = "prompt: *\nsay: Hello.\n"
+TRIES = 20
+SOME_DAYS_US = 3 * 86_400 * 1_000_000
+
+
+def database(home: Path) -> Path:
+    """Where sessions are kept."""
+    return home / "acp" / "sessions.db"
+
+
+def said(server: ServerProcess) -> str:
+    """All that the agent has said so far."""
+    updates = [at(m, "params", "update") for m in server.messages if "params" in m]
+    chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
+    return "".join(str(at(each, "content", "text")) for each in chunks)
+
+
+def answered(server: ServerProcess, session: str, text: str = "hi") -> None:
+    """Have a prompt answered."""
+    response = server.prompt(session, text)
+    assert at(response, "result", "stopReason") == "end_turn", response
+
+
+def told_of(server: ServerProcess, session: str, word: str) -> str:
+    """Prompt until the user is told of it; all prompts are answered."""
+    for _ in range(TRIES):
+        answered(server, session)
+        if word in said(server):
+            return said(server)
+    raise AssertionError(f"{word!r} was not told: {said(server)}")
+
+
+def load(server: ServerProcess, session: str, home: Path) -> Object:
+    """Take a session up again."""
+    params: JsonValue = {"sessionId": session, "cwd": str(home), "mcpServers": []}
+    return server.call("session/load", params)
+
+
+def ids(server: ServerProcess) -> list[JsonValue]:
+    """The ids of the sessions that are listed."""
+    page = server.call("session/list", {})["result"]
+    return [at(each, "sessionId") for each in listed(page)]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Generator[ServerProcess]:
+    """A server that has kept a session's first words."""
+    with start_server(tmp_path, SCRIPT) as running:
+        running.initialize()
+        yield running
+
+
+def a_file(home: Path) -> None:
+    """A file where the folder should be."""
+    (home / "acp").write_text("mine")
+
+
+def a_full_disk(home: Path) -> None:
+    """A device that takes nothing in the place of the file."""
+    database(home).parent.mkdir()
+    database(home).symlink_to("/dev/full")
+
+
+def without_rights(home: Path) -> None:
+    """A folder that may not be written."""
+    database(home).parent.mkdir(mode=0o500)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        a_file,
+        pytest.param(
+            a_full_disk,
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="there is no /dev/full"),
+        ),
+        pytest.param(
+            without_rights,
+            marks=pytest.mark.skipif(os.getuid() == 0, reason="nothing is denied to root"),
+        ),
+    ],
+    ids=["a file in the way", "a device", "no rights"],
+)
+def test_a_home_that_cannot_be_written_is_told_of_and_works(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(tmp_path)
+    with start_server(tmp_path, SCRIPT) as server:
+        server.initialize()
+        session = server.new_session(str(tmp_path))
+        told = told_of(server, session, "Sessions are not kept from now on")
+        assert str(tmp_path / "acp") in told
+        assert told.count("not kept") == 1
+        assert at(server.call("session/list", {}), "error", "code") == -32603
+        assert at(load(server, session, tmp_path), "error", "code") == -32603
+        answered(server, session)  # a load that failed has taken nothing away
+
+
+def test_a_problem_that_is_found_before_there_is_a_session_is_told_in_the_first(
+    tmp_path: Path, server: ServerProcess
+) -> None:
+    database(tmp_path).parent.mkdir(exist_ok=True)
+    database(tmp_path).write_bytes(b"this was never a database " * 500)
+    assert ids(server) == []
+    session = server.new_session(str(tmp_path))
+    assert "was damaged" in told_of(server, session, "was damaged")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of others can be set on Linux only")
+def test_a_disk_that_is_full_for_a_while_loses_nothing_that_the_model_was_told(
+    tmp_path: Path, server: ServerProcess
+) -> None:
+    session = server.new_session(str(tmp_path))
+    answered(server, session, "before")
+    assert ids(server) == [session]
+    process = psutil.Process(server.process.pid)
+    limits = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (4096, limits[1]))
+    told_of(server, session, "not kept from now on: ")
+    answered(server, session, "meanwhile")
+    process.rlimit(psutil.RLIMIT_FSIZE, limits)
+    answered(server, session, "afterwards")
+    assert ids(server) == [session]
+    seen = len(server.messages)
+    assert "result" in load(server, session, tmp_path)
+    again = str(server.messages[seen:])
+    assert all(text in again for text in ("before", "could not be kept", "afterwards"))
+    with closing(sqlite3.connect(database(tmp_path))) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        bodies = str(connection.execute("SELECT body FROM messages ORDER BY seq").fetchall())
+    assert all(text in bodies for text in ("before", "meanwhile", "afterwards"))
+
+
+@pytest.mark.parametrize("is_empty", [False, True], ids=["garbage", "empty"])
+def test_a_database_that_is_spoilt_while_it_is_used_is_put_aside_and_the_session_kept(
+    tmp_path: Path, server: ServerProcess, *, is_empty: bool
+) -> None:
+    session = server.new_session(str(tmp_path))
+    answered(server, session, "before")
+    assert ids(server) == [session]
+    with closing(sqlite3.connect(database(tmp_path))) as connection:
+        connection.execute("UPDATE origin SET key = key")  # what the server has read is stale
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with database(tmp_path).open("r+b") as file:
+        file.truncate(0)
+        file.write(b"" if is_empty else b"no page at all " * 3000)
+    before = database(tmp_path).read_bytes()
+    told_of(server, session, "was damaged")
+    assert ids(server) == [session]
+    seen = len(server.messages)
+    assert "result" in load(server, session, tmp_path)
+    assert "Hello." in str(server.messages[seen:])
+    aside = [path for path in (tmp_path / "acp").iterdir() if ".corrupt-" in path.name]
+    files = [path for path in aside if not path.name.endswith(("-wal", "-shm"))]
+    assert [path.read_bytes() for path in files] == [before]
+
+
+def test_an_empty_file_is_a_database_in_which_nothing_was_kept(tmp_path: Path) -> None:
+    database(tmp_path).parent.mkdir()
+    database(tmp_path).touch()
+    with start_server(tmp_path, SCRIPT) as server:
+        server.initialize()
+        session = server.new_session(str(tmp_path))
+        answered(server, session)
+        assert ids(server) == [session]
+        assert said(server) == "Hello."
+
+
+def test_a_clock_that_was_set_back_hides_and_loses_nothing(tmp_path: Path) -> None:
+    with start_server(tmp_path, SCRIPT) as server:
+        server.initialize()
+        old, new = (server.new_session(str(tmp_path)) for _ in range(2))
+        for session in (old, new):
+            answered(server, session, f"first in {session}")
+        assert ids(server) == [new, old]
+        server.process.kill()
+        server.process.wait()
+    with closing(sqlite3.connect(database(tmp_path))) as connection, connection:
+        for table, column in (
+            ("sessions", "created_us"),
+            ("sessions", "updated_us"),
+            ("leases", "beat_us"),
+            ("prompts", "written_us"),
+        ):
+            connection.execute(f"UPDATE {table} SET {column} = {column} + {SOME_DAYS_US}")  # noqa: S608
+    with start_server(tmp_path, SCRIPT) as server:
+        server.initialize()
+        for session in (new, old):
+            assert "result" in load(server, session, tmp_path)
+            answered(server, session, "then")
+        later = server.new_session(str(tmp_path))
+        answered(server, later)
+        assert set(ids(server)) == {old, new, later}
+        assert ids(server)[-1] == later
+        assert "more than a day old" in said(server)

@@ -1,0 +1,296 @@
+"""A session shown again is the session that was shown: every kind of update, for every client.
+
+All that can be in a conversation is played once in front of an editor; what it has at the end is
+held against what it gets when the session is loaded, by the same server kind in another process,
+loaded once more, and loaded after a kill.
+"""
+
+import base64
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.settings import Configuration
+from tests.sessions.merging import merged
+from tests.sessions.test_kept import load, prompt_of
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.server_process import command_line, start_server
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(32)).decode()
+SCRIPT = """\
+prompt: wait
+think: Half a thought
+say: Half an answer
+call: write_file
+  path: half.txt
+  content: |
+    one
+call: terminal
+  command: echo begun; sleep 60
+step:
+say: Never said.
+
+prompt: fail
+say: I try.
+call: read_file
+  path: nowhere.txt
+call: no_such_tool
+  anything: 1
+step:
+fail: The endpoint is down.
+
+prompt: steps
+think: First this.
+say: I look at it.
+call: read_file
+  path: sub/note.txt
+call: search_files
+  pattern: note
+call: read_file
+  path: picture.png
+step:
+think: Then that.
+say: I change it.
+call: write_file
+  path: new.txt
+  content: |
+    one
+    two
+call: patch
+  path: sub/note.txt
+  old_string: old
+  new_string: new
+step:
+say: I plan.
+call: todo
+  todos:
+    - {id: "1", content: one, status: completed}
+    - {id: "2", content: two, status: in_progress}
+call: memory
+  action: add
+  target: memory
+  content: The project uses tabs
+call: session_search
+  query: nothing at all
+step:
+say: I run it.
+call: terminal
+  command: printf 'first\\nlast\\n'; exit 3
+call: terminal
+  command: sleep 60
+  background: true
+call: process
+  action: list
+step:
+call: write_file
+  path: .env
+  content: REFUSED=1
+call: todo
+  todos: [{id: "2", content: two, status: completed}]
+  merge: true
+step:
+say: Done.
+
+prompt: *
+say: Hello.
+"""
+PLAIN: Object = {}
+NOTICES: Object = {"session": {"notices": {}}}
+COMPACTIONS: Object = {"session": {"compaction": {}}}
+OUTPUT: Object = {"_meta": {"terminal_output": True}}
+HOSTING: Object = {"terminal": True}
+CLIENTS = {"plain": PLAIN, "notices": NOTICES, "compactions": COMPACTIONS, "output": OUTPUT}
+BLOCKS: list[JsonValue] = [
+    {"type": "text", "text": "look at these"},
+    {"type": "resource_link", "uri": "file:///nowhere/there.txt", "name": "there.txt"},
+    {"type": "resource", "resource": {"uri": "file:///nowhere/here.txt", "text": "its text"}},
+    {"type": "image", "mimeType": "image/png", "data": PNG},
+]
+TALK = 13
+"""How many prompts make a conversation long enough to be summed up."""
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Configuration:
+    """A home of its own, and a model that does everything."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return configuration(home, SCRIPT)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with a picture, and a folder with instructions."""
+    root = tmp_path / "workspace"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "note.txt").write_text("an old note\n")
+    (root / "sub" / "AGENTS.md").write_text("Notes are short.\n")
+    (root / "picture.png").write_bytes(base64.b64decode(PNG))
+    return root
+
+
+@asynccontextmanager
+async def answering(setup: Configuration, can: Object) -> AsyncGenerator[Editor]:
+    """An editor that answers what it is asked: it refuses only what is secret."""
+    async with open_editor(setup) as editor, anyio.create_task_group() as tasks:
+        await editor.initialize(clientCapabilities=can)
+        tasks.start_soon(_answer_all, editor)
+        yield editor
+        tasks.cancel_scope.cancel()
+
+
+async def _answer_all(editor: Editor) -> None:
+    seen = 0
+
+    def find() -> Object | None:
+        nonlocal seen
+        unseen, seen = editor.messages[seen:], len(editor.messages)
+        return next((each for each in unseen if "method" in each and "id" in each), None)
+
+    while True:
+        request = await editor.wait_until(find, "question")
+        editor.reply(request, _answer(request))
+
+
+def _answer(request: Object) -> JsonValue:
+    match request["method"]:
+        case "session/request_permission":
+            wanted = "reject_once" if ".env" in json.dumps(request) else "allow_once"
+            options = at(request, "params", "options")
+            assert isinstance(options, list)
+            chosen = next(each for each in options if at(each, "kind") == wanted)
+            return {"outcome": {"outcome": "selected", "optionId": at(chosen, "optionId")}}
+        case "terminal/create":
+            return {"terminalId": "theirs"}
+        case "terminal/output":
+            return {"output": "first\r\nlast\r\n", "truncated": False}
+        case "terminal/wait_for_exit":
+            return {"exitCode": 3}
+        case _:
+            return {}
+
+
+async def play(editor: Editor, folder: Path) -> str:
+    """Have everything happen in one session."""
+    session = await editor.new_session(folder)
+    await editor.prompt(session, BLOCKS)
+    await editor.prompt(session, "all the steps")
+    await editor.prompt(session, "/version")
+    failing = await editor.call("session/prompt", prompt_of(session, "fail"))
+    assert "error" in failing
+    waiting = editor.begin_prompt(session, "wait")
+    await editor.wait_for(lambda m: r"begun\n" in json.dumps(m))
+    editor.cancel(session)
+    assert at(await waiting.response(), "result", "stopReason") == "cancelled"
+    return session
+
+
+def conversation(updates: Sequence[JsonValue]) -> list[Object]:
+    """What a client has, but for what the user said: that it knows itself."""
+    return [each for each in merged(updates) if each["is"] != "user_message_chunk"]
+
+
+async def reloaded(
+    setup: Configuration, can: Object, session: str, folder: Path
+) -> list[JsonValue]:
+    """Load a session in a server of its own; return what is shown."""
+    async with answering(setup, can) as editor:
+        assert "result" in await load(editor, session, str(folder))
+        return editor.updates_of(session)
+
+
+@pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
+async def test_everything_is_shown_again_as_it_was(
+    setup: Configuration, folder: Path, can: Object
+) -> None:
+    async with answering(setup, can) as editor:
+        session = await play(editor, folder)
+        live = conversation(editor.updates_of(session))
+    kinds = {str(each["kind"]) for each in live if each["is"] == "call"}
+    assert kinds >= {"read", "edit", "search", "execute", "think"}
+    assert "sub/AGENTS.md" in json.dumps(live)
+    for _ in range(2):
+        assert conversation(await reloaded(setup, can, session, folder)) == live
+
+
+async def test_what_the_user_sent_is_shown_part_by_part(setup: Configuration, folder: Path) -> None:
+    async with answering(setup, PLAIN) as editor:
+        session = await play(editor, folder)
+    updates = await reloaded(setup, PLAIN, session, folder)
+    chunks = [each for each in updates if at(each, "sessionUpdate") == "user_message_chunk"]
+    sent: list[JsonValue] = [at(each, "content") for each in chunks]
+    texts: list[JsonValue] = [
+        {"type": "text", "text": text} for text in ("all the steps", "/version", "fail", "wait")
+    ]
+    assert sent == [*BLOCKS, *texts]
+    ids = [at(each, "messageId") for each in chunks]
+    assert (len(set(map(str, ids[:4]))), len(set(map(str, ids)))) == (1, 5)
+
+
+async def test_an_editors_own_terminals_are_shown_again_as_text(
+    setup: Configuration, folder: Path
+) -> None:
+    """They are gone with the process that had them."""
+    async with answering(setup, HOSTING) as editor:
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "all the steps")
+        live = conversation(editor.updates_of(session))
+    shown = conversation(await reloaded(setup, HOSTING, session, folder))
+    assert [without_content(each) for each in shown] == [without_content(each) for each in live]
+    told = [json.dumps(each.get("content")) for each in shown]
+    assert "theirs" not in "".join(told)
+    assert any("first" in each and "last" in each for each in told)
+
+
+def without_content(shown: Object) -> Object:
+    """A part of a conversation, whatever stands in it."""
+    return {name: value for name, value in shown.items() if name != "content"}
+
+
+@pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
+async def test_a_conversation_that_was_summed_up_is_shown_whole(
+    setup: Configuration, folder: Path, can: Object
+) -> None:
+    async with answering(setup, can) as editor:
+        session = await editor.new_session(folder)
+        for _ in range(TALK):
+            await editor.prompt(session, "hi")
+        await editor.prompt(session, "/compact")
+        await editor.prompt(session, "hi")
+        live = conversation(editor.updates_of(session))
+    is_shown = any(each["is"] == "compaction" for each in live)
+    assert is_shown == (can == COMPACTIONS)
+    assert conversation(await reloaded(setup, can, session, folder)) == live
+
+
+def test_after_a_kill_everything_that_had_ended_is_shown_again(
+    tmp_path: Path, folder: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    command = [*command_line(home, SCRIPT), "--mode", "bypass"]
+    with start_server(home, command=command) as server:
+        server.initialize()
+        session = server.new_session(str(folder))
+        server.prompt(session, "all the steps")
+        live = updates_in(server.messages, session)
+        assert "result" in server.call("session/list", {})  # what was recorded before is written
+        server.process.kill()
+        server.process.wait()
+    with start_server(home, command=command) as server:
+        server.initialize()
+        params: JsonValue = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+        assert "result" in server.call("session/load", params)
+        shown = updates_in(server.messages, session)
+    assert conversation(shown) == conversation(live)
+
+
+def updates_in(messages: Sequence[Object], session: str) -> list[JsonValue]:
+    """The updates of a session among messages."""
+    found = [each for each in messages if each.get("method") == "session/update"]
+    return [at(m, "params", "update") for m in found if at(m, "params", "sessionId") == session]

@@ -1,0 +1,203 @@
+"""Sessions that are taken up again in unusual ways: open ones, twice at once, in other folders."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.settings import Configuration
+from tests.sessions.test_kept import UNKNOWN, kind_of, listed, load, prompt_of
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+
+SCRIPT = """\
+prompt: wait
+say: Half an answer
+pause: 60s
+
+prompt: *
+say: Hello.
+"""
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Configuration:
+    """A home of its own, and a model that answers."""
+    return configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+
+
+async def said_again(editor: Editor, session: str, folder: Path) -> list[JsonValue]:
+    """Load a session; return the texts that are shown of it."""
+    seen = len(editor.updates_of(session))
+    assert "result" in await load(editor, session, str(folder))
+    shown = [each for each in editor.updates_of(session)[seen:] if is_chunk(each)]
+    return [at(each, "content", "text") for each in shown]
+
+
+def is_chunk(update: JsonValue) -> bool:
+    """Whether it is a part of what was said."""
+    return str(at(update, "sessionUpdate")).endswith("message_chunk")
+
+
+async def test_an_open_session_can_be_loaded_before_anything_was_said(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        assert await said_again(editor, session, tmp_path) == []
+        await editor.prompt(session, "hi")
+        assert await said_again(editor, session, tmp_path) == ["hi", "Hello."]
+        await editor.prompt(session, "again")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        assert await said_again(editor, session, tmp_path) == ["hi", "Hello.", "again", "Hello."]
+
+
+async def test_a_load_that_fails_leaves_an_open_session_as_it_is(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        await editor.prompt(session, "hi")
+        refused = await load(editor, session, str(tmp_path / "nowhere"))
+        assert at(refused, "error", "code") == -32602
+        await editor.prompt(session, "again")
+        assert await said_again(editor, session, tmp_path) == ["hi", "Hello.", "again", "Hello."]
+
+
+async def test_loads_at_once_all_show_everything(setup: Configuration, tmp_path: Path) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        await editor.prompt(session, "hi")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        params: JsonValue = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
+        for pending in [editor.begin("session/load", params) for _ in range(3)]:
+            assert "result" in await pending.response()
+        shown = [at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
+        assert sorted(map(str, shown)) == ["Hello."] * 3 + ["hi"] * 3
+        assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
+        texts = await said_again(editor, session, tmp_path)
+        assert texts == ["hi", "Hello.", "again", "Hello."]
+
+
+async def test_a_session_of_commands_alone_is_kept_too(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        await editor.prompt(session, "/version")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        found = listed(at(await editor.call("session/list", {}), "result"))
+        assert [at(each, "sessionId") for each in found] == [session]
+        assert len(await said_again(editor, session, tmp_path)) == 2
+
+
+async def test_a_session_in_which_nothing_was_said_leaves_nothing(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        await editor.call("session/close", {"sessionId": session})
+        assert at(await editor.call("session/list", {}), "result", "sessions") == []
+        assert at(await load(editor, session, str(tmp_path)), "error", "code") == -32002
+
+
+async def test_a_session_may_be_resumed_without_servers_and_in_another_folder(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path, additionalDirectories=[str(other)])
+        await editor.prompt(session, "hi")
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        params: JsonValue = {"sessionId": session, "cwd": str(other)}
+        assert "result" in await editor.call("session/resume", params)
+        await editor.prompt(session, "again")
+        assert editor.said(session).endswith("Hello.")
+        assert "have changed since" in editor.said(session)
+        (found,) = listed(at(await editor.call("session/list", {"cwd": str(other)}), "result"))
+        assert at(found, "sessionId") == session
+        assert isinstance(found, dict)
+        assert "additionalDirectories" not in found
+
+
+@pytest.mark.parametrize(
+    "roots",
+    [{"cwd": "relative"}, {"cwd": "/", "additionalDirectories": ["relative"]}],
+    ids=["cwd", "additional"],
+)
+async def test_roots_that_are_not_absolute_are_refused(
+    setup: Configuration, tmp_path: Path, roots: Object
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        for method in ("session/load", "session/resume", "session/new"):
+            params: JsonValue = {"sessionId": session, "mcpServers": [], **roots}
+            assert at(await editor.call(method, params), "error", "code") == -32602
+
+
+async def test_deleting_a_session_that_works_ends_its_turn_and_leaves_nothing(
+    setup: Configuration, tmp_path: Path
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(tmp_path)
+        pending = editor.begin("session/prompt", prompt_of(session, "wait"))
+        await editor.wait_for(lambda m: kind_of(m) == "agent_message_chunk")
+        assert (await editor.call("session/delete", {"sessionId": session}))["result"] == {}
+        assert at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert at(await editor.call("session/list", {}), "result", "sessions") == []
+    with closing(sqlite3.connect(tmp_path / "acp" / "sessions.db")) as connection:
+        for table in ("sessions", "messages", "entries", "texts", "prompts", "leases"):
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608  ours
+            assert (table, rows) == (table, [])
+
+
+async def test_pages_hold_still_while_sessions_change(setup: Configuration, tmp_path: Path) -> None:
+    """One that is used while somebody pages is not listed twice, and hides no other."""
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        ids = [await editor.new_session(tmp_path) for _ in range(60)]
+        for session in ids:
+            await editor.prompt(session, "hi")
+        first = at(await editor.call("session/list", {}), "result")
+        await editor.prompt(ids[0], "used again")
+        await editor.call("session/delete", {"sessionId": ids[-1]})
+        await editor.prompt(await editor.new_session(tmp_path), "a new one")
+        cursor = at(first, "nextCursor")
+        rest = at(await editor.call("session/list", {"cursor": cursor}), "result")
+        found = [at(each, "sessionId") for page in (first, rest) for each in listed(page)]
+        assert found == ids[:0:-1]
+
+
+@pytest.mark.parametrize("cursor", ["", "!", "bm9uc2Vuc2U=", "WzFd", "é"])
+async def test_cursors_that_were_not_given_out_are_refused(
+    setup: Configuration, cursor: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await editor.call("session/list", {"cursor": cursor})
+        assert at(answer, "error", "code") == -32602
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/close"])
+@pytest.mark.parametrize("session", [UNKNOWN, "", "\ud800", "x" * 100_000, "a\0b"])
+async def test_ids_of_no_session_are_not_found(
+    setup: Configuration, tmp_path: Path, method: str, session: str
+) -> None:
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        answer = await load(editor, session, str(tmp_path), method)
+        assert at(answer, "error", "code") == -32002

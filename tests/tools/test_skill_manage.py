@@ -1,0 +1,250 @@
+"""The tool `skill_manage`: what the user sees of a change, who is asked, what is on the disk."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from acp_server.permissions.gate import REJECTED
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.policy import PLANNING
+from skills_store.usage import Usage
+from tests.skills_store.skill_files import skill_text, write_skill
+from tests.support.editor import Object, at
+from tests.tools.typing_model import call, typed, wait
+from tests.tools.workroom import Told, allowed, open_workroom
+
+PERMISSION = "session/request_permission"
+DANGEROUS = skill_text("clean", body="Run `rm -rf ~/` first.\n")
+
+
+def own(folder: Path) -> Path:
+    """Return the user's own skills, in a room over a folder."""
+    return folder / "own" / "skills"
+
+
+def tree(folder: Path) -> list[str]:
+    """Return all that is below a folder."""
+    return sorted(str(path) for path in folder.rglob("*"))
+
+
+def answer(told: Told) -> Object:
+    return cast("Object", json.loads(told.text))
+
+
+async def test_a_skill_is_made_with_its_whole_text_shown(tmp_path: Path) -> None:
+    folder, text = own(tmp_path) / "ops/release", skill_text("release")
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(
+            call("skill_manage", action="create", name="release", category="ops", content=text)
+        )
+        assert (folder / "SKILL.md").read_text() == text
+        assert answer(told) == {
+            "success": True,
+            "message": f"Created the skill 'release' in {folder}.",
+            "skill_dir": str(folder),
+        }
+        viewed = await room.run_one(call("skill_view", name="release"))
+        assert viewed.status == "completed"
+    assert (told.title, told.status) == ("Create the skill release", "completed")
+    assert told.last("kind") == "edit"
+    assert told.locations == [{"path": str(folder / "SKILL.md")}]
+    path = str(folder / "SKILL.md")
+    assert told.states()[-1][1] == [
+        {"type": "diff", "path": path, "oldText": None, "newText": text}
+    ]
+    record = Usage(own(tmp_path)).record("release")
+    assert record is not None
+    assert record.created_by == "agent"
+
+
+@pytest.mark.parametrize(("mode", "questions"), [("ask", 1), ("accept_edits", 1), ("bypass", 0)])
+async def test_a_skill_of_the_user_is_written_with_leave(
+    mode: Mode, questions: int, tmp_path: Path
+) -> None:
+    made = call("skill_manage", action="create", name="release", content=skill_text("release"))
+    async with open_workroom(tmp_path, mode=mode, answers={PERMISSION: allowed()}) as room:
+        told = await room.run_one(made)
+        assert told.status == "completed"
+        asked = room.editor.asked(PERMISSION)
+    assert len(asked) == questions
+    for each in asked:
+        shown = at(each, "toolCall")
+        assert at(shown, "title") == "Create the skill release"
+        assert at(shown, "content", 0, "newText") == skill_text("release")
+
+
+async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
+    folder = write_skill(own(tmp_path) / "release")
+    before = (folder / "SKILL.md").read_bytes()
+    made = call(
+        "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
+    )
+    answers = {PERMISSION: allowed("reject_once")}
+    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
+        told = await room.run_one(made)
+    assert answer(told) == {"success": False, "error": REJECTED}
+    assert (folder / "SKILL.md").read_bytes() == before
+
+
+async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
+    made = call("skill_manage", action="create", name="release", content=skill_text("release"))
+    async with open_workroom(tmp_path, mode="plan") as room:
+        told = await room.run_one(made)
+    assert answer(told) == {"success": False, "error": PLANNING}
+    assert not own(tmp_path).exists()
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
+async def test_what_looks_dangerous_is_asked_about_in_any_mode(mode: Mode, tmp_path: Path) -> None:
+    made = call("skill_manage", action="create", name="clean", content=DANGEROUS)
+    answers = {PERMISSION: allowed("reject_once")}
+    async with open_workroom(tmp_path, mode=mode, answers=answers) as room:
+        told = await room.run_one(made)
+        (asked,) = room.editor.asked(PERMISSION)
+    assert answer(told)["error"] == REJECTED
+    assert "SKILL.md:6: dangerous: destructive" in json.dumps(asked)
+    assert not own(tmp_path).exists()
+
+
+async def test_what_was_dangerous_before_is_not_asked_about_again(tmp_path: Path) -> None:
+    folder = write_skill(own(tmp_path) / "clean")
+    (folder / "SKILL.md").write_text(DANGEROUS)
+    made = call(
+        "skill_manage", action="patch", name="clean", old_string="Use it.", new_string="Use me."
+    )
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(made)
+        assert told.status == "completed", told.text
+        assert room.editor.asked(PERMISSION) == []
+
+
+async def test_a_patch_is_shown_as_what_it_changes(tmp_path: Path) -> None:
+    folder = write_skill(own(tmp_path) / "release")
+    before = (folder / "SKILL.md").read_text()
+    made = call(
+        "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
+    )
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(made)
+    after = before.replace("Use it.", "Use me.")
+    assert (folder / "SKILL.md").read_text() == after
+    path = str(folder / "SKILL.md")
+    shown = {"type": "diff", "path": path, "oldText": before, "newText": after}
+    assert told.states()[-1][1] == [shown]
+    assert told.title == "Patch the skill release"
+    assert "old_string matched: exact" in str(answer(told)["message"])
+
+
+async def test_a_bundled_skill_is_changed_in_a_copy_and_that_is_said(tmp_path: Path) -> None:
+    made = call(
+        "skill_manage",
+        action="write_file",
+        name="code-review",
+        file_path="references/mine.md",
+        file_content="Mine.\n",
+    )
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(made)
+    copy = own(tmp_path) / "code-review"
+    assert told.status == "completed", told.text
+    assert (copy / "references/mine.md").read_text() == "Mine.\n"
+    assert (copy / "SKILL.md").is_file()
+    assert f"it was copied to {copy}" in str(answer(told)["message"])
+    assert told.title == "Write references/mine.md of the skill code-review"
+
+
+async def test_deleting_archives_and_says_how_to_bring_it_back(tmp_path: Path) -> None:
+    folder = write_skill(own(tmp_path) / "release")
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("skill_manage", action="delete", name="release"))
+        after = await room.run_one(call("skill_view", name="release"))
+    assert told.title == "Archive the skill release"
+    assert "`acp-server skills restore release` brings it back" in str(answer(told)["message"])
+    assert not folder.exists()
+    assert (own(tmp_path) / ".archive/release/SKILL.md").is_file()
+    assert "was archived" in after.text
+
+
+async def test_a_pinned_skill_is_patched_and_not_deleted(tmp_path: Path) -> None:
+    write_skill(own(tmp_path) / "release")
+    Usage(own(tmp_path)).pin("release")
+    patch = call(
+        "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
+    )
+    async with open_workroom(tmp_path) as room:
+        patched = await room.run_one(patch)
+        deleted = await room.run_one(call("skill_manage", action="delete", name="release"))
+    assert patched.status == "completed"
+    assert deleted.status == "failed"
+    assert "`acp-server skills unpin release`" in str(answer(deleted)["error"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param({"action": "create", "name": "a"}, id="no content"),
+        pytest.param({"action": "create", "name": "a", "content": "no frontmatter"}, id="no head"),
+        pytest.param({"action": "create", "name": "../a", "content": skill_text("a")}, id="a path"),
+        pytest.param({"action": "create", "name": "A", "content": skill_text("A")}, id="capitals"),
+        pytest.param(
+            {"action": "write_file", "name": "here", "file_path": "../x", "file_content": "x"},
+            id="a file outside",
+        ),
+        pytest.param(
+            {"action": "write_file", "name": "here", "file_path": "/etc/x", "file_content": "x"},
+            id="an absolute file",
+        ),
+        pytest.param(
+            {"action": "remove_file", "name": "here", "file_path": "references/n\0"}, id="a NUL"
+        ),
+        pytest.param({"action": "edit", "name": "nowhere", "content": "x"}, id="no skill"),
+        pytest.param({"action": "explode", "name": "here"}, id="no action"),
+        pytest.param({"action": "delete", "name": "n" * 5_000}, id="a long name"),
+    ],
+)
+async def test_a_call_that_cannot_be_fails_in_few_words(
+    arguments: dict[str, str], tmp_path: Path
+) -> None:
+    write_skill(own(tmp_path) / "here")
+    before = tree(own(tmp_path))
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("skill_manage", **arguments))
+    assert told.status == "failed"
+    assert 10 < len(told.text) < 900
+    assert len(told.title) < 400
+    assert tree(own(tmp_path)) == before
+
+
+async def test_a_new_skill_grows_while_it_is_written(tmp_path: Path) -> None:
+    text = skill_text("release", body="A step of many words, as steps go.\n" * 100)
+    made = call("skill_manage", action="create", name="release", content=text)
+    async with open_workroom(tmp_path) as room:
+        room.model.rounds = [typed(made, 20, wait(0.03))]
+        await room.editor.prompt(room.session_id, "go")
+        told = room.told(made.id)
+    growing = told.growing()
+    assert len(growing) >= 3
+    path = str(own(tmp_path) / "release/SKILL.md")
+    assert all(text.startswith(str(blocks[0]["newText"])) for blocks in growing)
+    assert {str(blocks[0]["path"]) for blocks in growing} == {path}
+    assert told.diff_bytes() < 10 * len(text)
+
+
+async def test_a_workspaces_own_skill_is_edited_like_its_files(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "workspace/.agents/skills/release")
+    made = call(
+        "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
+    )
+    async with open_workroom(tmp_path, mode="accept_edits") as room:
+        unknown = await room.run_one(made)
+        assert "There is no skill named 'release'" in unknown.text
+        trusted = {str((tmp_path / "workspace").resolve()): "trusted"}
+        file = tmp_path / "own/acp/trust.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(trusted))
+        told = await room.run_one(made)
+        assert told.status == "completed", told.text
+        assert room.editor.asked(PERMISSION) == []
+    assert "Use me." in (folder / "SKILL.md").read_text()
