@@ -6,6 +6,7 @@ there is one.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event as ThreadEvent
@@ -84,7 +85,15 @@ class Question(Protocol):
     """Something that the writer does and somebody waits for."""
 
     def answer(self, desk: Desk) -> None:
-        """Do it, and wake who waits; called once all that was recorded before is written."""
+        """Do it; called once all that was recorded before is written."""
+        ...
+
+    def wake(self) -> None:
+        """Wake who waits for it, in the event loop."""
+        ...
+
+    def hop(self, action: Callable[[], None], /) -> None:
+        """Have something done in the event loop."""
         ...
 
     def give_up(self) -> None:

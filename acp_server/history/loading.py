@@ -184,7 +184,7 @@ class _Question(Generic[Answer]):
 
     def __init__(self, action: Callable[[Desk], Answer], hop: Hop) -> None:
         self._action = action
-        self._hop = hop
+        self.hop = hop
         self._is_answered = anyio.Event()
         self._answers: list[Answer] = []
         self._error: SessionError | None = None
@@ -202,12 +202,15 @@ class _Question(Generic[Answer]):
             self._answers.append(self._action(desk))
         except SessionError as error:
             self._error = error
-        self._hop(self._is_answered.set)
+
+    def wake(self) -> None:
+        """Let the task go on."""
+        self._is_answered.set()
 
     def give_up(self) -> None:
         """Say that nobody answers any more."""
         self._error = ArchiveError(NO_WRITER)
-        self._hop(self._is_answered.set)
+        self.hop(self.wake)
 
 
 def _check(session_id: str) -> None:

@@ -8,7 +8,7 @@ the next turn or question. A damaged file is moved aside, and the open sessions 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -117,11 +117,17 @@ class Writer:
             else:
                 self._questions.append(item)
         self._flush()
-        while self._questions:
-            self._questions[0].answer(self)
-            self._questions.popleft()
+        self._answer()
         if self._is_sync_due or self._patience_seconds() == 0.0:
             self._sync()
+
+    def _answer(self) -> None:
+        """Answer all questions, and wake those who asked together: no session goes ahead."""
+        for question in self._questions:
+            question.answer(self)
+        answered, self._questions = self._questions, deque()
+        if answered:
+            answered[0].hop(lambda: _wake(answered))
 
     def _patience_seconds(self) -> float | None:
         """Return how long nothing need be done: for ever while no session is ours."""
@@ -289,3 +295,8 @@ class Writer:
             if session_id in ours and tables.is_empty(connection, session_id):
                 tables.forget(connection, session_id)
             leases.release(connection, session_id, self._here)
+
+
+def _wake(questions: Iterable[Question]) -> None:
+    for question in questions:
+        question.wake()

@@ -1,6 +1,8 @@
 """The real server process, as the real clients of this folder start it."""
 
+import json
 import shutil
+from collections.abc import Sequence
 
 import pytest
 from pydantic import JsonValue
@@ -36,6 +38,8 @@ say: Done.
 """
 """A turn that plans, reads, edits `greeting.txt` and runs a command."""
 DEADLINE_SECONDS = 60
+TITLE_TOLD = '"sessionUpdate": "session_info_update"'
+COMMANDS_TOLD = '"sessionUpdate": "available_commands_update"'
 
 
 def node_program() -> str:
@@ -53,3 +57,16 @@ def greeting(first_message: int) -> list[JsonValue]:
         *(expected.thought(thought, text) for text in ("Let ", "me ", "see.")),
         *(expected.said(said, text) for text in ("Hello ", "there.")),
     ]
+
+
+def spoken(items: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return messages without what is told whenever it is known: a title, skills as commands."""
+    kept: list[JsonValue] = []
+    has_commands = False
+    for item in items:
+        text = json.dumps(item)
+        is_late = has_commands and COMMANDS_TOLD in text
+        has_commands = has_commands or COMMANDS_TOLD in text
+        if not is_late and TITLE_TOLD not in text:
+            kept.append(item)
+    return kept

@@ -71,12 +71,11 @@ class Acpx:
 def read_lines(lines: Iterable[str]) -> JsonValue:
     """The messages on these lines, without the envelope's version and number."""
     messages: list[dict[str, JsonValue]] = [json.loads(line) for line in lines]
-    return expected.with_short_ids(
-        [
-            {key: value for key, value in message.items() if key not in {"jsonrpc", "id"}}
-            for message in messages
-        ]
-    )
+    bare: list[JsonValue] = [
+        {key: value for key, value in message.items() if key not in {"jsonrpc", "id"}}
+        for message in messages
+    ]
+    return expected.with_short_ids(server.spoken(bare))
 
 
 def request(method: str, **params: JsonValue) -> JsonValue:

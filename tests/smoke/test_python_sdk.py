@@ -83,7 +83,7 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
             await work_through_a_session(agent, client, tmp_path)
 
     assert child.returncode == 0
-    assert expected.with_short_ids(client.received) == [
+    assert expected.with_short_ids(server.spoken(client.received)) == [
         expected.INITIALIZED,
         expected.new_session("sess_1", model=model_id(tmp_path)),
         update(expected.COMMANDS),

@@ -40,7 +40,7 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
     )
 
     assert ran.stderr == b""
-    assert expected.with_short_ids(json.loads(ran.stdout)) == [
+    assert expected.with_short_ids(server.spoken(json.loads(ran.stdout))) == [
         ["initialize", expected.INITIALIZED],
         ["session/new", expected.new_session("sess_1", model=model_id(tmp_path))],
         update(expected.COMMANDS),
