@@ -219,9 +219,12 @@ def chunks_in(messages: list[Object]) -> int:
 
 
 def test_what_was_said_before_the_signal_is_delivered(tmp_path: Path) -> None:
-    with start_server(tmp_path, "prompt: *\nchunks: 90 " + "x" * 1000 + "\npause: 600s") as server:
+    script = "prompt: warm\nsay: Up.\n\nprompt: *\nchunks: 90 " + "x" * 1000 + "\npause: 600s"
+    with start_server(tmp_path, script) as server:
         idle(server)
-        server.begin_prompt(server.new_session())
+        session = server.new_session()
+        server.prompt(session, "warm up")
+        server.begin_prompt(session)
         server.wait_until_stuck()  # more than the pipe holds, less than the server does
         server.process.terminate()
         rest = server.rest()
