@@ -42,8 +42,11 @@ def serve_options(arguments: list[str]) -> dict[str, str] | None:
 
 
 def serve(options: dict[str, str]) -> int:
-    """Speak ACP on stdin and stdout until the client leaves; return the exit code."""
-    from acp_server.handshake import claim_wire, greet
+    """Speak ACP on stdin and stdout until the client leaves, then end the process.
+
+    Returns the exit code of a server that never came to serve.
+    """
+    from acp_server.handshake import claim_wire, greet, leave
 
     if sys.stdin is not None and sys.stdin.isatty():
         print(HINT, file=sys.stderr)  # noqa: T201  for the person who typed the command
@@ -57,7 +60,7 @@ def serve(options: dict[str, str]) -> int:
         return 0
     from acp_server.app import run_stdio
 
-    return run_stdio(wire, options)
+    return leave(run_stdio(wire, options))
 
 
 HINT = """\

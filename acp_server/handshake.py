@@ -17,6 +17,8 @@ from acp_server.version import __version__
 
 TYPE_CHECKING = False  # typing itself is not imported
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from pydantic import JsonValue
 
 PROTOCOL_VERSION = 1
@@ -184,6 +186,20 @@ def leave_at_once_on_signals() -> None:
 def exit_code_of(number: int) -> int:
     """Return the exit code of a server that leaves on this signal."""
     return INTERRUPTED if number == signal.SIGINT else 0
+
+
+def leave(exit_code: int) -> NoReturn:
+    """End the process, all having been said and written.
+
+    Python would first take itself apart, which lasts, and during which a signal ends it as if it
+    had been killed.
+    """
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):  # nobody reads it, or it was closed
+        pass
+    os._exit(exit_code)
 
 
 def _leave(number: int, frame: object) -> None:
