@@ -4,6 +4,7 @@
 a mistyped one included, goes to `acp_server.cli`.
 """
 
+import gc
 import sys
 
 SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file", "--unstable")
@@ -58,8 +59,11 @@ def serve(options: dict[str, str]) -> int:
     greet(wire)
     if wire.is_over:
         return 0
+    gc.disable()  # what is imported stays: looking through it again and again only takes time
     from acp_server.app import run_stdio
 
+    gc.freeze()
+    gc.enable()
     return leave(run_stdio(wire, options))
 
 

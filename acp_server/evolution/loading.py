@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.evolution.review import Bench, ReviewRules, ReviewWrites, SessionReviews
+from acp_server.evolution.standby import Bench, ReviewRules, ReviewWrites, SessionReviews
 from acp_server.evolution.tally import Intervals
 from acp_server.session.ports import ModelCatalog
-from acp_server.session.reviews import KitMaker, Reviews, reviewed
+from acp_server.session.reviews import KitMaker, Reviewed, Reviews, reviewed
 from acp_server.session.watch import Task
 from acp_server.tools.loading import MemoryPremises
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from acp_server.skills.room import SkillRoom
 
 FIRST_LOOK_SECONDS = 60.0
+RunReview = Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Evolution:
             proposals=rules.home / "acp" / "proposals",
             spawn=around.spawn,
             bench=self._bench,
+            review=_review,
             writes=rules.review_writes,
             intervals=rules.intervals,
             is_attended=around.is_attended,
@@ -84,6 +86,17 @@ class Evolution:
         room = await self._around.room()
         upkeep = await to_thread.run_sync(_upkeep, room, self._rules, self._around)
         await upkeep.run()
+
+
+async def _review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+    run = await to_thread.run_sync(_import_review)
+    await run(rules, reviewed, scope)
+
+
+def _import_review() -> RunReview:
+    from acp_server.evolution.review import run_review
+
+    return run_review
 
 
 def _review_bench(

@@ -1,4 +1,4 @@
-"""The reviews of one session: when one is due, what it is asked, and how it ends.
+"""A review of a conversation: what is asked, and how it ends.
 
 A review is a second pass of the session's model over the conversation as it stands, with one more
 message behind it, so that it is read from the provider's cache. It works on a copy: of what is said
@@ -7,124 +7,38 @@ in it, nothing comes into the conversation, and nothing is shown but one line ab
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from typing import Literal, Protocol
 
 import anyio
-from anyio import lowlevel, to_thread
+from anyio import to_thread
 
 from acp_server.evolution.answers import last_answer
 from acp_server.evolution.gate import UnaskedGate
 from acp_server.evolution.proposals import Proposals
-from acp_server.evolution.tally import Intervals, Tally
+from acp_server.evolution.standby import Bench, ReviewRules
+from acp_server.evolution.tally import Intervals
 from acp_server.evolution.toolbox import PassToolbox
 from acp_server.session.asking import Nobody
 from acp_server.session.reviews import Reviewed
-from acp_server.session.watch import Task
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Kit, Spent, Turn
-from acp_server.turn.ports import Outcome, StopReason, Toolbox
+from acp_server.turn.ports import Outcome, Toolbox
 
 logger = logging.getLogger(__name__)
 
 MOST_CALLS = 16
-GRACE_SECONDS = 0.2
-"""How long the next prompt waits for the end of a review that it has cancelled."""
 MEMORY_TOOLS = frozenset({"memory"})
 _OVERLAP = re.compile(r"^\W*Overlap:[ `]*([\w.:/-]+(?:[ `]*,[ `]*[\w.:/-]+)+)", re.MULTILINE)
 SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
-ReviewWrites = Literal["apply", "propose", "off"]
 
-
-class Bench(Protocol):
-    """The tools of one pass, and what came of them."""
-
-    @property
-    def toolbox(self) -> Toolbox:
-        """The tools for memory and skills, as far as the session has them."""
-        ...
-
-    def note(self, call: ToolCall, outcome: Outcome) -> None:
-        """Take notice of what a call led to."""
-        ...
-
-    def note_overlaps(self, overlaps: Sequence[str]) -> None:
-        """Keep for the curator which skills overlap. Blocks.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        ...
-
-    def changes(self) -> Sequence[str]:
-        """Return what was changed, a phrase for each thing, and last how it is undone."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewRules:
-    """What the configuration says about reviews, and where they run."""
-
-    skills: Path
-    """The user's own folder of skills."""
-    proposals: Path
-    """The folder for changes that the user is to decide about."""
-    spawn: Callable[[Task], None]
-    """Runs a task in the background."""
-    bench: Callable[[Path, UnaskedGate], Awaitable[Bench]]
-    """Makes the tools of a pass over a session in a folder."""
-    writes: ReviewWrites = "apply"
-    intervals: Intervals = field(default_factory=Intervals)
-    is_attended: Callable[[], bool] = lambda: True
-    """Whether a person is at the other end; without one, nothing is reviewed."""
-
-
-class SessionReviews:
-    """The reviews of one session."""
-
-    def __init__(self, rules: ReviewRules, reviewed: Reviewed) -> None:
-        """Begin to count."""
-        self._rules = rules
-        self._reviewed = reviewed
-        self._tally = Tally(reviewed.conversation)
-        self._scope = anyio.CancelScope()
-        self._is_over = anyio.Event()
-        self._is_over.set()
-
-    def turn_ended(self, reason: StopReason) -> None:
-        """Begin a review, if it is time for one."""
-        self._tally.look()
-        is_wanted = self._rules.writes != "off" and self._reviewed.mode() != "plan"
-        is_due = reason == "end_turn" and self._tally.is_due(self._rules.intervals)
-        if is_wanted and is_due and self._rules.is_attended() and self._is_over.is_set():
-            self._scope, self._is_over = anyio.CancelScope(), anyio.Event()
-            self._rules.spawn(self._run)
-
-    def cancel(self) -> None:
-        """End a review that runs."""
-        self._scope.cancel()
-
-    async def wait_until_over(self) -> None:
-        """Wait for the end of a cancelled review; it is shut off already, so not for long."""
-        with anyio.move_on_after(GRACE_SECONDS):
-            await self._is_over.wait()
-
-    async def _run(self) -> None:
-        scope, is_over = self._scope, self._is_over
-        try:
-            with scope:
-                # A new task runs up to its first wait, cancelled or not.
-                await lowlevel.checkpoint()
-                await Review(self._rules, self._reviewed, scope).run()
-                self._tally.reset()
-        finally:
-            is_over.set()
+async def run_review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+    """Review a conversation; what the scope's end cuts short changes nothing more."""
+    await Review(rules, reviewed, scope).run()
 
 
 class Review:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from acp_server.memory.pages import MemoryPage, ReadMemory
-from acp_server.permissions.forecast import forecast
+from acp_server.permissions.loading import load_forecast
 from acp_server.session.briefing import Briefing
 from acp_server.session.choice_commands import ChoiceCommands
 from acp_server.session.choices import Choices
@@ -94,6 +94,7 @@ class OwnCommands:
     async def _tools(self, arguments: str, sink: Sink) -> str:
         del arguments, sink
         mode, specs = self.choices.mode, (await self.toolbox()).specs
+        forecast = await load_forecast()
         lines = [
             f"- `{spec.name}`: {_first_sentence(spec.description)} *{forecast(spec.name, mode)}*"
             for spec in specs

@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 from acp_server.evolution.gate import UnaskedGate
-from acp_server.evolution.review import MOST_CALLS, ReviewRules, SessionReviews
+from acp_server.evolution.review import MOST_CALLS, run_review
+from acp_server.evolution.standby import ReviewRules, SessionReviews
 from acp_server.evolution.tally import Intervals
 from acp_server.permissions.modes import Mode
 from acp_server.session.bulletin import Bulletin
@@ -83,6 +84,7 @@ class Room:
             proposals=Path("/home/acp/proposals"),
             spawn=self.tasks.append,
             bench=self.open_bench,
+            review=run_review,
             intervals=BY_SKILLS,
         )
 
