@@ -162,10 +162,10 @@ def test_a_database_that_is_spoilt_while_it_is_used_is_put_aside_and_the_session
         connection.execute("UPDATE origin SET key = key")  # what the server has read is stale
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = b"" if is_empty else b"no page at all " * 3000
     with database(tmp_path).open("r+b") as file:
         file.truncate(0)
-        file.write(b"" if is_empty else b"no page at all " * 3000)
-    before = database(tmp_path).read_bytes()
+        file.write(before)  # in one piece: the server may look at any time
     told_of(server, session, "was damaged")
     assert ids(server) == [session]
     seen = len(server.messages)
