@@ -65,6 +65,7 @@ class SessionView:
         self._text: GrowingText | None = None
         self._calls: dict[str, CallState] = {}
         self._entries: Sequence[PlanEntry] = ()
+        self._has_commands = False
 
     def settle(self) -> None:
         """Print for good what is still changing."""
@@ -145,9 +146,11 @@ class SessionView:
             self.fact("" if number else "plan", plan_line(self._screen, entry))
 
     def commands(self, update: AvailableCommandsUpdate) -> None:
-        """Show the names of the commands."""
-        names = [f"/{command.name}" for command in update.available_commands]
-        self.fact("commands", "  ".join(names))
+        """Show the names of the commands, once: those of skills come whenever these are read."""
+        if not self._has_commands:
+            self._has_commands = True
+            names = [f"/{command.name}" for command in update.available_commands]
+            self.fact("commands", "  ".join(names))
 
     def mode(self, update: CurrentModeUpdate) -> None:
         """Show the new mode."""
