@@ -103,12 +103,12 @@ def test_it_shows_each_part_in_its_order(plain: tuple[Outcome, Path]) -> None:
     assert text.count("✓ end_turn ") == 3
 
 
-VARYING = re.compile(r"[\d.]+ m?s\b|\d\.\d{3}s|acp-demo-\w+|\d+ updates|│ [.F]{3} ")
+VARYING = re.compile(r"[\d.]+m?s|acp-demo-\w{8}|\d+updates|│[.F]{3}")
 
 
 def without_what_varies(text: str) -> str:
     """Return a text in which times, and where lines are folded for them, are all alike."""
-    return VARYING.sub("#", " ".join(text.split()))
+    return VARYING.sub("#", "".join(text.split()))  # a long folder's name is folded anywhere
 
 
 def test_it_is_the_same_each_time_but_for_times_and_the_folder(
