@@ -17,7 +17,7 @@ from skills_store.holdings import Holdings
 from skills_store.home import Home
 from skills_store.ownership import UNASKED
 from skills_store.planning import Planner
-from skills_store.refusals import NameTakenError
+from skills_store.refusals import NameTakenError, OutdatedError
 from skills_store.skill import Root
 from skills_store.undo import Pass, Undo
 from skills_store.usage import Clock, Creator, Usage, current_time
@@ -46,7 +46,10 @@ class Keeper:
             SkillError: it cannot be done; the text says why and what to do instead.
             OSError: something cannot be read.
         """
-        return self._planner.plan(call)
+        try:
+            return self._planner.plan(call)
+        except FileNotFoundError as error:  # it was there a moment ago: no lock is held yet
+            raise OutdatedError(Path(error.filename or self.home.skills)) from error
 
     def commit(self, change: Change, undo_id: str | None = None) -> Done:
         """Make a change, if everything is still as it was when it was planned.

@@ -3,6 +3,7 @@
 import os
 import random
 import tempfile
+import traceback
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -250,6 +251,7 @@ def test_two_processes_at_once_leave_valid_skills_and_a_whole_sidecar(tmp_path: 
             try:
                 made = work_alone(tmp_path, seed, rounds=60)
             except BaseException:  # noqa: BLE001 - the parent must not go on twice
+                traceback.print_exc()
                 os._exit(2)
             os._exit(0 if made > 0 else 1)
         children.append(child)
