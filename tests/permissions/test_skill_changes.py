@@ -21,7 +21,7 @@ from acp_server.permissions.rules import Rule, RuleBook
 from acp_server.permissions.scopes import FolderScope
 from acp_server.permissions.survey import Surveyor
 
-INSIDE = Path("/work/.agents/skills/release/SKILL.md")
+INSIDE = Path("/code/.agents/skills/release/SKILL.md")
 OUTSIDE = Path("/home/me/.hermes/skills/release/SKILL.md")
 NO_RULES = RuleBook([])
 DOUBT = "SKILL.md:5: dangerous"

@@ -91,7 +91,7 @@ class Room:
     def reviewed(self) -> Reviewed:
         return Reviewed(
             "sess_1",
-            Path("/work"),
+            Path("/code"),
             self.conversation,
             self.spent,
             self.bulletin,
@@ -101,7 +101,7 @@ class Room:
         )
 
     async def open_bench(self, workspace: Path, gate: UnaskedGate) -> FakeBench:
-        assert workspace == Path("/work")
+        assert workspace == Path("/code")
         self.gates.append(gate)
         return self.bench
 
