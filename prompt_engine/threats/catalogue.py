@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TypedDict
 
 from prompt_engine.findings import Scope
-from prompt_engine.threats.engine import Expression, compiled
+from prompt_engine.threats.engine import Expression, Match, compiled
 from prompt_engine.threats.folding import fold
 
 SCOPES: tuple[Scope, ...] = ("all", "context", "strict")
@@ -28,7 +28,10 @@ SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prom
 """Outside of English they have few patterns; those that follow each other share a pass."""
 
 SPOKEN_TABLES = ("english", "languages")
-"""Their patterns begin where a word begins."""
+"""Their patterns begin where a word begins, with a letter or a sign, never with `_`."""
+
+_LINKING_MARK = b"_"
+"""Part of a word for the engine, and emphasis for a reader: a word may begin behind it."""
 
 _MARKS = r",\"'`*_~>#|/\\()\[\]<-"
 _GAP = rf"(?:[{_MARKS}]*\s[\s{_MARKS}]*)"
@@ -58,11 +61,25 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Patterns that are looked for together: group n of the expression is pattern n."""
+    """Patterns that are looked for together; which of them matched is asked afterwards.
+
+    The expression captures nothing. To tell what a part of it matched, the engine goes over the
+    match again, many times slower, and a match can be as long as the text.
+    """
 
     scope: Scope
     patterns: tuple[Pattern, ...]
     expression: Expression
+    is_spoken: bool
+
+    def attribute(self, match: Match, text: bytes) -> tuple[Pattern, int]:
+        """Return the pattern that a match is of, the first that fits, and where that begins."""
+        start = match.start()
+        if self.is_spoken and text.startswith(_LINKING_MARK, start):
+            start += len(_LINKING_MARK)
+        *others, last = self.patterns
+        fitting = (each for each in others if _alone(each).match(text, start, match.end()))
+        return next(fitting, last), start
 
 
 @cache
@@ -95,9 +112,15 @@ def _groups(table: str) -> tuple[Group, ...]:
 
 
 def _group(table: str, scope: Scope, chosen: tuple[Pattern, ...]) -> Group:
-    alternatives = "|".join(f"({pattern.expression})" for pattern in chosen)
-    boundary = r"(?:\b|_)" if table in SPOKEN_TABLES else ""
-    return Group(scope, chosen, compiled(f"{boundary}(?:{alternatives})"))
+    alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
+    is_spoken = table in SPOKEN_TABLES
+    boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_spoken else ""
+    return Group(scope, chosen, compiled(f"{boundary}(?:{alternatives})"), is_spoken)
+
+
+@cache
+def _alone(pattern: Pattern) -> Expression:
+    return compiled(pattern.expression)
 
 
 @cache

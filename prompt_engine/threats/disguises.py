@@ -15,15 +15,17 @@ from prompt_engine.threats.engine import Expression, compiled
 FILLER = "\N{SOFT HYPHEN}"
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
-_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>", re.I)
+_TAG = r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>"
+_TAGS = re.compile(rf"{_TAG}(?:{_TAG})*+", re.I)
 _EMPHASIS_INSIDE = re.compile(
     r"[*`~](?=[*`~]{0,2}[^\W\d_])"
     r"(?:(?<=[^\W\d_][*`~])|(?<=[^\W\d_][*`~]{2})|(?<=[^\W\d_][*`~]{3}))"
 )
+# Beginning with what it looks for, an expression is several times as fast.
 _EMPHASIS_AROUND = {
-    "_": re.compile(r"(?<!\w)_(?!_)|(?<!_)_(?!\w)"),
-    "__": re.compile(r"(?<!_)__(?!_)"),  # around words and inside of them
-    "___": re.compile(r"(?<!\w)___(?!_)|(?<!_)___(?!\w)"),
+    "_": re.compile(r"_(?:(?!_)(?<!\w_)|(?!\w)(?<!__))"),
+    "__": re.compile(r"__(?!_)(?<!___)"),  # around words and inside of them
+    "___": re.compile(r"___(?:(?!_)(?<!\w___)|(?!\w)(?<!____))"),
 }
 _BLANK_TO_FILL_IN = re.compile(r"_{4,}+")
 _LETTER = r"[^\W\d_]"
@@ -53,7 +55,7 @@ def undisguised(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(_Spelled().of, text)
     if "<" in text:
-        text = _TAG.sub(_filler, text)
+        text = _TAGS.sub(_filler, text)
     if "____" in text:
         text = _BLANK_TO_FILL_IN.sub(lambda found: " " * len(found[0]), text)
     for marks, emphasis in _EMPHASIS_AROUND.items():
@@ -122,4 +124,5 @@ def _letter_places(run: str) -> list[int]:
 @cache
 def _letters_apart() -> Expression:
     """Say quickly whether there may be anything to join; most texts have nothing."""
-    return compiled(r"\pL(?:[ .*_-]{1,4}\pL){5}")
+    letter = r"[\pL\p{Nl}\p{No}]"
+    return compiled(rf"(?:^|\PL){letter}(?:[ .*_-]{{1,4}}{letter}){{5}}(?:\PL|$)")

@@ -15,21 +15,12 @@ MEMORY_BYTES = 128 * 1024 * 1024
 class Match(Protocol):
     """A place where an expression matched."""
 
-    @property
-    def lastindex(self) -> int | None:
-        """The number of the group that matched last."""
-        ...
-
-    def start(self, group: int = 0) -> int:
-        """Return where the match, or one of its groups, begins."""
+    def start(self) -> int:
+        """Return where the match begins."""
         ...
 
     def end(self) -> int:
         """Return where the match ends."""
-        ...
-
-    def group(self) -> bytes:
-        """Return what matched."""
         ...
 
 
@@ -42,6 +33,10 @@ class Expression(Protocol):
 
     def search(self, text: bytes) -> Match | None:
         """Find the first match."""
+        ...
+
+    def match(self, text: bytes, pos: int, endpos: int) -> Match | None:
+        """Find a match that begins at `pos` and ends by `endpos`, in sight of the whole text."""
         ...
 
 

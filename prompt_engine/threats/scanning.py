@@ -55,9 +55,8 @@ def _encoded_places(text: str, scope: Scope) -> Iterator[Place]:
 def _matches(group: Group, folded: FoldedText, text: str, scope: Scope) -> Iterator[Place]:
     excuses_left = MAX_EXCUSES
     for match in group.expression.finditer(folded.data):
-        number = match.lastindex or 1
-        pattern = group.patterns[number - 1]
-        start = _first_word(text, folded.origin(match.start(number)))
+        pattern, begin = group.attribute(match, folded.data)
+        start = _first_word(text, folded.origin(begin))
         span = Span(text, start, max(start, folded.origin(match.end())))
         if excuses_left:
             excuses_left -= 1

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from functools import cache
 from random import Random
 from time import perf_counter
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from prompt_engine.findings import Scope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES
+from prompt_engine.threats.catalogue import SCOPES, groups
 from tests.prompt_engine.threats.corpus_reading import Attack, attacks, ordinary
 
 MEGABYTE = 1_000_000
@@ -69,7 +71,10 @@ def mixed_words() -> str:
     return " ".join(choose.choice(WORDS) for _ in range(MEGABYTE // 6))
 
 
-SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {"a mix": mixed_words()}
+SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
+    "a mix": mixed_words(),
+    "a finding as long as the text": f"<!-- ai agent {megabyte_of('word ')} you must run",
+}
 
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
@@ -104,12 +109,25 @@ def test_no_mix_of_telling_pieces_makes_the_scan_raise(text: str) -> None:
     attack=st.sampled_from(attacks("tuning")),
 )
 def test_nothing_in_front_hides_an_attack(before: str, attack: Attack) -> None:
-    """What is in front may be the beginning of a larger one, which is then found instead."""
-    line = before.count("\n") + 3
-    alone = {(each.pattern, each.line + line - 1) for each in scan(attack.text, "strict")}
-    together = {(each.pattern, each.line) for each in scan(f"{before}.\n\n{attack.text}", "strict")}
-    is_part_of_another = any(at < line for _, at in together)
-    assert alone <= together or is_part_of_another
+    """Each finding stays in its place, unless one of the same pass begins in front of it.
+
+    That may be a larger one, of which the attack is a part.
+    """
+    front = f"{before}.\n\n"
+    lines = front.count("\n")
+    alone = {replace(each, line=each.line + lines) for each in scan(attack.text, "strict")}
+    together = set(scan(front + attack.text, "strict"))
+    begun = {each.pattern for each in together if each.line <= lines}
+    swallowing = begun.union(*(passed for passed in passes() if begun & passed))
+    assert {each for each in alone if each.pattern not in swallowing} <= together
+
+
+@cache
+def passes() -> tuple[set[str], ...]:
+    """The patterns that are looked for together: of those that overlap, the first is found."""
+    return tuple(
+        {pattern.id for pattern in group.patterns} for group in groups("strict", with_scripts=True)
+    )
 
 
 def test_the_import_loads_neither_engine_nor_tables() -> None:
