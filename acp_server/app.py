@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -35,13 +36,20 @@ from acp_server.models.anthropic.provider import AnthropicProvider, Plan
 from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
-from acp_server.permissions.trust import ContentTrust, TrustKeeper, TrustStore
+from acp_server.permissions.trust import (
+    ContentTrust,
+    NobodyToTrust,
+    SettledTrust,
+    TrustKeeper,
+    TrustStore,
+)
 from acp_server.session.loading import LazyBriefing, open_folder_events
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.session.skills import Skills
+from acp_server.session.terms import Terms
 from acp_server.session.watch import FolderWatch, Task
 from acp_server.settings import Configuration, Settings
 from acp_server.skills.rules import SkillRules
@@ -119,19 +127,25 @@ class _Exits:
 
 
 def build(
-    transport: Transport, configuration: Configuration, initialize_params: JsonValue = None
+    transport: Transport,
+    configuration: Configuration,
+    initialize_params: JsonValue = None,
+    terms: Terms | None = None,
 ) -> Connection:
     """Join the parts of a server for one client; its `run` serves until the client leaves.
 
-    `initialize_params` are those of an `initialize` that was answered before.
+    `initialize_params` are those of an `initialize` that was answered before; `terms` are there
+    where nobody attends.
     """
     current = configuration.settings
     credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
     sdk = SdkLoader()
     catalog = _catalog(configuration, credentials, sdk)
+    if terms is not None:
+        catalog = terms.wrapped(catalog)
     link = Link.over(transport)
     watch = _watch(link)
-    tools = _tool_loader(configuration, watch)
+    tools = _tool_loader(configuration, watch, terms)
     archive = LazyArchive(configuration.home / "acp" / "sessions.db")
     memory = _external_memory(configuration, link)
     parts = ServerParts(
@@ -145,10 +159,10 @@ def build(
         catalog=catalog,
         archive=archive,
         toolbox=partial(_toolbox, link, tools),
-        trust=partial(_trust, link, configuration.home),
+        trust=partial(_trust, link, configuration.home, terms),
         memory=memory,
         close=partial(_close, tools, sdk, memory),
-        briefing=partial(LazyBriefing, prompt_settings(configuration), watch=watch),
+        briefing=partial(LazyBriefing, _briefed(configuration, terms), watch=watch),
         skills=partial(_skills, tools),
         read_memory=partial(open_pages, configuration.home, _memory_premises(current).limits),
         reviews=Evolution(evolution_rules(configuration), parts).reviews,
@@ -171,9 +185,17 @@ def build(
     return connection
 
 
-def _tool_loader(configuration: Configuration, watch: FolderWatch) -> ToolLoader:
+def _briefed(configuration: Configuration, terms: Terms | None) -> PromptSettings:
+    prompts = prompt_settings(configuration)
+    return prompts if terms is None else replace(prompts, platform=terms.platform)
+
+
+def _tool_loader(
+    configuration: Configuration, watch: FolderWatch, terms: Terms | None
+) -> ToolLoader:
     return ToolLoader(
         Premises(
+            terms=terms,
             user_home=Path.home(),
             own_folder=configuration.home,
             environment=settings.child_environment({}),
@@ -265,7 +287,10 @@ def _watch(link: Link) -> FolderWatch:
     return FolderWatch(open_folder_events, spawn)
 
 
-def _trust(link: Link, home: Path, session: Session) -> TrustKeeper:
+def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> TrustKeeper:
+    if terms is not None:
+        record = SettledTrust("trusted" if terms.is_trusted else "declined")
+        return TrustKeeper(record, NobodyToTrust(), session.workspace.cwd)
     store = TrustStore(home / "acp" / "trust.json")
     return TrustKeeper(store, EditorTrustAsker(link, session.id), session.workspace.cwd)
 

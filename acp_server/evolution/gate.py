@@ -44,7 +44,7 @@ class UnaskedGate:
     proposed: set[str] = field(default_factory=set[str])
     """The ids of the calls that were kept as proposals."""
 
-    def join(self, call_id: str) -> None:
+    def join(self, call_id: str, tool: str = "") -> None:
         """Do nothing: nobody is asked, so nobody waits."""
 
     def leave(self, call_id: str) -> None:

@@ -16,6 +16,7 @@ from anyio import to_thread
 
 from acp_server.permissions.effects import Effect, LeavePlanMode
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.orders import Orders
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
 from acp_server.permissions.questions import (
     PLAN_CHOICES,
@@ -39,6 +40,10 @@ PLAN_REJECTED = (
     "the user wants to keep planning and plan mode stays on; ask what is to be different, or end "
     "your turn"
 )
+UNATTENDED = (
+    "the rules of this run do not allow this, and nobody is there to ask; do not try it another "
+    "way, do what can be done without it and say in your answer what was left undone"
+)
 NOT_ASKED = "this needs the user's leave, and they could not be asked: {reason}"
 MOVED = "a path in this leads elsewhere by now; nothing was done, make the call again"
 CHANGED = "what this touches has changed since it was asked about; make the call again"
@@ -54,8 +59,8 @@ class Refusal:
 class Gate(Protocol):
     """What tools ask before they do anything."""
 
-    def join(self, call_id: str) -> None:
-        """Note that a call begins to run: questions are asked in this order."""
+    def join(self, call_id: str, tool: str = "") -> None:
+        """Note that a call of a tool begins to run: questions are asked in this order."""
         ...
 
     def leave(self, call_id: str) -> None:
@@ -86,6 +91,25 @@ def _stay(mode: Mode) -> None:
     del mode
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What became of one effect at the gate."""
+
+    call_id: str
+    tool: str
+    effect: Effect
+    refusal: Refusal | None
+    """None: it might be had."""
+
+
+Witness = Callable[[Passage], None]
+
+
+def look_away(passage: Passage) -> None:
+    """Take no note."""
+    del passage
+
+
 @dataclass(slots=True)
 class PermissionGate:
     """The gate of one session."""
@@ -101,25 +125,39 @@ class PermissionGate:
     """Called with a call's id and the answer, before that is acted upon."""
     switch_mode: Callable[[Mode], None] = _stay
     """Called with the mode that the user has chosen with a plan, and for nothing else."""
+    orders: Orders | None = None
+    """The rules of a run that nobody attends."""
+    witness: Witness = look_away
+    """Called with what became of each effect, before it is had."""
+    _tools: dict[str, str] = field(default_factory=dict[str, str], init=False)
+    """The tools of the calls that run, by the calls' ids."""
     _line: QuestionLine = field(default_factory=QuestionLine, init=False)
     _session_rules: list[Rule] = field(default_factory=list[Rule], init=False)
 
-    def join(self, call_id: str) -> None:
+    def join(self, call_id: str, tool: str = "") -> None:
         """Take a place among the questions."""
+        self._tools[call_id] = tool
         self._line.join(call_id)
 
     def leave(self, call_id: str) -> None:
         """Give the place up."""
+        self._tools.pop(call_id, None)
         self._line.leave(call_id)
 
     async def pass_through(self, question: Question) -> Refusal | None:
         """Decide by the policy, and ask the user where it says so."""
-        decision = await self._decide(question.effect)
+        refusal = await self._judged(question)
+        tool = self._tools.get(question.call_id, "")
+        self.witness(Passage(question.call_id, tool, question.effect, refusal))
+        return refusal
+
+    async def _judged(self, question: Question) -> Refusal | None:
+        decision = await self._decide(question)
         if not isinstance(decision, Ask):
             self._line.leave(question.call_id)
             return _settled(decision)
         async with self._line.at_the_front(question.call_id):
-            decision = await self._decide(question.effect)
+            decision = await self._decide(question)
             if not isinstance(decision, Ask):
                 return _settled(decision)
             return await self._asked(question, decision)
@@ -136,12 +174,18 @@ class PermissionGate:
             self.surveyor.is_protected, path, abandon_on_cancel=True
         )
 
-    async def _decide(self, effect: Effect) -> Decision:
-        return await to_thread.run_sync(self._decide_now, effect, abandon_on_cancel=True)
+    async def _decide(self, question: Question) -> Decision:
+        tool = self._tools.get(question.call_id, "")
+        return await to_thread.run_sync(
+            self._decide_now, question.effect, tool, abandon_on_cancel=True
+        )
 
-    def _decide_now(self, effect: Effect) -> Decision:
+    def _decide_now(self, effect: Effect, tool: str) -> Decision:
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
-        decision = decide(self.surveyor.facts(effect), self.mode(), rules)
+        facts = self.surveyor.facts(effect)
+        decision = decide(facts, self.mode(), rules)
+        if self.orders is not None:
+            decision = self.orders.applied(decision, tool, facts, self.root)
         return Refuse(MOVED) if self.surveyor.has_moved(effect) else decision
 
     async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
@@ -158,8 +202,8 @@ class PermissionGate:
         if asked.scope is not None:
             await self._remember(answer, asked.scope)
         if answer not in _YES:
-            return Refusal(PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED)
-        refusal = await self._confirmed(question.effect, asked)
+            return Refusal(self._rejection(choices))
+        refusal = await self._confirmed(question, asked)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
         return refusal
@@ -168,15 +212,20 @@ class PermissionGate:
         is_plan = isinstance(effect, LeavePlanMode)
         return PLAN_CHOICES if is_plan else choices_for(asked.scope, self.root)
 
+    def _rejection(self, choices: Sequence[Choice]) -> str:
+        if self.orders is not None:
+            return UNATTENDED
+        return PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED
+
     async def _give_up(self) -> Refusal:
         """End the turn: the user turned away from the question."""
         self.cancel_turn()
         await anyio.sleep_forever()  # the cancellation is on its way
         return Refusal(REJECTED)
 
-    async def _confirmed(self, effect: Effect, asked: Ask) -> Refusal | None:
+    async def _confirmed(self, question: Question, asked: Ask) -> Refusal | None:
         """Hold a yes against what is so by now: mode, rules and links may have changed."""
-        decision = await self._decide(effect)
+        decision = await self._decide(question)
         if isinstance(decision, Ask):
             return None if decision == asked else Refusal(CHANGED)
         return _settled(decision)

@@ -37,6 +37,8 @@ class CommandFacts:
     assessment: Assessment
     doubts: tuple[str, ...] = ()
     """Why what it touches is not simply allowed, in phrases for a person; no "always" covers it."""
+    is_protected: bool = False
+    """Whether it touches what nobody touches unasked."""
 
 
 @dataclass(frozen=True, slots=True)

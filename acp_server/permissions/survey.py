@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from acp_server.permissions.effects import (
@@ -42,6 +41,7 @@ from acp_server.permissions.shell.findings import Assessment
 from acp_server.permissions.trees import MOST_ENTRIES, doubt_on_tree
 
 MOST_TOLD = 3
+MAY_HOLD_SECRETS = "may hold secrets or settings"
 _GLOB_CHARACTERS = re.compile(r"[*?\[\]{}\\!]")
 
 
@@ -137,8 +137,10 @@ class Surveyor:
         assessment = assess(effect.command, str(cwd), str(self.home))
         doubts: list[str] = []
         if assessment.verdict != "refused":
-            doubts += islice(self._doubts(effect, assessment, self._ground()), MOST_TOLD)
-        return CommandFacts(effect.command, assessment, tuple(doubts))
+            doubts += self._doubts(effect, assessment, self._ground())
+        is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
+        told = tuple(doubts[:MOST_TOLD])
+        return CommandFacts(effect.command, assessment, told, is_protected=is_protected)
 
     def _doubts(self, effect: RunCommand, assessment: Assessment, ground: Ground) -> Iterator[str]:
         """Yield why what a command touches is not simply allowed."""
@@ -186,7 +188,7 @@ def _facts_without_disk(effect: ChangeMemory | CallServer | LeavePlanMode) -> Fa
 def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:
     for path in paths:
         if ground.is_protected(path):
-            yield f"{path.name} may hold secrets or settings"
+            yield f"{path.name} {MAY_HOLD_SECRETS}"
         elif not ground.is_inside(path):
             yield f"{path} lies outside the workspace"
 

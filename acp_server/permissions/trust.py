@@ -67,10 +67,44 @@ class TrustAsker(Protocol):
         ...
 
 
+class TrustRecord(Protocol):
+    """What was said of roots."""
+
+    def verdict(self, root: Path) -> Verdict | None:
+        """Return what was said of a workspace; None: nothing yet."""
+        ...
+
+    def say(self, root: Path, verdict: Verdict) -> None:
+        """Keep what is said of a workspace."""
+        ...
+
+
+class SettledTrust:
+    """One verdict on every workspace, settled by whoever started the run; nothing is kept."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict: Verdict = verdict
+
+    def verdict(self, root: Path) -> Verdict:
+        """Return what was settled."""
+        del root
+        return self._verdict
+
+    def say(self, root: Path, verdict: Verdict) -> None:
+        """Keep nothing."""
+
+
+class NobodyToTrust:
+    """Has nobody to ask."""
+
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> None:
+        """Say nothing."""
+
+
 class TrustKeeper:
     """One session's trust in its workspace."""
 
-    def __init__(self, store: TrustStore, asker: TrustAsker, root: Path) -> None:
+    def __init__(self, store: TrustRecord, asker: TrustAsker, root: Path) -> None:
         self._store = store
         self._asker = asker
         self._root = root

@@ -5,7 +5,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from acp_server.memory.store import Memory
-from acp_server.permissions.gate import PermissionGate
+from acp_server.permissions.gate import PermissionGate, look_away
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
@@ -121,6 +121,7 @@ class SessionToolMaker:
     def _gate(self, around: Surroundings) -> PermissionGate:
         session, premises = around.session, self._premises
         roots = (session.workspace.cwd, *session.workspace.additional)
+        terms = premises.terms
         return PermissionGate(
             mode=lambda: session.mode,
             asker=around.asker,
@@ -130,6 +131,8 @@ class SessionToolMaker:
             root=session.workspace.cwd.resolve(),
             note_answer=session.chronicle.note_answer,
             switch_mode=partial(_switch_mode, session),
+            orders=None if terms is None else terms.orders,
+            witness=look_away if terms is None else terms.witness,
         )
 
     def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:

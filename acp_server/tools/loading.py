@@ -16,6 +16,7 @@ from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
 from acp_server.session.recall import Recall
 from acp_server.session.session import Session
 from acp_server.session.skills import Skills
+from acp_server.session.terms import Terms
 from acp_server.session.watch import FolderWatch
 from acp_server.skills.rules import SkillRules
 from acp_server.turn.ports import Toolbox
@@ -65,6 +66,8 @@ class Premises:
     watch: FolderWatch | None = None
     """Tells of changes in folders; without it skills are looked at each time."""
     checks: CheckRules = CheckRules()
+    terms: Terms | None = None
+    """What was settled for a run that nobody attends."""
 
 
 @dataclass(frozen=True, slots=True)

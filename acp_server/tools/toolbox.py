@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from acp_server.permissions.gate import Gate
 from acp_server.tools.arguments import ArgumentStream
 from acp_server.tools.report import Report, bounded
-from acp_server.tools.tool import AnyUse, Tool
+from acp_server.tools.tool import Tool
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, arguments_of
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Outcome, Sink, ToolSpec
@@ -49,7 +49,7 @@ class SessionToolbox:
             await sink.emit(CallAppeared(call_id, shown))
             return _UnknownCall(shown, tuple(self._tools), Report(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
-        return _Call(call_id, tool.use(Report(call_id, sink)), self._gate)
+        return _Call(call_id, tool, Report(call_id, sink), self._gate)
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
         """Return what a link leads to; the link itself where nothing can be attached."""
@@ -64,9 +64,10 @@ class SessionToolbox:
 class _Call:
     """A call of a tool: its arguments arrive, then it runs."""
 
-    def __init__(self, call_id: str, use: AnyUse, gate: Gate | None) -> None:
+    def __init__(self, call_id: str, tool: Tool, report: Report, gate: Gate | None) -> None:
         self._id = call_id
-        self._use = use
+        self._tool = tool.spec.name
+        self._use = tool.use(report)
         self._gate = gate
         self._stream = ArgumentStream()
 
@@ -86,7 +87,7 @@ class _Call:
         """Do it; calls take their places among the gate's questions in the order they begin."""
         if self._gate is None:
             return await self._use.begin(arguments)
-        self._gate.join(self._id)
+        self._gate.join(self._id, self._tool)
         try:
             return await self._use.begin(arguments)
         finally:

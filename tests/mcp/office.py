@@ -38,8 +38,8 @@ class OpenGate:
     refusal: Refusal | None = None
     questions: list[Question] = field(default_factory=list[Question])
 
-    def join(self, call_id: str) -> None:
-        del call_id
+    def join(self, call_id: str, tool: str = "") -> None:
+        del call_id, tool
 
     def leave(self, call_id: str) -> None:
         del call_id

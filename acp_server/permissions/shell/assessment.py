@@ -5,14 +5,20 @@ still has to hold every path it is told against its rules, patterns and trees in
 what passes with bash, without start-up files, aliases and `CDPATH`.
 """
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from acp_server.permissions.shell.characters import fault_of
 from acp_server.permissions.shell.command_line import Source, words_of
 from acp_server.permissions.shell.findings import Assessment, Unclear
-from acp_server.permissions.shell.grammar import is_wide_gap, parse
+from acp_server.permissions.shell.grammar import every_command, is_wide_gap, parse
 from acp_server.permissions.shell.prefixes import are_flags_covered, is_legal, prefix_of
 from acp_server.permissions.shell.refusals import Search
 from acp_server.permissions.shell.scope import Scope, normalised
 from acp_server.permissions.shell.walk import Walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 
 def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
@@ -69,6 +75,33 @@ def plain_words(command: str) -> tuple[str, ...] | None:
     except Unclear:
         return None
     return tuple(word.text for word in words) if all(word.is_literal for word in words) else None
+
+
+def spoken_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
+    """Return the first words of every command that stands in a line; None if it cannot be read.
+
+    Each is cut before the first word that is more than its own text.
+    """
+    if fault_of(command) is not None:
+        return None
+    source = Source(command.encode("utf-8"))
+    root = parse(source.text)
+    if root.has_error:
+        return None
+    return tuple(tuple(_plain_start(node, source)) for node in every_command(root))
+
+
+def _plain_start(command: "Node", source: Source) -> Iterator[str]:
+    for node in command.children:
+        if node.type == "variable_assignment":
+            continue
+        try:
+            word = source.word(node, _NOWHERE)
+        except Unclear:
+            return
+        if not word.is_literal:
+            return
+        yield word.text
 
 
 def _prefix(command: str) -> tuple[str, ...] | None:

@@ -60,6 +60,16 @@ def descendants(node: Node, kind: str) -> Iterator[Node]:
             waiting.extend(reversed(child.children))
 
 
+def every_command(root: Node) -> Iterator[Node]:
+    """Yield the simple commands of a text, also those within others, in the order of the text."""
+    waiting = list(reversed(root.children))
+    while waiting:
+        node = waiting.pop()
+        if node.type == "command":
+            yield node
+        waiting.extend(reversed(node.children))
+
+
 def is_inline_gap(between: bytes) -> bool:
     """Whether bash, too, sees only blanks here. A line may be continued after a blank only."""
     return _INLINE_GAP.fullmatch(between) is not None
