@@ -53,7 +53,14 @@ from acp_server.session.terms import Terms
 from acp_server.session.watch import FolderWatch, Task
 from acp_server.settings import Configuration, Settings
 from acp_server.skills.rules import SkillRules
-from acp_server.tools.loading import CheckRules, MemoryPremises, Premises, Surroundings, ToolLoader
+from acp_server.tools.loading import (
+    CheckRules,
+    MemoryPremises,
+    Premises,
+    Surroundings,
+    ToolLoader,
+    WebRules,
+)
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
 from prompt_engine.memory_entries import StoreName
@@ -207,6 +214,11 @@ def _tool_loader(
             checks=CheckRules(
                 configuration.settings.diagnostics_commands,
                 configuration.settings.diagnostics_timeout_seconds,
+            ),
+            web=WebRules(
+                configuration.settings.web_allow_private,
+                configuration.settings.web_timeout_seconds,
+                configuration.settings.web_max_bytes,
             ),
         )
     )

@@ -30,6 +30,7 @@ from acp_server.configuration.values import (
     Names,
     Paths,
     PlatformHint,
+    PrivatePlaces,
     ReviewWrites,
     UserPath,
 )
@@ -221,6 +222,19 @@ class Settings(BaseModel):
         NonNegativeFloat,
         Source("How long the first model call waits for these servers", "mcp.wait_seconds"),
     ] = 3.0
+    web_allow_private: Annotated[
+        PrivatePlaces,
+        Source(
+            "Hosts, addresses or networks that pages may be fetched from though not public",
+            "web.allow_private",
+        ),
+    ] = ()
+    web_timeout_seconds: Annotated[
+        PositiveFloat, Source("How long fetching a page may take", "web.timeout_seconds")
+    ] = 30.0
+    web_max_bytes: Annotated[PositiveInt, Source("How much of a page is read", "web.max_bytes")] = (
+        5_000_000
+    )
     diagnostics_commands: Annotated[
         Mapping[str, CommandWords],
         Source(

@@ -3,8 +3,10 @@
 Knows no setting by name and reads nothing: neither files nor the environment.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, cast
 
@@ -46,6 +48,15 @@ def _off(value: object) -> object:
     return "off" if value is False else value
 
 
+def _private_place(place: str) -> str:
+    """Return a place as it was written; one with a slash in it must be a network."""
+    if "/" in place:
+        ip_network(place, strict=False)
+    elif not re.fullmatch(r"[\w.:-]+", place):
+        raise ValueError("is no host, no address and no network; write none with https://")
+    return place
+
+
 def _number_as_text(value: object) -> object:
     """Return a port or the like as a variable holds it."""
     return str(value) if type(value) in (int, float) else value
@@ -61,6 +72,11 @@ Paths: TypeAlias = Annotated[
     BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
 ]
 """Several paths, or one by itself."""
+PrivatePlaces: TypeAlias = Annotated[
+    tuple[Annotated[str, AfterValidator(_private_place)], ...],
+    BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+]
+"""Hosts by name, addresses, or networks such as `10.0.0.0/8`; or one by itself."""
 CommandWords: TypeAlias = Annotated[
     Annotated[tuple[str, ...], Field(min_length=1)],
     BeforeValidator(_words, json_schema_input_type=str | tuple[str, ...]),

@@ -61,6 +61,15 @@ class CallServer:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchUrl:
+    """A page is fetched from the web: the address alone may tell its host something."""
+
+    site: str
+    """The host, with the port where it is not the usual one."""
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSkill:
     """A skill is changed: what it says holds for later sessions too."""
 
@@ -76,5 +85,12 @@ class LeavePlanMode:
 
 
 Effect = (
-    ChangeSkill | LeavePlanMode | ReadFiles | WriteFiles | RunCommand | ChangeMemory | CallServer
+    ChangeSkill
+    | LeavePlanMode
+    | ReadFiles
+    | WriteFiles
+    | RunCommand
+    | ChangeMemory
+    | CallServer
+    | FetchUrl
 )

@@ -14,6 +14,7 @@ from acp_server.permissions.policy import (
     Ask,
     CommandFacts,
     Facts,
+    FetchFacts,
     FileFacts,
     MemoryFacts,
     PlanFacts,
@@ -23,7 +24,7 @@ from acp_server.permissions.policy import (
     decide,
 )
 from acp_server.permissions.rules import RuleBook
-from acp_server.permissions.scopes import ServerScope
+from acp_server.permissions.scopes import ServerScope, SiteScope
 from acp_server.permissions.shell.findings import Assessment
 
 _FILES = (Path("/workspace/file"),)
@@ -42,6 +43,7 @@ _USUAL: Mapping[str, Facts] = {
     "process": _RUN,
     "memory": MemoryFacts(asks_first=False),
     "skill_manage": SkillFacts(FileFacts("write", _FILES, outside=_FILES)),
+    "web_fetch": FetchFacts(SiteScope("example.com")),
     "exit_plan": PlanFacts(),
 }
 """What calls touch, by the name of their tool; others touch nothing that is asked about."""

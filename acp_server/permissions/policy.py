@@ -9,7 +9,14 @@ from typing import assert_never
 
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
-from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope, ServerScope
+from acp_server.permissions.scopes import (
+    Act,
+    CommandScope,
+    FolderScope,
+    Scope,
+    ServerScope,
+    SiteScope,
+)
 from acp_server.permissions.shell.findings import Assessment
 
 
@@ -68,11 +75,18 @@ class ServerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchFacts:
+    """A page is to be fetched."""
+
+    scope: SiteScope
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
     """Plan mode is to end, with a plan."""
 
 
-Facts = FileFacts | CommandFacts | MemoryFacts | SkillFacts | ServerFacts | PlanFacts
+Facts = FileFacts | CommandFacts | MemoryFacts | SkillFacts | ServerFacts | FetchFacts | PlanFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +131,8 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _on_memory(facts, mode)
         case SkillFacts():
             return _on_skill(facts, mode, rules)
-        case ServerFacts():
-            return _on_server(facts, mode, rules)
+        case ServerFacts() | FetchFacts():
+            return _on_others(facts, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
@@ -188,16 +202,35 @@ def _on_skill(facts: SkillFacts, mode: Mode, rules: RuleBook) -> Decision:
     return decision
 
 
+def _on_others(facts: ServerFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide on what leaves for somebody else's program."""
+    match facts:
+        case ServerFacts():
+            return _on_server(facts, mode, rules)
+        case FetchFacts():
+            return _on_fetch(facts, mode, rules)
+
+
 def _on_server(facts: ServerFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on a call; that it only reads is the server's word, so by itself it opens nothing."""
     if mode == "bypass":
         return Allow()
     if mode == "plan" and (facts.claims_to_destroy or not facts.claims_to_read):
         return Refuse(PLANNING)
-    said = rules.verdict_on_server(facts.scope)
+    said = rules.verdict_on(facts.scope)
     if said is not None:
         return Allow() if said else Refuse(REJECTED_ONCE_FOR_ALL)
     return Ask(_why_asked(facts, mode), facts.scope)
+
+
+def _on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide on a page by its site: fetching changes nothing here, but its address tells it."""
+    if mode == "bypass":
+        return Allow()
+    said = rules.verdict_on(facts.scope)
+    if said is not None:
+        return Allow() if said else Refuse(REJECTED_ONCE_FOR_ALL)
+    return Ask("", facts.scope)
 
 
 def _why_asked(facts: ServerFacts, mode: Mode) -> str:

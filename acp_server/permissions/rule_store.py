@@ -7,12 +7,12 @@ file holds and we do not understand allows nothing, and is kept as it is.
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope
+from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
 from skills_store.documents import Document, DocumentFile, Json
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,19 @@ class _ServerRule(BaseModel):
         return Rule(ServerScope(self.server, self.identity, self.tool), self.allow)
 
 
-_StoredRule = Annotated[_FolderRule | _CommandRule | _ServerRule, Field(discriminator="act")]
-_RULE: TypeAdapter[_FolderRule | _CommandRule | _ServerRule] = TypeAdapter(_StoredRule)
+class _SiteRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["fetch"]
+    site: str
+    allow: bool
+
+    def rule(self) -> Rule:
+        return Rule(SiteScope(self.site), self.allow)
+
+
+_AnyRule: TypeAlias = _FolderRule | _CommandRule | _ServerRule | _SiteRule
+_RULE: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
 
 
 class RuleStore:
@@ -108,3 +119,5 @@ def _stored(rule: Rule) -> Json:
         case ServerScope(server, identity, tool):
             named: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
             return {"act": "call", **named, "allow": rule.is_allowed}
+        case SiteScope(site):
+            return {"act": "fetch", "site": site, "allow": rule.is_allowed}

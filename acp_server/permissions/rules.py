@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.permissions.scopes import Act, CommandScope, FolderScope, Scope, ServerScope
+from acp_server.permissions.scopes import (
+    Act,
+    CommandScope,
+    FolderScope,
+    Scope,
+    ServerScope,
+    SiteScope,
+)
 from acp_server.permissions.shell.assessment import matches_prefix
 
 
@@ -41,8 +48,8 @@ class RuleBook:
         ]
         return all(found) if found else None
 
-    def verdict_on_server(self, scope: ServerScope) -> bool | None:
-        """Return what the rules say of a server's tool; a no counts more than a yes."""
+    def verdict_on(self, scope: ServerScope | SiteScope) -> bool | None:
+        """Return what the rules say of a server's tool or a site; a no counts more than a yes."""
         found = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(found) if found else None
 

@@ -1,4 +1,4 @@
-"""What an "always" covers: files below a folder, commands that begin alike, a server's tool."""
+"""What an "always" covers: a folder's files, commands that begin alike, a server's tool, a site."""
 
 import shlex
 from dataclasses import dataclass
@@ -32,7 +32,14 @@ class ServerScope:
     tool: str
 
 
-Scope = FolderScope | CommandScope | ServerScope
+@dataclass(frozen=True, slots=True)
+class SiteScope:
+    """Pages of one site: its host, not those below it; with the port where it is unusual."""
+
+    site: str
+
+
+Scope = FolderScope | CommandScope | ServerScope | SiteScope
 
 
 def described(scope: Scope, root: Path) -> str:
@@ -42,6 +49,8 @@ def described(scope: Scope, root: Path) -> str:
             return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
         case ServerScope():
             return f"`{_plain(scope.tool)}` of the server `{_plain(scope.server)}`"
+        case SiteScope():
+            return f"pages of `{_plain(scope.site)}`"
         case FolderScope():
             deed = "edits" if scope.act == "write" else "reading"
             if scope.folder == root:

@@ -15,6 +15,7 @@ from acp_server.permissions.effects import (
     ChangeMemory,
     ChangeSkill,
     Effect,
+    FetchUrl,
     LeavePlanMode,
     ReadFiles,
     RunCommand,
@@ -27,6 +28,7 @@ from acp_server.permissions.picking import TooManyError, picked
 from acp_server.permissions.policy import (
     CommandFacts,
     Facts,
+    FetchFacts,
     FileFacts,
     MemoryFacts,
     PlanFacts,
@@ -35,7 +37,7 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.protected import SEARCH_GLOBS
 from acp_server.permissions.repositories import doubt_on_git
-from acp_server.permissions.scopes import Act, ServerScope
+from acp_server.permissions.scopes import Act, ServerScope, SiteScope
 from acp_server.permissions.shell.assessment import assess, plain_words
 from acp_server.permissions.shell.findings import Assessment
 from acp_server.permissions.trees import MOST_ENTRIES, doubt_on_tree
@@ -67,7 +69,7 @@ class Surveyor:
                 return self._command_facts(effect)
             case ChangeSkill():
                 return SkillFacts(self._file_facts("write", effect.targets), effect.doubts)
-            case ChangeMemory() | CallServer() | LeavePlanMode():
+            case ChangeMemory() | CallServer() | LeavePlanMode() | FetchUrl():
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
@@ -77,7 +79,7 @@ class Surveyor:
                 targets = effect.targets
             case RunCommand():
                 targets = (effect.cwd,)
-            case ChangeMemory() | CallServer() | LeavePlanMode():
+            case ChangeMemory() | CallServer() | LeavePlanMode() | FetchUrl():
                 targets = ()
         return any(os.path.realpath(target.path) != str(target.real) for target in targets)
 
@@ -174,12 +176,14 @@ class Surveyor:
                     yield Path(os.path.normpath(effect.cwd.real / text))
 
 
-def _facts_without_disk(effect: ChangeMemory | CallServer | LeavePlanMode) -> Facts:
+def _facts_without_disk(effect: ChangeMemory | CallServer | LeavePlanMode | FetchUrl) -> Facts:
     match effect:
         case ChangeMemory():
             return MemoryFacts(effect.asks_first)
         case LeavePlanMode():
             return PlanFacts()
+        case FetchUrl():
+            return FetchFacts(SiteScope(effect.site))
         case CallServer(server, identity, tool):
             scope = ServerScope(server, identity, tool)
             return ServerFacts(scope, effect.claims_to_read, effect.claims_to_destroy)

@@ -34,6 +34,9 @@ from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.toolbox import SessionToolbox
+from acp_server.tools.web.fetching import Fetcher
+from acp_server.tools.web.loading import LazySites
+from acp_server.tools.web_fetch import web_fetch_tool
 from acp_server.tools.write_file import write_file_tool
 from acp_server.turn.errors import TurnError
 from prompt_engine.threats import scan
@@ -45,6 +48,7 @@ TOOL_NAMES = (
     "patch",
     "terminal",
     "process",
+    "web_fetch",
     "todo",
     "clarify",
     "exit_plan",
@@ -90,6 +94,7 @@ class SessionToolMaker:
             patch_tool(workshop),
             terminal_tool(workshop, shell),
             process_tool(workshop, shell),
+            self._web_tool(gate),
             todo_tool(around.session.conversation),
             clarify_tool(around.enquirer),
             exit_plan_tool(gate, around.enquirer),
@@ -134,6 +139,10 @@ class SessionToolMaker:
             orders=None if terms is None else terms.orders,
             witness=look_away if terms is None else terms.witness,
         )
+
+    def _web_tool(self, gate: PermissionGate) -> Tool:
+        rules = self._premises.web
+        return web_fetch_tool(Fetcher(LazySites(rules), rules.timeout_seconds), gate, scan)
 
     def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
         """Return the tool for the memory, if any store is switched on."""

@@ -49,6 +49,18 @@ class CheckRules:
 
 
 @dataclass(frozen=True, slots=True)
+class WebRules:
+    """What the user says of fetching pages."""
+
+    allow_private: Sequence[str] = ()
+    """Hosts, addresses and networks that may be reached though they are not public."""
+    timeout_seconds: float = 30.0
+    """How long the sites that a page comes from may take together."""
+    most_bytes: int = 5_000_000
+    """How much of a page is read, packed or unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
 class Premises:
     """What the tools of all sessions share."""
 
@@ -68,6 +80,7 @@ class Premises:
     checks: CheckRules = CheckRules()
     terms: Terms | None = None
     """What was settled for a run that nobody attends."""
+    web: WebRules = WebRules()
 
 
 @dataclass(frozen=True, slots=True)

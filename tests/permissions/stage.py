@@ -20,7 +20,7 @@ from acp_server.session.editor import NoEditor
 from acp_server.session.enquiries import NoEnquirer
 from acp_server.session.session import Session, Workspace
 from acp_server.tools.kit import SessionToolMaker
-from acp_server.tools.loading import Premises, Surroundings
+from acp_server.tools.loading import Premises, Surroundings, WebRules
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Outcome, Toolbox
@@ -188,14 +188,20 @@ class Actor:
 
 @asynccontextmanager
 async def acting(
-    stage: Stage, mode: Mode, user: Recorder | None = None, additional: tuple[Path, ...] = ()
+    stage: Stage,
+    mode: Mode,
+    user: Recorder | None = None,
+    additional: tuple[Path, ...] = (),
+    web: WebRules | None = None,
 ) -> AsyncGenerator[Actor]:
     """Open a session on a stage; leaving ends all that it runs."""
     user = user or Recorder()
     catalog = FixedCatalog("test", "test", lambda: ScriptedModel("nothing"))
     session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
-    maker = SessionToolMaker(Premises(stage.home, stage.own, environment, ()))
+    maker = SessionToolMaker(
+        Premises(stage.home, stage.own, environment, (), web=web or WebRules())
+    )
     async with anyio.create_task_group() as tasks:
         toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))
         try:

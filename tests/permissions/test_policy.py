@@ -16,6 +16,7 @@ from acp_server.permissions.policy import (
     CommandFacts,
     Decision,
     Facts,
+    FetchFacts,
     FileFacts,
     MemoryFacts,
     Refuse,
@@ -23,7 +24,7 @@ from acp_server.permissions.policy import (
     decide,
 )
 from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope
+from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
 from acp_server.permissions.shell.findings import Assessment
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
@@ -32,6 +33,7 @@ Said = Literal["nothing", "yes", "no"]
 ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
 SERVER = ServerScope("github", "0123", "search")
+SITE = SiteScope("example.com")
 PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
 
 FACTS: dict[str, Facts] = {
@@ -51,6 +53,7 @@ FACTS: dict[str, Facts] = {
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
     "memory": MemoryFacts(asks_first=False),
     "memory, asked first": MemoryFacts(asks_first=True),
+    "page": FetchFacts(SITE),
     "server": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=False),
     "server that claims to read": ServerFacts(SERVER, claims_to_read=True, claims_to_destroy=False),
     "server that destroys": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=True),
@@ -95,6 +98,9 @@ TABLE: dict[tuple[str, Said], tuple[Outcome, Outcome, Outcome, Outcome]] = {
     ("memory", "no"): ("allow", "allow", "refuse", "allow"),
     ("memory, asked first", "nothing"): ("ask", "ask", "refuse", "allow"),
     ("memory, asked first", "yes"): ("ask", "ask", "refuse", "allow"),
+    ("page", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("page", "yes"): ("allow", "allow", "allow", "allow"),
+    ("page", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("server", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
     ("server", "yes"): ("allow", "allow", "refuse", "allow"),
     ("server", "no"): ("refuse", "refuse", "refuse", "allow"),
@@ -123,6 +129,7 @@ def rules_that_say(said: Said) -> RuleBook:
         FolderScope("read", Path("/")),
         FolderScope("write", Path("/")),
         SERVER,
+        SITE,
         CommandScope(("pytest",)),
     )
     return RuleBook([] if said == "nothing" else [Rule(each, said == "yes") for each in scopes])

@@ -13,11 +13,12 @@ from pydantic import JsonValue
 
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope
+from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
 from skills_store.locks import LockedError, locked
 
 ROOT = Path("/code/space")
 EDITS = Rule(FolderScope("write", ROOT / "src"), is_allowed=True)
+SITE = Rule(SiteScope("example.com:8080"), is_allowed=True)
 SEARCH = Rule(ServerScope("github", "0123", "search"), is_allowed=True)
 TESTS = Rule(CommandScope(("npm", "run", "test")), is_allowed=False)
 
@@ -40,9 +41,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_was_kept_is_there_for_the_next_process(file: Path) -> None:
-    for rule in (EDITS, TESTS, EDITS, SEARCH):
+    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE):
         RuleStore(file).add(ROOT, rule)
-    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH)
+    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE)
 
 
 def test_a_rule_holds_in_its_workspace_only(file: Path) -> None:

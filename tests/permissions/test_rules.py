@@ -6,7 +6,14 @@ import pytest
 
 from acp_server.permissions.questions import Choice, choices_for
 from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import CommandScope, FolderScope, Scope, ServerScope, described
+from acp_server.permissions.scopes import (
+    CommandScope,
+    FolderScope,
+    Scope,
+    ServerScope,
+    SiteScope,
+    described,
+)
 
 ROOT = Path("/code/space")
 
@@ -86,7 +93,22 @@ def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
 )
 def test_a_rule_covers_one_tool_of_one_server(scope: ServerScope, *, verdict: bool | None) -> None:
     book = RuleBook([Rule(ServerScope("github", "0123", "search"), is_allowed=True)])
-    assert book.verdict_on_server(scope) is verdict
+    assert book.verdict_on(scope) is verdict
+
+
+@pytest.mark.parametrize(
+    ("site", "verdict"),
+    [
+        ("example.com", True),
+        ("example.com:8080", None),
+        ("www.example.com", None),
+        ("example.com.evil.example", None),
+        ("evilexample.com", None),
+    ],
+)
+def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
+    book = RuleBook([Rule(SiteScope("example.com"), is_allowed=True)])
+    assert book.verdict_on(SiteScope(site)) is verdict
 
 
 @pytest.mark.parametrize(
@@ -99,6 +121,7 @@ def test_a_rule_covers_one_tool_of_one_server(scope: ServerScope, *, verdict: bo
         (CommandScope(("npm", "run", "test")), "commands that begin with `npm run test`"),
         (CommandScope(("pytest", "a; b")), "commands that begin with `pytest 'a; b'`"),
         (ServerScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
+        (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
     ],
 )
 def test_a_scope_is_told_in_one_line(scope: Scope, text: str) -> None:

@@ -28,6 +28,7 @@ from acp_server.tools.skill_view import ViewSkillArguments
 from acp_server.tools.skills_list import ListSkillsArguments
 from acp_server.tools.terminal import TerminalArguments
 from acp_server.tools.todo import TodoArguments
+from acp_server.tools.web_fetch import WebFetchArguments
 from acp_server.tools.write_file import WriteArguments
 
 SCHEMAS = Path(__file__).with_name("schemas.json")
@@ -38,6 +39,7 @@ TOOLS: dict[str, type[Arguments]] = {
     "patch": PatchArguments,
     "terminal": TerminalArguments,
     "process": ProcessArguments,
+    "web_fetch": WebFetchArguments,
     "todo": TodoArguments,
     "clarify": ClarifyArguments,
     "exit_plan": PlanArguments,

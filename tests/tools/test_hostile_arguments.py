@@ -13,8 +13,8 @@ from tests.tools.workroom import lines, open_workroom
 
 MEGABYTE = 1_000_000
 TOOLS = (
-    *("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo"),
-    *("clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
+    *("read_file", "search_files", "write_file", "patch", "terminal", "process", "web_fetch"),
+    *("todo", "clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
 )
 
 BROKEN = {
@@ -49,6 +49,8 @@ BROKEN = {
     "choices that are none": call("clarify", question="Which?", choices="all"),
     "a hundred choices": call("clarify", question="Which?", choices=list[JsonValue](["one"] * 100)),
     "a megabyte for a question": call("clarify", question="x" * MEGABYTE),
+    "a megabyte for an address": call("web_fetch", url="https://" + "x" * MEGABYTE),
+    "an address that is none": call("web_fetch", url="{}", offset=-1),
     "an empty plan": call("exit_plan", plan=""),
     "no such tool": call("x" * 5_000, path="a.txt"),
     "a tool without a name": raw_call("", "{}"),

@@ -1,0 +1,1 @@
+"""Pages of the web: addresses, connections that go where was checked, bounds, readable text."""

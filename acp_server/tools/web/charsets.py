@@ -1,0 +1,115 @@
+"""Bytes of a page as text, whatever it says of its letters. Pure, and never fails.
+
+Only encodings that pages have are taken at their word: others of the library's can be slow, or are
+no encodings of letters.
+"""
+
+import codecs
+import re
+from collections.abc import Mapping
+
+DECLARED_WITHIN_BYTES = 2_048
+_DECLARED = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.I
+)
+_PARAMETER = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
+_MARKS: Mapping[bytes, str] = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_KNOWN = frozenset(
+    {
+        "utf-8",
+        "utf-16",
+        "utf-16-le",
+        "utf-16-be",
+        "ascii",
+        "big5",
+        "cp932",
+        "euc_jp",
+        "euc_kr",
+        "gb18030",
+        "gb2312",
+        "gbk",
+        "hz",
+        "iso2022_jp",
+        "koi8-r",
+        "koi8-u",
+        "mac-roman",
+        "shift_jis",
+        "tis-620",
+        "cp866",
+        "cp874",
+        "cp949",
+        "cp1250",
+        "cp1251",
+        "cp1252",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1256",
+        "cp1257",
+        "cp1258",
+        "iso8859-1",
+        "iso8859-2",
+        "iso8859-3",
+        "iso8859-4",
+        "iso8859-5",
+        "iso8859-6",
+        "iso8859-7",
+        "iso8859-8",
+        "iso8859-9",
+        "iso8859-10",
+        "iso8859-13",
+        "iso8859-14",
+        "iso8859-15",
+        "iso8859-16",
+    }
+)
+_AS_BROWSERS_DO = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+
+
+def decoded(body: bytes, content_type: str) -> str:
+    """Return a body as text: by its mark, by what its header or itself says, else as UTF-8.
+
+    >>> decoded("é".encode("latin-1"), "text/plain; charset=ISO-8859-1")
+    'é'
+    """
+    for mark, encoding in _MARKS.items():
+        if body.startswith(mark):
+            return body.decode(encoding, "replace")
+    declared = _codec(_said(body, content_type))
+    if declared is not None:
+        return body.decode(declared, "replace")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        is_cut_short = error.end == len(body) and error.reason == "unexpected end of data"
+        return body.decode("utf-8" if is_cut_short else "cp1252", "replace")
+
+
+def is_text(body: bytes) -> bool:
+    """Whether bytes of no declared kind look like text.
+
+    >>> is_text(b"plain"), is_text(bytes(4))
+    (True, False)
+    """
+    return b"\0" not in body[:8_192] or body.startswith(tuple(_MARKS))
+
+
+def _said(body: bytes, content_type: str) -> str:
+    in_header = _PARAMETER.search(content_type[:1_000])
+    if in_header is not None:
+        return in_header[1]
+    in_body = _DECLARED.search(body[:DECLARED_WITHIN_BYTES])
+    return in_body[1].decode() if in_body is not None else ""
+
+
+def _codec(name: str) -> str | None:
+    """Return the library's name of an encoding that pages have."""
+    try:
+        known = codecs.lookup(name).name if name else ""
+    except LookupError:
+        return None
+    return _AS_BROWSERS_DO.get(known, known) if known in _KNOWN else None

@@ -1,0 +1,101 @@
+"""The tool `web_fetch`: a page of the web as readable text, with leave for each site on the way.
+
+What the page says is told as data, in a cover of its own. Knows no HTTP; `tools/web` does.
+"""
+
+from functools import partial
+from typing import Annotated
+
+from anyio import to_thread
+from pydantic import Field
+
+from acp_server.permissions.effects import FetchUrl
+from acp_server.permissions.gate import Gate
+from acp_server.permissions.questions import Question
+from acp_server.session.markdown import block
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.report import Report
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.tools.web.addresses import WebAddress, read_address
+from acp_server.tools.web.errors import WebError
+from acp_server.tools.web.fetching import Fetcher, LeaveRefusedError
+from acp_server.tools.web.pages import Page, told
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import CallKind
+from acp_server.turn.ports import Outcome
+from prompt_engine.findings import Scan
+
+DESCRIPTION = (
+    "Read a web page as text. The user is asked for each new site. offset: go on in a long page."
+)
+KIND: CallKind = "fetch"
+MOST_SHOWN_CHARACTERS = 2_000
+
+
+class WebFetchArguments(Arguments):
+    """Which page, and from where on."""
+
+    url: str
+    offset: Annotated[int, Field(ge=0)] = 0
+
+
+class WebFetchUse(Use[WebFetchArguments]):
+    """One page."""
+
+    def __init__(self, fetcher: Fetcher, gate: Gate, scan: Scan, report: Report) -> None:
+        super().__init__(WebFetchArguments, report)
+        self._fetcher = fetcher
+        self._gate = gate
+        self._scan = scan
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Say which page."""
+        url = so_far.whole("url")
+        return Description(f"Fetch {url}") if url else None
+
+    async def run(self, arguments: WebFetchArguments) -> Outcome:
+        """Fetch it."""
+        try:
+            return await self._fetch(arguments)
+        except WebError as error:
+            return Outcome(str(error), is_error=True)
+
+    async def _fetch(self, arguments: WebFetchArguments) -> Outcome:
+        address = read_address(arguments.url)
+        page = await self._fetcher.fetch(address, self._ask_leave)
+        text = await to_thread.run_sync(told, page, address, arguments.offset, self._scan)
+        return Outcome(text, is_error=page.is_error, shown=_shown(page))
+
+    async def _ask_leave(self, address: WebAddress) -> None:
+        """Ask for leave to fetch from a site; shows first what is asked for.
+
+        Raises:
+            LeaveRefusedError: it is not given.
+        """
+        title, content = f"Fetch {address}", (Text(block(str(address))),)
+        await self.report.describe(title, ())
+        await self.report.show(content)
+        effect = FetchUrl(address.site, str(address))
+        refusal = await self._gate.pass_through(
+            Question(self.report.call_id, effect, title, KIND, content)
+        )
+        if refusal is not None:
+            raise LeaveRefusedError(refusal.reason)
+        await self.report.begin()
+
+
+def _shown(page: Page) -> tuple[Text, ...]:
+    """Return what the user sees of a page: what it is, and how it begins."""
+    lines = [f"{page.title or page.address}", f"{page.kind}, {len(page.text):,} characters"]
+    lines += [f"Note: {remark}" for remark in page.remarks]
+    beginning = page.text[:MOST_SHOWN_CHARACTERS]
+    cut = " …" if len(page.text) > MOST_SHOWN_CHARACTERS else ""
+    blocks = [Text("\n".join(lines))]
+    blocks += [Text(block(beginning + cut))] if beginning else []
+    return tuple(blocks)
+
+
+def web_fetch_tool(fetcher: Fetcher, gate: Gate, scan: Scan) -> Tool:
+    """Return the tool for a session."""
+    spec = spec_of("web_fetch", DESCRIPTION, WebFetchArguments)
+    return Tool(spec, KIND, "Fetch a page", partial(WebFetchUse, fetcher, gate, scan))

@@ -1,0 +1,110 @@
+"""HTML becomes text that reads well, in time linear in its length."""
+
+import random
+import time
+
+import pytest
+
+from acp_server.tools.web.markdown import Reading, read_html
+
+BASE = "https://example.com/docs/page"
+READ = {
+    "words are apart": ("<p>one\n  two</p><p>three</p>", "one two\n\nthree"),
+    "headings": ("<h1>A</h1><h3>B</h3>c", "# A\n\n### B\n\nc"),
+    "lists": ("<ul><li>a<li>b<ol><li>c<li>d</ol></ul>", "- a\n- b\n\n  1. c\n  2. d"),
+    "a link": ('<a href="../x?y">the  <b>words</b></a>', "[the words](https://example.com/x?y)"),
+    "a link to the page itself": ('<a href="#top">up</a>', "up"),
+    "a link that would run": ('<a href="javascript:x()">go</a>', "go"),
+    "a link within a link": ('<a href="/a">x<a href="/b">y</a>', "x[y](https://example.com/b)"),
+    "code": (
+        "Run <code>make</code>.<pre><code>a\n  b</code></pre>",
+        "Run `make`.\n\n```\na\n  b\n```",
+    ),
+    "a table": (
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>",
+        "| a | b |\n| 1 | 2 |",
+    ),
+    "an image": ('<img src="x" alt="a  cat">', "[image: a cat]"),
+    "a line's end": ("a<br>b", "a\nb"),
+    "scripts and styles": ("a<script>if (a<b) c</script><style>p{}</style>b", "ab"),
+    "comments": ("a<!-- no -->b", "ab"),
+    "foreign elements": ("a<svg><title>no</title><svg>x</svg></svg>b", "ab"),
+    "hidden words stay": ('<p style="display:none" hidden>h</p>', "h"),
+    "characters by name": ("&lt;p&gt; &eacute; &#x41;&nbsp;.", "<p> é A ."),
+    "tags that close nothing": ("</div></a></pre>a</ul>", "a"),
+    "an element of no kind": ("<blink>a</blink>", "a"),
+    "a marked section": ("a<![CDATA[b]]>c<![if x]>d<![foo[e]]>", "acd"),
+    "a main part that is short": ("<p>a</p><main>b</main>", "a\n\nb"),
+    "an ampersand at the end": ("fish & chips &", "fish & chips &"),
+}
+N = 40_000
+HOSTILE = {
+    "deep": "<div>" * N,
+    "deep and formatted": "<p>" + "".join(f"<b a={n}>" for n in range(9_999)) + "<p>x" * 9_999,
+    "links that never end": "<a href=x>" * N + "</a>" * N,
+    "comments that never end": "<!--" * N,
+    "comments that almost end": "<!-- --" * N,
+    "tags that never end": "<a " * N,
+    "one tag that never ends": "<a " + "b " * N,
+    "attributes that never end": "<a b='" * N,
+    "attributes of equals": "<a " + "b=" * N,
+    "slashes": "<a" + "/" * N,
+    "declarations": "<!" * N,
+    "sections": "<![" * N,
+    "instructions": "<?" * N,
+    "closing tags that never end": "</a " * N,
+    "references": "&" * N,
+    "long references": "&amp" * N,
+    "scripts that never end": "<script>" + "</scrip" * N,
+    "lists in lists": "<ul><li>" * N,
+    "tables": "<table><tr><td>" * N,
+    "blanks": " " * N * 5,
+    "blanks that are kept": "<pre>" + " " * N * 5,
+    "lines": "<pre>" + "\n" * N * 5,
+    "less than": "<" * N,
+    "a title that never ends": "<title>" + "a" * N * 5,
+}
+
+
+@pytest.mark.parametrize(("source", "text"), READ.values(), ids=READ.keys())
+def test_html_is_read(source: str, text: str) -> None:
+    assert read_html(source, BASE) == Reading("", text, is_whole=True)
+
+
+def test_the_title_is_one_line() -> None:
+    assert read_html("<title>A\n  page</title><p>b", BASE) == Reading("A page", "b", is_whole=True)
+
+
+def test_the_main_part_is_what_counts() -> None:
+    main = "word " * 60
+    source = f"<nav>menu</nav><main><p>{main}</p></main><footer>foot</footer>"
+    assert read_html(source, BASE).text == main.strip()
+
+
+@pytest.mark.parametrize("source", ["a<svg>b", "a<script>b", "a<!-- b"])
+def test_what_ends_in_the_middle_is_not_whole(source: str) -> None:
+    found = read_html(source, BASE)
+    assert (found.text, found.is_whole) == ("a", False)
+
+
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
+def test_no_page_takes_long(source: str) -> None:
+    began = time.process_time()
+    read_html(source, BASE)
+    assert time.process_time() - began < 2
+
+
+def test_a_page_that_takes_too_long_is_read_in_part() -> None:
+    clock = iter(range(0, 1_000, 2))
+    found = read_html("<p>word</p>" * 60_000, BASE, lambda: float(next(clock)))
+    assert not found.is_whole
+    assert found.text.startswith("word\n\nword")
+
+
+def test_no_mixture_of_tags_makes_it_fail() -> None:
+    pieces = ["<", ">", "<!", "<![", "]]>", "<a href='", "</", "<pre>", "<li>", "&", "&#x", "-->"]
+    pieces += ["<ul>", "</ul>", "<main>", "</main>", "<script>", "</script>", "'", '"', "x", "\n"]
+    pieces += ["<svg/>", "<title>", "</a>", "<!DOCTYPE", "<?", "[if", "\0", "<table>", "<td>"]
+    draw = random.Random(4711)  # noqa: S311 - a table of cases, not a secret
+    for _ in range(3_000):
+        read_html("".join(draw.choices(pieces, k=draw.randrange(30))), BASE)
