@@ -51,6 +51,15 @@ async def _silence(start: bytes, send: Send) -> None:
     await anyio.sleep_forever()
 
 
+def raw(data: bytes) -> Respond:
+    """Answer with these bytes."""
+
+    async def respond(send: Send) -> None:
+        await send(data)
+
+    return respond
+
+
 ENDLESS = head("200 OK", {"Content-Type": "text/plain"})
 
 
@@ -159,10 +168,8 @@ async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
 @pytest.mark.parametrize(
     "respond",
     [
-        pytest.param(lambda send: send(b"220 mail.example\r\n"), id="it does not speak HTTP"),
-        pytest.param(
-            lambda send: send(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100_000), id="an endless head"
-        ),
+        pytest.param(raw(b"220 mail.example\r\n"), id="it does not speak HTTP"),
+        pytest.param(raw(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100_000), id="an endless head"),
         pytest.param(page(b"x", "text/plain", Content_Encoding="br"), id="packed unasked"),
         pytest.param(
             page(b"plain words", "text/plain", Content_Encoding="gzip"), id="not packed at all"
