@@ -9,14 +9,21 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from jsonrpcserver import JsonRpcError, Result, Success, async_dispatcher
-from jsonrpcserver.dispatcher import to_response
-from jsonrpcserver.methods import Method, Methods
-from jsonrpcserver.request import Request as DispatchRequest
-from jsonrpcserver.response import ResponseType, to_serializable_one
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.errors import METHOD_NOT_FOUND
+from acp_server.jsonrpc.library import (
+    DispatchRequest,
+    JsonRpcError,
+    Method,
+    Methods,
+    ResponseType,
+    Result,
+    Success,
+    dispatch_request,
+    to_response,
+    to_serializable_one,
+)
 from acp_server.jsonrpc.messages import ErrorObject, Payload, Request
 
 logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs failures itself
@@ -55,7 +62,7 @@ def method_table(names: Iterable[str]) -> Methods:
 async def dispatch(methods: Methods, call: Prepared) -> Reply | ErrorObject:
     """Run a prepared request's job and return its outcome. Raises only cancellation."""
     request = DispatchRequest(call.request.method, [], call.request.id)
-    _, result = await async_dispatcher.dispatch_request(methods, call, request)
+    _, result = await dispatch_request(methods, call, request)
     response = cast("ResponseType", to_response(request, result))
     outcome = cast("dict[str, object]", to_serializable_one(response))
     if "result" in outcome:

@@ -11,9 +11,9 @@ Exception
   MalformedError           a line that is no message; carries the answer that it deserves
 """
 
-from jsonrpcserver import JsonRpcError
 from pydantic import JsonValue
 
+from acp_server.jsonrpc.library import JsonRpcError
 from acp_server.jsonrpc.messages import ErrorObject, RequestId
 
 PARSE_ERROR = -32700

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import anyio
 from anyio import lowlevel
 from anyio.abc import TaskGroup
-from jsonrpcserver.methods import Methods
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply, dispatch, failing, method_table
@@ -28,6 +27,7 @@ from acp_server.jsonrpc.errors import (
     RpcError,
 )
 from acp_server.jsonrpc.framing import Line, Oversized
+from acp_server.jsonrpc.library import Methods
 from acp_server.jsonrpc.messages import (
     ErrorObject,
     Notification,
