@@ -21,11 +21,8 @@ from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
 from acp_server.evolution.tally import Intervals
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
-from acp_server.handlers.enquiries import EditorEnquirer
 from acp_server.handlers.link import Link
-from acp_server.handlers.permissions import EditorAsker
-from acp_server.handlers.trust import EditorTrustAsker
-from acp_server.handlers.workspace import EditorWorkspace
+from acp_server.handlers.loading import LazyTrustAsker, open_editor_side
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
@@ -275,9 +272,10 @@ async def _close(tools: ToolLoader, sdk: SdkLoader, memory: LazyMemory | None) -
 
 async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
-    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
-    enquirer = EditorEnquirer(link, session.id)
-    return maker.toolbox(Surroundings(session, editor, asker, link.background, enquirer))
+    editor = await open_editor_side(link, session.id)
+    return maker.toolbox(
+        Surroundings(session, editor.workspace, editor.asker, link.background, editor.enquirer)
+    )
 
 
 async def _skills(loader: ToolLoader, session: Session) -> Skills:
@@ -304,7 +302,7 @@ def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> Tru
         record = SettledTrust("trusted" if terms.is_trusted else "declined")
         return TrustKeeper(record, NobodyToTrust(), session.workspace.cwd)
     store = TrustStore(home / "acp" / "trust.json")
-    return TrustKeeper(store, EditorTrustAsker(link, session.id), session.workspace.cwd)
+    return TrustKeeper(store, LazyTrustAsker(link, session.id), session.workspace.cwd)
 
 
 def prompt_settings(configuration: Configuration) -> PromptSettings:

@@ -16,7 +16,7 @@ from acp_server.headless.agent import Agent
 from acp_server.headless.driver import SpawnedAgent
 from acp_server.headless.process import Exit
 from acp_server.headless.updates import Update
-from acp_server.protocol.lifecycle import InitializeResponse
+from acp_server.protocol.greeting import InitializeResponse
 from acp_server.protocol.prompting import StopReason
 from acp_server.protocol.sessions import NewSessionResponse
 from acp_server.protocol.tool_calls import (

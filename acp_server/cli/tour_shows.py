@@ -15,7 +15,8 @@ from acp_server.cli.tour import Step, Summary, Turn
 from acp_server.cli.workspace import Workspace
 from acp_server.headless.updates import Update
 from acp_server.headless.view import show_update
-from acp_server.protocol.lifecycle import Implementation, InitializeResponse
+from acp_server.protocol.greeting import InitializeResponse
+from acp_server.protocol.lifecycle import Implementation
 from acp_server.protocol.sessions import NewSessionResponse
 from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 

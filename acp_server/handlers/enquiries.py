@@ -1,6 +1,7 @@
 """The model's questions, put to the user as forms, where the client shows forms."""
 
 from acp_server.handlers.link import Link
+from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.elicitation import (
     CreateElicitationResponse,
@@ -43,7 +44,7 @@ class EditorEnquirer:
             requested_schema=_schema(enquiry.choices),
         )
         try:
-            return _answer(await self._link.client.create_elicitation(form))
+            return _answer(await Calls(self._link.client).create_elicitation(form))
         except ClientError as error:
             raise EnquiryError(str(error)) from error
 

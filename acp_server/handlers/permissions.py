@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from acp_server.handlers.calls import contents, locations
 from acp_server.handlers.link import Link
 from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
+from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.tool_calls import (
     PermissionOption,
@@ -45,7 +46,7 @@ class EditorAsker:
             ),
         )
         try:
-            response = await self._link.client.request_permission(request)
+            response = await Calls(self._link.client).request_permission(request)
         except ClientError as error:
             raise AskingError(str(error)) from error
         if not isinstance(response.outcome, SelectedPermissionOutcome):

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from acp_server.handlers.link import Link
 from acp_server.permissions.trust import Verdict
+from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.elicitation import BooleanPropertySchema, ElicitationSchema, SessionForm
@@ -48,7 +49,7 @@ class EditorTrustAsker:
             required=("trust",),
         )
         form = SessionForm(session_id=self._session_id, message=text, requested_schema=schema)
-        answer = await self._link.client.create_elicitation(form)
+        answer = await Calls(self._link.client).create_elicitation(form)
         if answer.action == "accept":
             return "trusted" if (answer.content or {}).get("trust") is True else "declined"
         return "declined" if answer.action == "decline" else None
@@ -66,7 +67,7 @@ class EditorTrustAsker:
         )
         verdict: Verdict | None = None
         try:
-            outcome = (await client.request_permission(request)).outcome
+            outcome = (await Calls(client).request_permission(request)).outcome
             if isinstance(outcome, SelectedPermissionOutcome):
                 verdict = _verdict(outcome.option_id)
         finally:

@@ -13,6 +13,7 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.handlers.link import Link
+from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.sessions import EnvVariable
@@ -39,6 +40,7 @@ class EditorWorkspace:
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
+        self._calls = Calls(link.client)
         self._session_id = session_id
 
     @property
@@ -65,13 +67,13 @@ class EditorWorkspace:
         """Return the text of a file, unsaved changes included."""
         request = ReadTextFileRequest(session_id=self._session_id, path=str(path))
         with _translated():
-            return (await self._link.client.read_text_file(request)).content
+            return (await self._calls.read_text_file(request)).content
 
     async def write_text(self, path: Path, text: str) -> None:
         """Make this the text of a file."""
         request = WriteTextFileRequest(session_id=self._session_id, path=str(path), content=text)
         with _translated():
-            await self._link.client.write_text_file(request)
+            await self._calls.write_text_file(request)
 
     async def open_terminal(self, launch: Launch) -> EditorTerminal:
         """Start a command in a terminal of the editor's.
@@ -89,7 +91,7 @@ class EditorWorkspace:
             cwd=str(launch.cwd),
             output_byte_limit=launch.keep_bytes,
         )
-        errand = _Errand(self._link, lambda: self._link.client.create_terminal(request))
+        errand = _Errand(self._link, lambda: self._calls.create_terminal(request))
         is_open = False
         try:
             with anyio.fail_after(OPEN_SECONDS):
@@ -149,7 +151,7 @@ class _Terminal:
 
     def __init__(self, link: Link, session_id: str, terminal_id: str) -> None:
         self._link = link
-        self._client = link.client
+        self._calls = Calls(link.client)
         self._session_id = session_id
         self._id = terminal_id
 
@@ -162,13 +164,13 @@ class _Terminal:
         """Wait until the command has ended."""
         request = WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self._id)
         with _translated():
-            return _exit(await self._client.wait_for_terminal_exit(request))
+            return _exit(await self._calls.wait_for_terminal_exit(request))
 
     async def output(self) -> Screenful:
         """Return what it has printed until now."""
         request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self._id)
         with _translated():
-            response = await self._client.terminal_output(request)
+            response = await self._calls.terminal_output(request)
         status = response.exit_status
         return Screenful(response.output, response.truncated, status and _exit(status))
 
@@ -179,12 +181,12 @@ class _Terminal:
     def begin_kill(self) -> _Errand[KillTerminalResponse]:
         """Have the command ended."""
         request = KillTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        return _Errand(self._link, lambda: self._client.kill_terminal(request))
+        return _Errand(self._link, lambda: self._calls.kill_terminal(request))
 
     async def release(self) -> None:
         """Give the terminal back. The answer is not waited for: nothing follows from it."""
         request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        _Errand(self._link, lambda: self._client.release_terminal(request))
+        _Errand(self._link, lambda: self._calls.release_terminal(request))
         await lowlevel.cancel_shielded_checkpoint()  # by then it is sent, before what comes next
 
 

@@ -29,12 +29,12 @@ from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
 from acp_server.protocol.content import ContentBlock, TextContent
 from acp_server.protocol.extensions import HEADLESS_CLIENT
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
+from acp_server.protocol.greeting import InitializeResponse
 from acp_server.protocol.lifecycle import (
     ClientCapabilities,
     FileSystemCapabilities,
     Implementation,
     InitializeRequest,
-    InitializeResponse,
 )
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 from anyio import from_thread, lowlevel, to_thread
@@ -24,10 +24,12 @@ from acp_server.history.inbox import (
     TurnEnded,
 )
 from acp_server.session.errors import ArchiveError, SessionError, UnknownSessionError
-from acp_server.session.recall import Recall
 from acp_server.session.records import Page, SessionFacts, StoredSession
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
+
+if TYPE_CHECKING:
+    from acp_server.session.recall import Recall
 
 Answer = TypeVar("Answer")
 Hop = Callable[[Callable[[], None]], None]
@@ -238,7 +240,7 @@ def _hop_to(token: lowlevel.EventLoopToken) -> Hop:
     return hop
 
 
-def open_recall(home: Path) -> Recall:
+def open_recall(home: Path) -> "Recall":
     """Return what searches the past sessions of a home, Hermes' own too; blocks on imports."""
     from acp_server.history.opening import Places
     from acp_server.history.search import PastSessions

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NoReturn
 
+from acp_server.models.loading import scripted_model
 from acp_server.models.metering import Unmetered
-from acp_server.models.scripted import ScriptedModel
 from acp_server.session.ports import ModelChoice
 from acp_server.turn.errors import ModelUnavailableError
 from acp_server.turn.ports import Model, ModelRequest, Receive
@@ -89,7 +89,7 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
     if not name.startswith(SCRIPTED_PREFIX):
         return None
     source = name.removeprefix(SCRIPTED_PREFIX)
-    return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: ScriptedModel(source))
+    return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: scripted_model(source))
 
 
 def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog | None:

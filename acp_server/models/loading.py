@@ -1,27 +1,36 @@
-"""Imports the SDK, which takes seconds, in a thread, once, and only when it is needed."""
+"""Imports the SDK, which takes seconds, in a thread, once, and only when it is needed.
 
-from typing import Protocol
+A model that plays a script is imported when there is one to be played.
+"""
+
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio import to_thread
 
-from acp_server.models.anthropic.access import Access, ListedModel
-from acp_server.models.anthropic.requests import Mark
-from acp_server.models.families import ModelFamily
-from acp_server.models.retry import RetryPolicy
-from acp_server.turn.ports import Model
+if TYPE_CHECKING:
+    from acp_server.models.anthropic.access import Access, ListedModel
+    from acp_server.models.anthropic.requests import Mark
+    from acp_server.models.families import ModelFamily
+    from acp_server.models.retry import RetryPolicy
+    from acp_server.turn.ports import Model
 
 
 class Sdk(Protocol):
     """What can be done once the SDK is there."""
 
     def model(
-        self, access: Access, model_id: str, family: ModelFamily, mark: Mark, retry: RetryPolicy
-    ) -> Model:
+        self,
+        access: "Access",
+        model_id: str,
+        family: "ModelFamily",
+        mark: "Mark",
+        retry: "RetryPolicy",
+    ) -> "Model":
         """Return the adapter of one model."""
         ...
 
-    async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
+    async def list_models(self, access: "Access") -> "tuple[ListedModel, ...]":
         """Return what an endpoint offers."""
         ...
 
@@ -48,6 +57,13 @@ class SdkLoader:
         """Close every connection that was opened."""
         if self._sdk is not None:
             await self._sdk.close()
+
+
+def scripted_model(source: str) -> "Model":
+    """Return a new model that plays a script."""
+    from acp_server.models.scripted import ScriptedModel
+
+    return ScriptedModel(source)
 
 
 def _import() -> Sdk:

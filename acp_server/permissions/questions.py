@@ -5,13 +5,15 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.permissions.effects import Effect
 from acp_server.permissions.scopes import Scope, described
 from acp_server.turn.events import CallContent, CallKind, Location
+
+if TYPE_CHECKING:
+    from acp_server.permissions.effects import Effect
 
 ChoiceId = Literal[
     "allow_once",
@@ -30,7 +32,7 @@ class Question:
     """A call that waits for leave, with all that the user needs to see to decide."""
 
     call_id: str
-    effect: Effect
+    effect: "Effect"
     title: str
     kind: CallKind
     content: tuple[CallContent, ...] = ()

@@ -1,6 +1,6 @@
-"""Typed calls to the editor: one method for each thing that an agent may ask or tell a client.
+"""The editor at the other end: telling it something, and asking.
 
-Owns the method names. Whether the client can answer a call is for the caller to know.
+What it can be asked is in `calls`, which is imported when there is something to ask.
 """
 
 from collections.abc import Hashable
@@ -10,30 +10,7 @@ from pydantic import ValidationError
 
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.peer import Peer
-from acp_server.protocol.elicitation import (
-    CreateElicitationRequest,
-    CreateElicitationResponse,
-)
-from acp_server.protocol.files import (
-    ReadTextFileRequest,
-    ReadTextFileResponse,
-    WriteTextFileRequest,
-    WriteTextFileResponse,
-)
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.terminals import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
-)
-from acp_server.protocol.tool_calls import RequestPermissionRequest, RequestPermissionResponse
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
 
 R = TypeVar("R", bound=WireModel)
@@ -44,7 +21,7 @@ class ClientError(Exception):
 
 
 class Client:
-    """The editor at the other end. Every request raises ClientError when there is no answer."""
+    """The editor at the other end."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -73,50 +50,12 @@ class Client:
         notification = SessionNotification(session_id=session_id, update=update)
         self._peer.notify_now("session/update", notification, replaces)
 
-    async def request_permission(
-        self, request: RequestPermissionRequest
-    ) -> RequestPermissionResponse:
-        """Ask the user; cancelling takes the question back."""
-        return await self._ask("session/request_permission", request, RequestPermissionResponse)
+    async def ask(self, method: str, request: WireModel, answer: type[R]) -> R:
+        """Ask, and read the answer; null counts as an empty object.
 
-    async def create_elicitation(
-        self, request: CreateElicitationRequest
-    ) -> CreateElicitationResponse:
-        """Ask the user to fill in a form, or to open a page."""
-        return await self._ask("elicitation/create", request, CreateElicitationResponse)
-
-    async def read_text_file(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
-        """Read a file as the editor has it."""
-        return await self._ask("fs/read_text_file", request, ReadTextFileResponse)
-
-    async def write_text_file(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
-        """Write a file through the editor."""
-        return await self._ask("fs/write_text_file", request, WriteTextFileResponse)
-
-    async def create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
-        """Start a command in a terminal of the editor's."""
-        return await self._ask("terminal/create", request, CreateTerminalResponse)
-
-    async def terminal_output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
-        """Return what a terminal holds."""
-        return await self._ask("terminal/output", request, TerminalOutputResponse)
-
-    async def wait_for_terminal_exit(
-        self, request: WaitForTerminalExitRequest
-    ) -> WaitForTerminalExitResponse:
-        """Wait for the end of a terminal's command."""
-        return await self._ask("terminal/wait_for_exit", request, WaitForTerminalExitResponse)
-
-    async def kill_terminal(self, request: KillTerminalRequest) -> KillTerminalResponse:
-        """End a terminal's command."""
-        return await self._ask("terminal/kill", request, KillTerminalResponse)
-
-    async def release_terminal(self, request: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
-        """Give a terminal back."""
-        return await self._ask("terminal/release", request, ReleaseTerminalResponse)
-
-    async def _ask(self, method: str, request: WireModel, answer: type[R]) -> R:
-        """Ask, and read the answer; null counts as an empty object."""
+        Raises:
+            ClientError: There is no answer, or none that fits.
+        """
         try:
             result = await self._peer.request(method, request)
             return answer.from_wire({} if result is None else result)

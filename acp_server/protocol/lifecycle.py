@@ -1,22 +1,19 @@
-"""Who the two peers are, what each can do, and how the user signs in and out.
+"""Who the client is, what it can do, and the calls by which its user signs in and out.
 
-A capability object means "yes" by being there, however empty; absent means "no".
+A capability object means "yes" by being there, however empty; absent means "no". What agents
+answer is in `greeting`: ours answers before it has any models.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TypeAlias
 
 from pydantic import Field
 
 from acp_server.protocol.identifiers import AuthMethodId
 from acp_server.protocol.model import (
-    UNLESS_EMPTY,
     ExtensibleModel,
     Lenient,
-    LenientArray,
     LenientFlag,
     LenientObject,
-    NullableArray,
-    NullableMap,
     Uint16,
     WireModel,
 )
@@ -99,101 +96,7 @@ class ClientCapabilities(ExtensibleModel):
     elicitation: Lenient[ElicitationCapabilities] = None
 
 
-# What agents can do.
-
-
-class PromptCapabilities(ExtensibleModel):
-    """The content blocks a prompt may hold beside text and resource links."""
-
-    image: LenientFlag = False
-    audio: LenientFlag = False
-    embedded_context: LenientFlag = False
-
-
-class McpCapabilities(ExtensibleModel):
-    """The transports to MCP servers the agent speaks beside stdio."""
-
-    http: LenientFlag = False
-    sse: LenientFlag = False
-
-
-class SessionListCapabilities(ExtensibleModel):
-    """The agent lists its sessions."""
-
-
-class SessionDeleteCapabilities(ExtensibleModel):
-    """The agent deletes sessions."""
-
-
-class SessionAdditionalDirectoriesCapabilities(ExtensibleModel):
-    """The agent works in more directories than one."""
-
-
-class SessionResumeCapabilities(ExtensibleModel):
-    """The agent resumes sessions without replaying them."""
-
-
-class SessionCloseCapabilities(ExtensibleModel):
-    """The agent closes sessions."""
-
-
-class SessionCapabilities(ExtensibleModel):
-    """The session methods the agent has beside the basic ones and `session/load`."""
-
-    list: Lenient[SessionListCapabilities] = None
-    delete: Lenient[SessionDeleteCapabilities] = None
-    additional_directories: Lenient[SessionAdditionalDirectoriesCapabilities] = None
-    resume: Lenient[SessionResumeCapabilities] = None
-    close: Lenient[SessionCloseCapabilities] = None
-
-
-class LogoutCapabilities(ExtensibleModel):
-    """The agent can sign the user out."""
-
-
-class AgentAuthCapabilities(ExtensibleModel):
-    """What the agent can do about credentials beside its authentication methods."""
-
-    logout: Lenient[LogoutCapabilities] = None
-
-
-class AgentCapabilities(ExtensibleModel):
-    """What the client may ask of the agent."""
-
-    load_session: LenientFlag = False
-    prompt_capabilities: LenientObject[PromptCapabilities] = Field(
-        default_factory=PromptCapabilities
-    )
-    mcp_capabilities: LenientObject[McpCapabilities] = Field(default_factory=McpCapabilities)
-    session_capabilities: LenientObject[SessionCapabilities] = Field(
-        default_factory=SessionCapabilities
-    )
-    auth: LenientObject[AgentAuthCapabilities] = Field(default_factory=AgentAuthCapabilities)
-
-
 # Signing in and out.
-
-
-class AuthMethodAgent(ExtensibleModel):
-    """A login that the agent runs by itself when `authenticate` asks for it."""
-
-    id: AuthMethodId
-    name: str
-    description: Lenient[str] = None
-
-
-class AuthMethodTerminal(AuthMethodAgent):
-    """A login that the client runs in a terminal: the agent's own command, with these added."""
-
-    type: Literal["terminal"] = "terminal"
-    args: Annotated[NullableArray[str], UNLESS_EMPTY] = ()
-    env: Annotated[NullableMap[str], UNLESS_EMPTY] = Field(default_factory=dict[str, str])
-
-
-AuthMethod: TypeAlias = Annotated[
-    Annotated[AuthMethodTerminal, Field(discriminator="type")] | AuthMethodAgent,
-    Field(union_mode="left_to_right"),
-]
 
 
 class AuthenticateRequest(ExtensibleModel):
@@ -225,12 +128,3 @@ class InitializeRequest(ExtensibleModel):
         default_factory=ClientCapabilities
     )
     client_info: Lenient[Implementation] = None
-
-
-class InitializeResponse(ExtensibleModel):
-    """The version both will speak, and what the agent can do."""
-
-    protocol_version: ProtocolVersion
-    agent_capabilities: LenientObject[AgentCapabilities] = Field(default_factory=AgentCapabilities)
-    auth_methods: LenientArray[AuthMethod] = ()
-    agent_info: Lenient[Implementation] = None

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from acp_server.session.choices import Choices
 from acp_server.session.commands import Command
+from acp_server.session.loading import near_names
 from acp_server.session.options import MODE_OPTION, MODEL_OPTION, Choice, Option
 from acp_server.turn.ports import Sink
 
@@ -69,6 +69,6 @@ def _not_clear(wanted: str, found: Sequence[Choice], option: Option) -> str:
     what = option.name.lower()
     if found:
         return f"`{wanted}` may be {' or '.join(f'`{each.value}`' for each in found)}."
-    near = get_close_matches(wanted, [choice.value for choice in option.choices], n=3, cutoff=0.5)
+    near = near_names(wanted, [choice.value for choice in option.choices])
     guess = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
     return f"There is no {what} `{wanted}`.{guess} `/{option.id}` lists them all."

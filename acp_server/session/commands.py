@@ -1,10 +1,10 @@
 """Slash commands: the registry, what is one, and those that need no session."""
 
-import difflib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from acp_server.session.loading import near_names
 from acp_server.turn.ports import Sink
 from acp_server.version import __version__
 
@@ -137,7 +137,7 @@ class CommandRegistry:
         return {**self._offers, **served, **self._commands}
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self._all(), n=3, cutoff=0.5)
+        near = near_names(name, self._all())
         guess = f" Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else ""
         return f"There is no command `/{name}`.{guess} `/help` lists them all."
 

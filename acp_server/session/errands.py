@@ -5,7 +5,6 @@ What can be found out without a model is found out here and put into the prompt.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from anyio import to_thread
@@ -87,4 +86,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _text(name: str) -> str:
-    return files("acp_server.session").joinpath("text", f"{name}.md").read_text("utf-8").strip()
+    return Path(__file__).with_name("text").joinpath(f"{name}.md").read_text("utf-8").strip()

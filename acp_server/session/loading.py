@@ -1,23 +1,33 @@
-"""Imports what takes a while in a thread: the prompt engine, and what watches folders."""
+"""Imports what no session needs at its beginning.
 
-from collections.abc import Callable, Mapping, Sequence
+What takes a while (the prompt engine, what watches folders) is imported in a thread. For types only
+does this module know the rest of the room.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
-from pydantic import JsonValue
 
-from acp_server.session.briefing import Briefing, Delivery, Subject
-from acp_server.session.prompt_settings import PromptSettings
-from acp_server.session.session import Workspace
-from acp_server.session.watch import EventSource, FolderWatch
-from acp_server.turn.conversation import Conversation
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from acp_server.session.briefing import Briefing, Delivery, Subject
+    from acp_server.session.prompt_settings import PromptSettings
+    from acp_server.session.session import Workspace
+    from acp_server.session.watch import EventSource, FolderWatch
+    from acp_server.turn.conversation import Conversation
 
 
 class LazyBriefing:
     """A session's briefing, from the first time that somebody needs it."""
 
     def __init__(
-        self, settings: PromptSettings, workspace: Workspace, watch: FolderWatch | None = None
+        self,
+        settings: "PromptSettings",
+        workspace: "Workspace",
+        watch: "FolderWatch | None" = None,
     ) -> None:
         self._make: Callable[[], Briefing] = lambda: _import(settings, workspace, watch)
         self._lock = anyio.Lock()
@@ -28,7 +38,7 @@ class LazyBriefing:
         """Import the engine and read the facts."""
         await (await self._load()).gather()
 
-    async def write(self, subject: Subject) -> str:
+    async def write(self, subject: "Subject") -> str:
         """Return the system prompt."""
         return await (await self._load()).write(subject)
 
@@ -46,25 +56,25 @@ class LazyBriefing:
         """Return what the workspace turned out to be."""
         return await (await self._load()).findings()
 
-    def project_settings(self) -> Mapping[str, JsonValue]:
+    def project_settings(self) -> "Mapping[str, JsonValue]":
         """Return what the project asks for."""
         return {} if self._briefing is None else self._briefing.project_settings()
 
-    def remarks(self, conversation: Conversation) -> Sequence[str]:
+    def remarks(self, conversation: "Conversation") -> Sequence[str]:
         """Return what the model is to be told with the next prompt."""
         return () if self._briefing is None else self._briefing.remarks(conversation)
 
-    def state(self) -> Mapping[str, JsonValue]:
+    def state(self) -> "Mapping[str, JsonValue]":
         """Return what another process needs to go on from the prompt."""
         return {} if self._briefing is None else self._briefing.state()
 
-    async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
+    async def restore(self, text: str, state: "Mapping[str, JsonValue]") -> bool:
         """Go on from a prompt of a former process, if it still holds."""
         return await (await self._load()).restore(text, state)
 
     async def instructions(
-        self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Delivery]:
+        self, conversation: "Conversation", touched: Mapping[str, Sequence[str]]
+    ) -> "Mapping[str, Delivery]":
         """Return what is new for touched paths."""
         return await (await self._load()).instructions(conversation, touched)
 
@@ -79,7 +89,7 @@ class LazyBriefing:
         if self._briefing is not None:
             self._briefing.close()
 
-    async def _load(self) -> Briefing:
+    async def _load(self) -> "Briefing":
         async with self._lock:
             if self._briefing is None:
                 self._briefing = await to_thread.run_sync(self._make)
@@ -88,14 +98,23 @@ class LazyBriefing:
         return self._briefing
 
 
-def open_folder_events() -> EventSource:
+def open_folder_events() -> "EventSource":
     """Return what a `FolderWatch` learns of changes from; blocks for the import."""
     from acp_server.session.folder_events import FolderEvents
 
     return FolderEvents()
 
 
-def _import(settings: PromptSettings, workspace: Workspace, watch: FolderWatch | None) -> Briefing:
+def near_names(name: str, names: Iterable[str]) -> Sequence[str]:
+    """Return at most three of the names, those that look most like one that is none of them."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(names), n=3, cutoff=0.5)
+
+
+def _import(
+    settings: "PromptSettings", workspace: "Workspace", watch: "FolderWatch | None"
+) -> "Briefing":
     from acp_server.session.context import ProjectBriefing
 
     return ProjectBriefing(settings, workspace, watch)

@@ -13,7 +13,6 @@ from acp_server.permissions.questions import Asker
 from acp_server.session.editor import Editor
 from acp_server.session.enquiries import Enquirer, NoEnquirer
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
-from acp_server.session.recall import Recall
 from acp_server.session.session import Session
 from acp_server.session.skills import Skills
 from acp_server.session.terms import Terms
@@ -23,6 +22,7 @@ from acp_server.turn.ports import Toolbox
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
+    from acp_server.session.recall import Recall
     from acp_server.skills.room import SkillRoom
 
 
@@ -72,7 +72,7 @@ class Premises:
     """Our variables; commands see them without those of `secret_names`."""
     secret_names: Collection[str]
     memory: MemoryPremises = MemoryPremises()
-    recall: Callable[[], Recall] | None = None
+    recall: "Callable[[], Recall] | None" = None
     """Opens what searches past sessions; called in a thread."""
     skills: SkillRules = field(default_factory=SkillRules)
     watch: FolderWatch | None = None

@@ -6,7 +6,7 @@ The first and the last messages stay, calls stay with their results, and what a 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
+from pathlib import Path
 
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -133,4 +133,4 @@ def _is_sealed(part: ReplyPart) -> bool:
 
 
 def _instruction() -> str:
-    return files("acp_server.turn").joinpath("compaction.md").read_text("utf-8").strip()
+    return Path(__file__).with_name("compaction.md").read_text("utf-8").strip()

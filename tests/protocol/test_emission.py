@@ -13,15 +13,15 @@ from acp_server.protocol.elicitation import (
     StringPropertySchema,
 )
 from acp_server.protocol.files import ReadTextFileRequest
-from acp_server.protocol.lifecycle import (
+from acp_server.protocol.greeting import (
     AgentCapabilities,
     AuthMethodAgent,
     AuthMethodTerminal,
-    Implementation,
     InitializeResponse,
     SessionCapabilities,
     SessionListCapabilities,
 )
+from acp_server.protocol.lifecycle import Implementation
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.prompting import PromptResponse
 from acp_server.protocol.sessions import (

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 PROTOCOL = Path(__file__).parents[2] / "acp_server" / "protocol"
-RARELY_NEEDED = {"elicitation", "files", "terminals"}
+RARELY_NEEDED = {"calls", "elicitation", "files", "greeting", "terminals"}
 ALWAYS_NEEDED = [
+    "client",
     "content",
     "identifiers",
     "lifecycle",

@@ -5,7 +5,7 @@ import logging
 from dataclasses import asdict
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from acp_server.models.anthropic.access import ListedModel
 from skills_store.atomic import write_atomically
@@ -13,7 +13,7 @@ from skills_store.atomic import write_atomically
 logger = logging.getLogger(__name__)
 
 VENDOR = "default"
-_FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]])
+_FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]], config=ConfigDict(defer_build=True))
 
 
 def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:

@@ -1,0 +1,61 @@
+"""Imports in a thread what asks the editor something: the first session is open before that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from acp_server.handlers.link import Link
+
+if TYPE_CHECKING:
+    from acp_server.permissions.questions import Asker
+    from acp_server.permissions.trust import TrustAsker, Verdict
+    from acp_server.session.editor import Editor
+    from acp_server.session.enquiries import Enquirer
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSide:
+    """One session's editor, as its tools use it."""
+
+    workspace: "Editor"
+    asker: "Asker"
+    enquirer: "Enquirer"
+
+
+async def open_editor_side(link: Link, session_id: str) -> EditorSide:
+    """Return a session's editor; imports what speaks to it."""
+    return await to_thread.run_sync(_editor_side, link, session_id)
+
+
+class LazyTrustAsker:
+    """Asks the user of one session's editor, from the first question on."""
+
+    def __init__(self, link: Link, session_id: str) -> None:
+        self._link = link
+        self._session_id = session_id
+
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> "Verdict | None":
+        """Ask; see the port."""
+        asker = await to_thread.run_sync(_trust_asker, self._link, self._session_id)
+        return await asker.ask_trust(root, uses)
+
+
+def _editor_side(link: Link, session_id: str) -> EditorSide:
+    from acp_server.handlers.enquiries import EditorEnquirer
+    from acp_server.handlers.permissions import EditorAsker
+    from acp_server.handlers.workspace import EditorWorkspace
+
+    return EditorSide(
+        EditorWorkspace(link, session_id),
+        EditorAsker(link, session_id),
+        EditorEnquirer(link, session_id),
+    )
+
+
+def _trust_asker(link: Link, session_id: str) -> "TrustAsker":
+    from acp_server.handlers.trust import EditorTrustAsker
+
+    return EditorTrustAsker(link, session_id)

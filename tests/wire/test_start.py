@@ -1,0 +1,56 @@
+"""What has not been imported when the first session is open: a user waits for all that is."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tests.support.server_process import environment
+
+HEAVY = {
+    *("anthropic", "attr", "httpx", "jsonschema", "keyring", "mcp", "re2", "tomllib", "watchfiles"),
+    *("difflib", "http.server", "yaml"),
+    *("acp_server.models.scripted", "acp_server.session.context", "acp_server.tools.kit"),
+    *("acp_server.handlers.workspace", "acp_server.protocol.calls", "acp_server.protocol.greeting"),
+    *("acp_server.evolution.review", "acp_server.skills.room", "prompt_engine.assemble"),
+}
+PROGRAM = """
+import os, sys
+from acp_server import __main__, handshake
+from acp_server.session.registry import SessionRegistry
+
+async def wait_for_nothing(registry, session):
+    "Stand in for what is imported behind the answer."
+
+def tell(code):
+    print(*sys.modules, flush=True)  # stdout has become stderr
+    os._exit(code)
+
+SessionRegistry.warm_up = wait_for_nothing
+handshake.leave = tell
+__main__.main()
+"""
+
+
+def test_nothing_heavy_is_imported_before_the_first_session_is_open(tmp_path: Path) -> None:
+    calls: list[tuple[str, JsonValue]] = [
+        ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),
+        ("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
+    ]
+    asked = "".join(
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
+        for number, (method, params) in enumerate(calls)
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "serve", "--model", "scripted:demo"],
+        input=asked.encode(),
+        capture_output=True,
+        check=True,
+        env=environment(tmp_path),
+    )
+
+    assert b'"sessionId"' in done.stdout
+    assert set(done.stderr.decode().split()) & HEAVY == set()
