@@ -25,6 +25,7 @@ from acp_server.handlers.link import Link
 from acp_server.handlers.loading import LazyTrustAsker, open_editor_side
 from acp_server.handshake import SIGNALS, Wire, exit_code_of, leave_at_once_on_signals
 from acp_server.history.loading import LazyArchive, open_recall
+from acp_server.hooks.configured import hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.memory.loading import LazyMemory, open_pages
@@ -211,6 +212,12 @@ def _tool_loader(
             checks=CheckRules(
                 configuration.settings.diagnostics_commands,
                 configuration.settings.diagnostics_timeout_seconds,
+            ),
+            hooks=hook_rules(
+                configuration.settings.hooks_before_tool,
+                configuration.settings.hooks_after_tool,
+                configuration.settings.hooks_after_turn,
+                is_broken="hooks_before_tool" in configuration.misfits,
             ),
             web=WebRules(
                 configuration.settings.web_allow_private,

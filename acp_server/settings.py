@@ -16,7 +16,7 @@ A value that does not fit is reported and passed over: the next lower source cou
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -61,6 +61,8 @@ class Configuration:
     home: Path
     origins: Mapping[str, str]
     problems: tuple[str, ...]
+    misfits: frozenset[str] = field(default=frozenset(), compare=False)
+    """The names of settings of which some source held what does not fit."""
 
 
 def home_folder(environment: Mapping[str, str]) -> Path:
@@ -96,6 +98,7 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
 def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configuration:
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
+    misfits = set[str]()
     for name in Settings.model_fields:
         for layer in reversed(layers):
             if name not in layer.values:
@@ -106,11 +109,13 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
                 f"{layer.name}: {each.named(written)}: {each.reason}; passed over"
                 for each in found.complaints
             )
+            misfits |= {name} if found.complaints else set()
             if found.is_usable:
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
-    return Configuration(Settings.model_construct(None, **values), home, origins, tuple(problems))
+    current = Settings.model_construct(None, **values)
+    return Configuration(current, home, origins, tuple(problems), frozenset(misfits))
 
 
 def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:

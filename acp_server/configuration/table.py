@@ -32,6 +32,8 @@ from acp_server.configuration.values import (
     PlatformHint,
     PrivatePlaces,
     ReviewWrites,
+    ToolHook,
+    TurnHook,
     UserPath,
 )
 
@@ -247,6 +249,17 @@ class Settings(BaseModel):
         Field(gt=0, le=MOST_DIAGNOSTICS_SECONDS),
         Source("How long such a check may take", "diagnostics.timeout_seconds"),
     ] = MOST_DIAGNOSTICS_SECONDS
+    hooks_before_tool: Annotated[
+        tuple[ToolHook, ...],
+        Source("Commands before calls of tools; exit code 2 refuses the call", "hooks.before_tool"),
+    ] = ()
+    hooks_after_tool: Annotated[
+        tuple[ToolHook, ...],
+        Source("Commands after calls; the model is told what they print", "hooks.after_tool"),
+    ] = ()
+    hooks_after_turn: Annotated[
+        tuple[TurnHook, ...], Source("Commands after turns", "hooks.after_turn")
+    ] = ()
     compaction_threshold: Annotated[
         float,
         Field(gt=0, le=1),

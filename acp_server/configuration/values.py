@@ -23,6 +23,7 @@ from pydantic import (
     Tag,
 )
 
+MOST_HOOK_SECONDS = 600.0
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
 
@@ -96,6 +97,25 @@ class PlatformHint(BaseModel):
 
     replace: str = ""
     append: str = ""
+
+
+class TurnHook(BaseModel):
+    """A command that is run after each turn. It is told of it in JSON, on stdin."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+
+    command: Annotated[str, Field(min_length=1, description="A line for the shell")]
+    timeout_seconds: Annotated[
+        float, Field(gt=0, le=MOST_HOOK_SECONDS, description="When it is ended")
+    ] = 10.0
+
+
+class ToolHook(TurnHook):
+    """A command that is run before or after calls of tools."""
+
+    match: Annotated[
+        str, Field(min_length=1, description="Names of tools: `write_file|patch`, `github__*`")
+    ] = "*"
 
 
 class _McpServer(BaseModel):

@@ -60,19 +60,19 @@ class Session:
         """Begin a session, or go on with one."""
         past = past or beginning(workspace, equipment)
         facts = past.facts
-        self.id, self.workspace, self.spent = facts.id, workspace, facts.spent
+        self.id, self.spent = facts.id, facts.spent
+        self.workspace, self._equipment = workspace, equipment
         self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
+        self.on_turn_end: Callable[[str], None] = _forget  # why it ended; not waited for
         self.bulletin, self.diagnostics = Bulletin(), DiagnosticsBoard()
-        self._equipment = equipment
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
-        self._models: dict[str, Model] = {}
         self._briefing = equipment.briefing(workspace)
-        self.commands = CommandRegistry()
+        self.commands, self._models = CommandRegistry(), dict[str, Model]()
         self.skills = SkillDesk(self.commands)
         self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
@@ -222,13 +222,17 @@ class Session:
         try:
             reason = await turns[0].run(prompt)
         except TurnError as error:
-            self._steering.finish(error)
+            self._finish(error)
             raise
         except anyio.get_cancelled_exc_class():
-            self._steering.finish("cancelled")
+            self._finish("cancelled")
             raise
-        self._steering.finish(reason)
+        self._finish(reason)
         return reason
+
+    def _finish(self, end: StopReason | TurnError) -> None:
+        self._steering.finish(end)
+        self.on_turn_end("failed" if isinstance(end, TurnError) else end)
 
     def _hearing(self, kit: Kit) -> Kit:
         """Return what a turn works with, open for what the user says while it runs."""
@@ -385,3 +389,7 @@ class Session:
 
 
 def _nobody() -> None: ...
+
+
+def _forget(reason: str) -> None:
+    del reason

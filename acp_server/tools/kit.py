@@ -4,12 +4,18 @@ from collections.abc import Mapping
 from functools import partial
 from weakref import WeakKeyDictionary
 
+from anyio.abc import TaskGroup
+from pydantic import JsonValue
+
+from acp_server.hooks.running import Hooks
+from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.store import Memory
 from acp_server.permissions.gate import PermissionGate, look_away
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
 from acp_server.session.session import Session
+from acp_server.session.watch import Task
 from acp_server.skills.room import SkillRoom
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.attachments import Attachments
@@ -19,6 +25,7 @@ from acp_server.tools.diagnosing import Diagnosis
 from acp_server.tools.editing import Workshop
 from acp_server.tools.exit_plan import exit_plan_tool
 from acp_server.tools.files.desk import FileDesk
+from acp_server.tools.hooking import HookShell
 from acp_server.tools.loading import Premises, Surroundings
 from acp_server.tools.memory import memory_tool
 from acp_server.tools.patch import patch_tool
@@ -39,6 +46,7 @@ from acp_server.tools.web.loading import LazySites
 from acp_server.tools.web_fetch import web_fetch_tool
 from acp_server.tools.write_file import write_file_tool
 from acp_server.turn.errors import TurnError
+from acp_server.turn.ports import Toolbox
 from prompt_engine.threats import scan
 
 TOOL_NAMES = (
@@ -79,7 +87,7 @@ class SessionToolMaker:
         )
         self._skills: WeakKeyDictionary[Session, SessionSkills] = WeakKeyDictionary()
 
-    def toolbox(self, around: Surroundings) -> SessionToolbox:
+    def toolbox(self, around: Surroundings) -> Toolbox:
         """Return the tools of a session."""
         gate = self._gate(around)
         workspace, user_home = around.session.workspace, self._premises.user_home
@@ -103,7 +111,22 @@ class SessionToolMaker:
             *self._skill_tools(around.session, gate),
         )
         self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
-        return SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
+        toolbox = SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
+        return self._hooked(toolbox, around, shell.session)
+
+    def _hooked(self, toolbox: Toolbox, around: Surroundings, shell: ShellSession) -> Toolbox:
+        """Return the tools with the user's hooks about them, if there are any."""
+        rules, session = self._premises.hooks, around.session
+        if rules.is_empty:
+            return toolbox
+        hooks = Hooks(
+            rules,
+            HookShell(shell, session.workspace.cwd).run,
+            partial(_spawn, around.tasks),
+            partial(_facts, session),
+        )
+        session.on_turn_end = hooks.end_turn
+        return HookedToolbox(toolbox, hooks)
 
     def skills(self, session: Session) -> SessionSkills:
         """Return the skills of a session; always the same."""
@@ -182,6 +205,15 @@ def _shown_variables(premises: Premises) -> Mapping[str, str]:
     """Return the variables that a command of the model's sees."""
     given = premises.environment.items()
     return {name: value for name, value in given if name not in premises.secret_names}
+
+
+def _spawn(tasks: TaskGroup, task: Task) -> None:
+    tasks.start_soon(task)
+
+
+def _facts(session: Session) -> Mapping[str, JsonValue]:
+    """Return what hooks are told of a session."""
+    return {"session_id": session.id, "cwd": str(session.workspace.cwd), "mode": session.mode}
 
 
 def _switch_mode(session: Session, mode: Mode) -> None:

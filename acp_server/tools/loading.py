@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from acp_server.hooks.rules import HookRules
 from acp_server.permissions.questions import Asker
 from acp_server.session.editor import Editor
 from acp_server.session.enquiries import Enquirer, NoEnquirer
@@ -81,6 +82,7 @@ class Premises:
     terms: Terms | None = None
     """What was settled for a run that nobody attends."""
     web: WebRules = WebRules()
+    hooks: HookRules = field(default_factory=HookRules)
 
 
 @dataclass(frozen=True, slots=True)

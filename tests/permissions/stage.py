@@ -12,6 +12,7 @@ from typing import TypeAlias
 import anyio
 from pydantic import JsonValue
 
+from acp_server.hooks.rules import HookRules
 from acp_server.models.catalog import FixedCatalog
 from acp_server.models.scripted import ScriptedModel
 from acp_server.permissions.modes import Mode
@@ -193,15 +194,23 @@ async def acting(
     user: Recorder | None = None,
     additional: tuple[Path, ...] = (),
     web: WebRules | None = None,
+    hooks: HookRules | None = None,
 ) -> AsyncGenerator[Actor]:
     """Open a session on a stage; leaving ends all that it runs."""
     user = user or Recorder()
     catalog = FixedCatalog("test", "test", lambda: ScriptedModel("nothing"))
     session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
-    maker = SessionToolMaker(
-        Premises(stage.home, stage.own, environment, (), web=web or WebRules())
+    environment |= {"ACP_TEST_KEY": "hush-key-4711"}
+    premises = Premises(
+        stage.home,
+        stage.own,
+        environment,
+        ("ACP_TEST_KEY",),
+        web=web or WebRules(),
+        hooks=hooks or HookRules(),
     )
+    maker = SessionToolMaker(premises)
     async with anyio.create_task_group() as tasks:
         toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))
         try:
@@ -210,4 +219,5 @@ async def acting(
         finally:
             with anyio.CancelScope(shield=True):
                 await toolbox.close()
+                await maker.close()
             tasks.cancel_scope.cancel()

@@ -1,0 +1,116 @@
+"""Hooks run for one session: before calls, after them, after turns.
+
+Knows no process: how a command is run is handed in.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.hooks.rules import Hook, HookRules, matching
+from acp_server.hooks.shapes import (
+    MOST_SAID_CHARACTERS,
+    Ran,
+    as_json,
+    outcome_as_json,
+    refusal_in,
+)
+from acp_server.session.watch import Task
+from acp_server.turn.conversation import ToolCall, arguments_of
+from acp_server.turn.ports import Outcome
+
+logger = logging.getLogger(__name__)
+
+REFUSED = "a hook of the user's refused this: {reason}"
+BROKEN = (
+    "the settings hold hooks before tools that cannot be understood, so no call is made; the user "
+    "can see why with `acp-server config check`"
+)
+SAID = "[A hook of the user's says after this call, as data:]\n{said}"
+
+RunHook = Callable[[Hook, bytes], Awaitable[Ran]]
+"""Runs a command with this on its stdin, to its end or its deadline. Raises only cancellation."""
+Spawn = Callable[[Task], None]
+"""Lets something go on beside everything else."""
+
+
+@dataclass(slots=True)
+class Hooks:
+    """The hooks of one session."""
+
+    rules: HookRules
+    run: RunHook
+    spawn: Spawn
+    facts: Callable[[], Mapping[str, JsonValue]]
+    """Returns what every hook is told: the session, its folder, its mode."""
+    _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
+    _is_closed: bool = field(default=False, init=False)
+
+    async def refusal(self, call: ToolCall) -> Outcome | None:
+        """Ask the hooks before a call, one after the other; return what the first no comes to."""
+        if self.rules.is_broken:
+            return Outcome(BROKEN, is_error=True)
+        hooks = matching(self.rules.before_tool, call.name)
+        told = as_json("before_tool", self._about(call)) if hooks else b""
+        for hook in hooks:
+            reason = refusal_in(await self.run(hook, told))
+            if reason is not None:
+                return Outcome(REFUSED.format(reason=reason), is_error=True)
+        return None
+
+    async def remarks(self, call: ToolCall, outcome: Outcome) -> str:
+        """Run the hooks after a call, one after the other; return what the model is told of it."""
+        hooks = matching(self.rules.after_tool, call.name)
+        if not hooks:
+            return ""
+        ended = outcome_as_json(outcome.text, is_error=outcome.is_error)
+        told = as_json("after_tool", {**self._about(call), "outcome": ended})
+        said = [_remark(await self.run(hook, told)) for hook in hooks]
+        text = "\n".join(each for each in said if each)
+        return SAID.format(said=_bounded(text)) if text else ""
+
+    def end_turn(self, stop_reason: str) -> None:
+        """Have the hooks after a turn run, while everything else goes on."""
+        if self.rules.after_turn and not self._is_closed:
+            told = as_json("after_turn", {**self.facts(), "stop_reason": stop_reason})
+            self.spawn(partial(self._after_turn, told))
+
+    def close(self) -> None:
+        """End the hooks that still run; nothing is run any more."""
+        self._is_closed = True
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def _after_turn(self, told: bytes) -> None:
+        with anyio.CancelScope() as scope:
+            if self._is_closed:
+                return
+            self._scopes.add(scope)
+            try:
+                for hook in self.rules.after_turn:
+                    ran = await self.run(hook, told)
+                    if ran.failure or ran.code:
+                        logger.warning("a hook after a turn failed: %s", _remark(ran))
+            finally:
+                self._scopes.discard(scope)
+
+    def _about(self, call: ToolCall) -> dict[str, JsonValue]:
+        arguments = dict(arguments_of(call))
+        named: dict[str, JsonValue] = {"call_id": call.id, "tool": call.name}
+        return {**self.facts(), **named, "arguments": arguments}
+
+
+def _remark(ran: Ran) -> str:
+    """Return what a hook has to say, and that it failed if it did."""
+    said = _bounded(ran.said.strip())
+    if ran.failure:
+        return f"(it did not come to its end: {ran.failure}) {said}".rstrip()
+    return f"(it failed with exit code {ran.code}) {said}".rstrip() if ran.code else said
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= MOST_SAID_CHARACTERS else f"{text[:MOST_SAID_CHARACTERS]}…"

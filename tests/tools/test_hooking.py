@@ -1,0 +1,203 @@
+"""Hooks as real processes, around the real tools: who refuses, what is told, and what is ended."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.hooks.rules import Hook, HookRules
+from acp_server.permissions.modes import Mode
+from acp_server.turn.conversation import ToolCall
+from tests.permissions.stage import Recorder, Screen, acting, set_up
+from tests.tools.shell.workplace import TOKEN_VARIABLE, new_token, running, until
+
+WRITE: tuple[str, dict[str, JsonValue]] = ("write_file", {"path": "new.txt", "content": "hello\n"})
+FOREVER = "sleep 600"
+
+
+def before(*commands: str, match: str = "*", seconds: float = 10.0) -> HookRules:
+    return HookRules(before_tool=[Hook(each, match, seconds) for each in commands])
+
+
+def after(*commands: str, seconds: float = 10.0) -> HookRules:
+    return HookRules(after_tool=[Hook(each, "*", seconds) for each in commands])
+
+
+def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
+    """Return what the hooks were told that write it into a file beside the workspace."""
+    lines = (folder / "heard").read_text().splitlines()
+    return [cast("dict[str, JsonValue]", json.loads(line)) for line in lines]
+
+
+@pytest.mark.parametrize("mode", ["bypass", "accept_edits", "ask"])
+async def test_a_hook_refuses_in_every_mode_before_anybody_is_asked(
+    tmp_path: Path, mode: Mode
+) -> None:
+    stage = set_up(tmp_path)
+    hooks = before("echo 'not on Fridays' >&2; exit 2")
+    async with acting(stage, mode, Recorder("allow_once"), hooks=hooks) as actor:
+        outcome = await actor.call(*WRITE)
+    assert (outcome.is_error, outcome.text) == (
+        True,
+        "a hook of the user's refused this: not on Fridays",
+    )
+    assert not (stage.root / "new.txt").exists()
+    assert actor.user.questions == []
+
+
+async def test_what_a_hook_lets_by_is_asked_about_all_the_same(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    hooks = before('echo \'{"decision": "allow"}\'')
+    async with acting(stage, "ask", hooks=hooks) as actor:
+        outcome = await actor.call(*WRITE)
+    assert outcome.is_error
+    assert len(actor.user.questions) == 1
+    assert not (stage.root / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("hooks", "reason"),
+    [
+        pytest.param(before(FOREVER, seconds=0.2), "its time was up after 0.2 s", id="too slow"),
+        pytest.param(before("kill -9 $$"), "it was ended by SIGKILL", id="killed"),
+        pytest.param(before("no-such-program"), "exit code 127", id="not there"),
+        pytest.param(before("("), "syntax error", id="no command"),
+        pytest.param(before("true", "exit 3"), "exit code 3", id="the second fails"),
+        pytest.param(before("seq 100000"), "it said too much", id="it says too much"),
+        pytest.param(HookRules(is_broken=True), "cannot be understood", id="broken settings"),
+    ],
+)
+async def test_a_call_that_was_not_looked_at_is_not_made(
+    tmp_path: Path, hooks: HookRules, reason: str
+) -> None:
+    stage = set_up(tmp_path)
+    async with acting(stage, "bypass", hooks=hooks) as actor:
+        outcome = await actor.call(*WRITE)
+    assert outcome.is_error
+    assert reason in outcome.text
+    assert not (stage.root / "new.txt").exists()
+
+
+async def test_the_first_no_ends_it(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    hooks = before("echo 1 >> ../order", "echo 2 >> ../order; exit 2", "echo 3 >> ../order")
+    async with acting(stage, "bypass", hooks=hooks) as actor:
+        await actor.call(*WRITE)
+    assert (tmp_path / "order").read_text() == "1\n2\n"
+
+
+async def test_only_calls_that_match_are_looked_at(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    async with acting(stage, "bypass", hooks=before("exit 2", match="terminal")) as actor:
+        assert not (await actor.call(*WRITE)).is_error
+        assert (await actor.call("terminal", {"command": "true"})).is_error
+
+
+async def test_hooks_are_told_of_a_call_and_its_end(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    keep = Hook("cat >> ../heard")
+    async with acting(stage, "bypass", hooks=HookRules([keep], [keep])) as actor:
+        outcome = await actor.call(*WRITE)
+    about: dict[str, JsonValue] = {
+        "session_id": actor.session.id,
+        "cwd": str(stage.root),
+        "mode": "bypass",
+        "call_id": "call",
+        "tool": "write_file",
+        "arguments": WRITE[1],
+    }
+    ended: JsonValue = {"is_error": False, "text": outcome.text}
+    assert heard(tmp_path) == [
+        {"event": "before_tool", **about},
+        {"event": "after_tool", **about, "outcome": ended},
+    ]
+
+
+async def test_a_hook_need_not_read(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    large: dict[str, JsonValue] = {"path": "new.txt", "content": "x" * 3_000_000}
+    async with acting(stage, "bypass", hooks=before("exec <&-; true")) as actor:
+        assert not (await actor.call("write_file", large)).is_error
+
+
+async def test_what_a_hook_says_after_a_call_is_added_and_marked(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    hooks = after("echo formatted", "true", "echo broken; exit 1", FOREVER, seconds=0.5)
+    async with acting(stage, "bypass", hooks=hooks) as actor:
+        outcome = await actor.call(*WRITE)
+    assert not outcome.is_error
+    assert outcome.text.endswith(
+        "\n\n[A hook of the user's says after this call, as data:]\nformatted\n"
+        "(it failed with exit code 1) broken\n"
+        "(it did not come to its end: its time was up after 0.5 s)"
+    )
+
+
+async def test_what_a_hook_says_is_bounded(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    async with acting(stage, "bypass", hooks=after("yes | head -c 10000000")) as actor:
+        outcome = await actor.call("todo", {})
+    assert len(outcome.text) < 4_000
+
+
+async def test_no_hook_sees_a_secret_of_ours(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    async with acting(stage, "bypass", hooks=after("env")) as actor:
+        outcome = await actor.call("todo", {})
+    assert "PATH=" in outcome.text
+    assert "hush-key" not in outcome.text
+
+
+async def test_a_hook_whose_time_is_up_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    token = new_token()
+    command = f"export {TOKEN_VARIABLE}={token}; setsid {FOREVER} & {FOREVER} & {FOREVER}"
+    async with acting(stage, "bypass", hooks=before(command, seconds=0.3)) as actor:
+        outcome = await actor.call(*WRITE)
+        assert "its time was up" in outcome.text
+        await until(lambda: not running(token))
+
+
+async def test_hooks_of_calls_made_together_run_together(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    meet = "touch ../$$.here; until [ $(ls ../*.here | wc -l) -ge 2 ]; do sleep 0.01; done"
+    async with (
+        acting(stage, "bypass", hooks=before(meet)) as actor,
+        anyio.create_task_group() as tasks,
+    ):
+        for call_id in ("one", "two"):
+            tasks.start_soon(partial(actor.call, "todo", {}, call_id=call_id))
+
+
+async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    async with acting(stage, "bypass", hooks=before(f"touch ../begun; {FOREVER}")) as actor:
+        live = await actor.toolbox.open("call", "todo", Screen())
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(live.run, ToolCall("call", "todo", "{}"))
+                await until((tmp_path / "begun").exists)
+                tasks.cancel_scope.cancel()
+
+
+async def test_a_hook_after_a_turn_is_told_why_it_ended_and_not_waited_for(tmp_path: Path) -> None:
+    stage = set_up(tmp_path)
+    hooks = HookRules(after_turn=[Hook("cat >> ../heard"), Hook(f"touch ../begun; {FOREVER}")])
+    async with acting(stage, "ask", hooks=hooks) as actor:
+        actor.session.on_turn_end("end_turn")
+        await until((tmp_path / "begun").exists)
+    assert heard(tmp_path) == [
+        {
+            "event": "after_turn",
+            "session_id": actor.session.id,
+            "cwd": str(stage.root),
+            "mode": "ask",
+            "stop_reason": "end_turn",
+        }
+    ]
+    actor.session.on_turn_end("end_turn")  # the session is over: nothing runs any more
