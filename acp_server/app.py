@@ -28,6 +28,7 @@ from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.hooks.configured import hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
+from acp_server.mcp.loading import McpLoader, McpPremises
 from acp_server.memory.loading import LazyMemory, open_pages
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
@@ -151,6 +152,7 @@ def build(
     link = Link.over(transport)
     watch = _watch(link)
     tools = _tool_loader(configuration, watch, terms)
+    servers = McpLoader(mcp_premises(current))
     archive = LazyArchive(configuration.home / "acp" / "sessions.db")
     memory = _external_memory(configuration, link)
     parts = ServerParts(
@@ -163,10 +165,10 @@ def build(
     equipment = Equipment(
         catalog=catalog,
         archive=archive,
-        toolbox=partial(_toolbox, link, tools),
+        toolbox=partial(_toolbox, link, tools, servers),
         trust=partial(_trust, link, configuration.home, terms),
         memory=memory,
-        close=partial(_close, tools, sdk, memory),
+        close=partial(_close, tools, servers, sdk, memory),
         briefing=partial(LazyBriefing, _briefed(configuration, terms), watch=watch),
         skills=partial(_skills, tools),
         read_memory=partial(open_pages, configuration.home, _memory_premises(current).limits),
@@ -262,26 +264,36 @@ def _memory_premises(current: Settings) -> MemoryPremises:
 
 
 def _external_memory(configuration: Configuration, link: Link) -> LazyMemory | None:
-    def spawn(task: Task) -> None:
-        link.background.start_soon(task)
-
     name = configuration.settings.memory_provider
-    return LazyMemory(name, configuration.home, spawn) if name else None
+    return LazyMemory(name, configuration.home, partial(_spawn, link)) if name else None
 
 
-async def _close(tools: ToolLoader, sdk: SdkLoader, memory: LazyMemory | None) -> None:
-    """End what sessions shared: who watches over commands, connections to the endpoint."""
-    if memory is not None:
-        await memory.close()
-    await tools.close()
+def mcp_premises(current: Settings) -> McpPremises:
+    """Return what the configuration says about MCP servers."""
+    variables, secrets = settings.child_environment({}), settings.secret_variables()
+    return McpPremises(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
+
+
+async def _close(
+    tools: ToolLoader, servers: McpLoader, sdk: SdkLoader, memory: LazyMemory | None
+) -> None:
+    """End what sessions shared: who watches over processes, connections to the endpoint."""
+    async with anyio.create_task_group() as closing:  # time is short: see LAST_RESORT_SECONDS
+        closing.start_soon(tools.close)
+        closing.start_soon(servers.close)
+        if memory is not None:
+            closing.start_soon(memory.close)
     await sdk.close()
 
 
-async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+async def _toolbox(link: Link, loader: ToolLoader, servers: McpLoader, session: Session) -> Toolbox:
     maker = await loader.load()
     editor = await open_editor_side(link, session.id)
+    joint = await servers.joint(session, editor.elicitor, link.background)
     return maker.toolbox(
-        Surroundings(session, editor.workspace, editor.asker, link.background, editor.enquirer)
+        Surroundings(
+            session, editor.workspace, editor.asker, link.background, editor.enquirer, joint
+        )
     )
 
 
@@ -298,10 +310,7 @@ async def _skill_room(loader: ToolLoader) -> "SkillRoom":
 
 
 def _watch(link: Link) -> FolderWatch:
-    def spawn(task: Task) -> None:
-        link.background.start_soon(task)
-
-    return FolderWatch(open_folder_events, spawn)
+    return FolderWatch(open_folder_events, partial(_spawn, link))
 
 
 def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> TrustKeeper:

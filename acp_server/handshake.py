@@ -47,7 +47,7 @@ SESSION_CAPABILITIES: dict[str, JsonValue] = {
 AGENT_CAPABILITIES: dict[str, JsonValue] = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-    "mcpCapabilities": {"http": False, "sse": False},
+    "mcpCapabilities": {"http": True, "sse": True},
     "sessionCapabilities": SESSION_CAPABILITIES,
     "auth": {"logout": {}},
 }

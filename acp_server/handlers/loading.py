@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from acp_server.permissions.questions import Asker
     from acp_server.permissions.trust import TrustAsker, Verdict
     from acp_server.session.editor import Editor
+    from acp_server.session.elicitation import Elicitor
     from acp_server.session.enquiries import Enquirer
 
 
@@ -23,6 +24,7 @@ class EditorSide:
     workspace: "Editor"
     asker: "Asker"
     enquirer: "Enquirer"
+    elicitor: "Elicitor"
 
 
 async def open_editor_side(link: Link, session_id: str) -> EditorSide:
@@ -44,6 +46,7 @@ class LazyTrustAsker:
 
 
 def _editor_side(link: Link, session_id: str) -> EditorSide:
+    from acp_server.handlers.elicitation import EditorElicitor
     from acp_server.handlers.enquiries import EditorEnquirer
     from acp_server.handlers.permissions import EditorAsker
     from acp_server.handlers.workspace import EditorWorkspace
@@ -52,6 +55,7 @@ def _editor_side(link: Link, session_id: str) -> EditorSide:
         EditorWorkspace(link, session_id),
         EditorAsker(link, session_id),
         EditorEnquirer(link, session_id),
+        EditorElicitor(link, session_id),
     )
 
 

@@ -12,8 +12,9 @@ from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
 from acp_server.protocol.extensions import SteeringRequest, SteeringResponse
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
+from acp_server.session.answers import Answer
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Answer, Session
+from acp_server.session.session import Session
 from acp_server.session.steering import addressed
 from acp_server.session.turns import Ticket
 from acp_server.turn.conversation import UserMessage

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from acp_server.handlers.link import Link
+from acp_server.handlers.servers import server_configs
 from acp_server.handlers.updates import (
     EditorScreen,
     Outlet,
@@ -70,7 +71,10 @@ class SessionHandlers:
         del call
 
         async def run() -> Reply:
-            session = await self._sessions.open(request.cwd, request.additional_directories)
+            servers = server_configs(request.mcp_servers)
+            session = await self._sessions.open(
+                request.cwd, request.additional_directories, servers
+            )
             self._listen(session)
             response = NewSessionResponse(
                 session_id=session.id,
@@ -116,7 +120,10 @@ class SessionHandlers:
 
         async def run() -> Reply:
             session = await self._sessions.fork(
-                request.session_id, request.cwd, request.additional_directories
+                request.session_id,
+                request.cwd,
+                request.additional_directories,
+                server_configs(request.mcp_servers),
             )
             self._listen(session)
             response = ForkSessionResponse(
@@ -151,7 +158,10 @@ class SessionHandlers:
 
     async def _reopen(self, request: LoadSessionRequest | ResumeSessionRequest) -> Reopened:
         reopened = await self._sessions.reopen(
-            request.session_id, request.cwd, request.additional_directories
+            request.session_id,
+            request.cwd,
+            request.additional_directories,
+            server_configs(request.mcp_servers),
         )
         self._listen(reopened.session)
         return reopened

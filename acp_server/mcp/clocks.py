@@ -6,7 +6,10 @@ from contextlib import contextmanager
 
 import anyio
 
-from acp_server.mcp.ports import Answer, Elicitor, Form, Limits, Page
+from acp_server.mcp.ports import Limits
+from acp_server.session.elicitation import Answer, Elicitor, Form, Page
+
+TAKEN_BACK = Answer("cancel")
 
 
 class Clock:
@@ -35,6 +38,7 @@ class Clocks:
         self._elicitor = elicitor
         self._running: set[Clock] = set()
         self._questions = 0
+        self._asked: set[anyio.CancelScope] = set()
 
     @contextmanager
     def timed(self) -> Generator[Clock]:
@@ -48,6 +52,8 @@ class Clocks:
                 yield clock
         finally:
             self._running.discard(clock)
+            if not self._running:
+                self._take_back()
 
     @property
     def can_ask(self) -> bool:
@@ -59,10 +65,21 @@ class Clocks:
         self._questions += 1
         for clock in self._running:
             clock.stop()
+        scope = anyio.CancelScope()
+        if self._running:
+            self._asked.add(scope)
         try:
-            return await self._elicitor.ask(question)
+            with scope:
+                return await self._elicitor.ask(question)
+            return TAKEN_BACK
         finally:
+            self._asked.discard(scope)
             self._questions -= 1
             if not self._questions:
                 for clock in self._running:
                     clock.wind()
+
+    def _take_back(self) -> None:
+        """Take back the questions that came up while calls ran: nobody waits for an answer."""
+        for scope in self._asked:
+            scope.cancel()

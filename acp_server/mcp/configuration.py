@@ -1,90 +1,72 @@
-"""Which servers a session has: what the editor's request names, and what the settings name.
+"""Which servers a session has: those of the editor's request, the settings', its workspace's.
 
-Reads no file and no environment. Variables and headers are secrets: no `repr` shows them.
+Reads no file and no environment. What settings and workspaces write is read by the same model.
 """
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import assert_never
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import JsonValue, SecretStr, TypeAdapter, ValidationError
 
-Transport = Literal["http", "sse"]
+from acp_server.configuration.values import HttpServer, McpServer, SseServer, StdioServer
+from acp_server.mcp.reading import as_object, line_of, parts_of
+from acp_server.session.server_configs import (
+    Patience,
+    ProcessServer,
+    RemoteServer,
+    ServerConfig,
+)
 
 IDENTITY_CHARACTERS = 16
+MOST_COMMAND_CHARACTERS = 300
+NO_ENTRIES = "the workspace's mcp_servers are not understood: they are no names with entries"
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessServer:
-    """A server that is started as a child process and spoken to over its stdin and stdout."""
-
-    name: str
-    command: str
-    args: tuple[str, ...] = field(default=(), repr=False)
-    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    cwd: Path | None = None
-    """Where it runs; None: the folder of the session."""
+def configured(servers: Mapping[str, McpServer]) -> tuple[ServerConfig, ...]:
+    """Return the servers that settings name and have not switched off."""
+    return tuple(_config(name, entry) for name, entry in servers.items() if entry.enabled)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteServer:
-    """A server that is reached over HTTP."""
-
-    name: str
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    transport: Transport = "http"
-
-
-ServerConfig = ProcessServer | RemoteServer
-
-
-class _Process(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
-
-    command: str
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    cwd: Path | None = None
-
-
-class _Remote(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
-
-    type: Transport = "http"
-    url: str
-    headers: dict[str, str] = {}
-
-
-def read_servers(
-    mapping: Mapping[str, JsonValue],
-) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
-    """Return the servers that settings name, and a sentence for each entry that names none.
-
-    An entry is `{command, args, env, cwd}` or `{type, url, headers}`; `type` is http or sse.
-    """
-    servers: list[ServerConfig] = []
+def brought(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
+    """Return the servers that a workspace names, and a sentence for each entry that names none."""
+    if entries is None:
+        return (), ()
+    if not isinstance(entries, dict):
+        return (), (NO_ENTRIES,)
+    reader: TypeAdapter[McpServer] = TypeAdapter(McpServer)
+    servers: dict[str, McpServer] = {}
     problems: list[str] = []
-    for name, entry in mapping.items():
+    for name, entry in entries.items():
         try:
-            servers.append(_server(name, entry))
+            servers[name] = reader.validate_python(as_object(entry))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            problems.append(f"MCP server {name}: {place or 'the entry'}: {first['msg']}")
-    return tuple(servers), tuple(problems)
+            problems.append(f"the workspace's MCP server {line_of(name, 100)}: {_problem(error)}")
+    return configured(servers), tuple(problems)
 
 
-def _server(name: str, entry: JsonValue) -> ServerConfig:
-    if isinstance(entry, dict) and "url" in entry:
-        remote = _Remote.model_validate(entry)
-        return RemoteServer(name, remote.url, remote.headers, remote.type)
-    process = _Process.model_validate(entry)
-    return ProcessServer(name, process.command, process.args, process.env, process.cwd)
+def _problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{first['loc'][-1] if first['loc'] else 'the entry'}: {first['msg']}"
+
+
+def _config(name: str, entry: McpServer) -> ServerConfig:
+    patience = Patience(entry.connect_timeout, entry.timeout)
+    match entry:
+        case StdioServer():
+            environment = _revealed(entry.env)
+            return ProcessServer(name, entry.command, entry.args, environment, entry.cwd, patience)
+        case HttpServer() | SseServer():
+            return RemoteServer(name, entry.url, _revealed(entry.headers), entry.type, patience)
+        case _:
+            assert_never(entry)
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in secrets.items()}
 
 
 def joined(
@@ -112,5 +94,15 @@ def described(server: ServerConfig) -> str:
         case ProcessServer():
             return f"process `{Path(server.command).name}`"
         case RemoteServer():
-            parts = urlsplit(server.url)
+            parts = parts_of(server.url)
             return f"{server.transport} `{parts.scheme}://{parts.hostname or ''}`"
+
+
+def spelled_out(server: ServerConfig) -> str:
+    """Return what a workspace's own server is, in full, for whoever decides on its use."""
+    match server:
+        case ProcessServer():
+            what = f"runs {shlex.join([server.command, *server.args])}"
+        case RemoteServer():
+            what = f"connects to {server.url}"
+    return line_of(f"{server.name} ({what})", MOST_COMMAND_CHARACTERS)

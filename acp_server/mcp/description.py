@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from acp_server.mcp.configuration import ServerConfig, described
+from acp_server.mcp.configuration import described
 from acp_server.mcp.reading import line_of
 from acp_server.mcp.server import Server, State
+from acp_server.session.server_configs import ServerConfig
+from acp_server.session.servers import NONE
 
 MOST_LEFT_OUT = 10
 MOST_NAME_CHARACTERS = 100
@@ -18,7 +20,6 @@ _STATES: dict[State, str] = {
     "failed": "failed",
     "closed": "closed",
 }
-NONE = "No MCP servers are configured for this session."
 WITHHELD = "not started: it comes from this workspace, which is not trusted"
 
 

@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ServerConfig
+from acp_server.session.elicitation import Elicitor
+from acp_server.session.server_configs import ServerConfig
 
 Json = Mapping[str, JsonValue]
 Feature = Literal["tools", "prompts"]
@@ -36,63 +37,6 @@ class ServerError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.is_answer = is_answer
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A server asks the user to fill in a form."""
-
-    server: str
-    message: str
-    schema: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A server asks the user to visit a page."""
-
-    server: str
-    message: str
-    url: str
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the user made of a server's question."""
-
-    action: Literal["accept", "decline", "cancel"]
-    content: Json | None = None
-
-
-DECLINED = Answer("decline")
-
-
-class Elicitor(Protocol):
-    """Passes a server's questions on to the user."""
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether there is anybody to ask."""
-        ...
-
-    async def ask(self, question: Form | Page) -> Answer:
-        """Ask. What the editor cannot show is declined; a failure is a decline too."""
-        ...
-
-
-class NobodyToAsk:
-    """Declines everything."""
-
-    @property
-    def can_ask(self) -> bool:
-        """Return False."""
-        return False
-
-    async def ask(self, question: Form | Page) -> Answer:
-        """Decline."""
-        del question
-        return DECLINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +97,8 @@ LoadSdk = Callable[[], Awaitable[Sdk]]
 class Limits:
     """How long things may take and how much of them there may be."""
 
+    first_call_seconds: float = 3.0
+    """How long the first call of the model waits for servers that still connect, all in all."""
     connect_seconds: float = 30.0
     call_seconds: float = 120.0
     """How long a call may take without a word from the server."""

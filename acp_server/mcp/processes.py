@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 from anyio.abc import Process
 
-from acp_server.mcp.configuration import ProcessServer
 from acp_server.mcp.ports import ServerError
+from acp_server.session.server_configs import ProcessServer
 from acp_server.tools.shell.environment import MARK_VARIABLE, SHORTEST_SECRET
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.processes import end_processes
@@ -100,7 +100,7 @@ class ServerProcess:
                 stdin=pipes.its_input,
                 stdout=pipes.its_output,
                 stderr=pipes.its_errors,
-                cwd=server.cwd or folder,
+                cwd=folder / (server.cwd or ""),
                 env=environment | {MARK_VARIABLE: mark},
                 start_new_session=True,
             )

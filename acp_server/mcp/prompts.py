@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.offers import OfferedPrompt, PromptArgument
@@ -47,7 +48,7 @@ class ServerPrompt:
         parameters: Json = {"name": self.offered.name, "arguments": values}
         result = await self.server.request("prompts/get", parameters)
         result = self.server.redacted.result(result)
-        text = prompt_text(result, self.server.name, self.suspect)
+        text = await to_thread.run_sync(prompt_text, result, self.server.name, self.suspect)
         if not text.strip():
             message = f"the MCP server {self.server.name} has no text for this prompt"
             raise ServerError(message)

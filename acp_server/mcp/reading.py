@@ -1,5 +1,7 @@
 """Values of JSON, taken for what is wanted where they are that, and for nothing where not."""
 
+from urllib.parse import SplitResult, urlsplit
+
 from pydantic import JsonValue
 
 Object = dict[str, JsonValue]
@@ -18,6 +20,14 @@ def as_list(value: JsonValue) -> list[JsonValue]:
 def as_text(value: JsonValue) -> str:
     """Return a text as it is, anything else as an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def parts_of(url: str) -> SplitResult:
+    """Return the parts of an address; of one that is none, nothing but its path."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", url, "", "")
 
 
 def shortened(text: str, most: int) -> str:

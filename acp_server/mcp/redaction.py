@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ProcessServer, RemoteServer, ServerConfig
 from acp_server.mcp.ports import Json
+from acp_server.mcp.reading import parts_of
+from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
 
 SHORTEST_SECRET = 6
 """A shorter value, such as 1 or true, is too common to give a secret away."""
@@ -75,8 +76,10 @@ def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 
 def _named_in_url(url: str) -> Iterator[tuple[str, str]]:
-    parts = urlsplit(url)
+    parts = parts_of(url)
     yield "query", parts.query
+    if not parts.netloc:  # it is no address: what of it is secret, nobody knows
+        yield "password", url
     yield from parse_qsl(parts.query)
     user, _, _ = parts.netloc.rpartition("@")
     for part in user.split(":"):

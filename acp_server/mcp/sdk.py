@@ -22,10 +22,11 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, JsonValue
 
-from acp_server.mcp.configuration import ProcessServer, RemoteServer, ServerConfig
-from acp_server.mcp.ports import Answer, Form, Host, Json, Page, Progress, ServerError, Wire
+from acp_server.mcp.ports import Host, Json, Progress, ServerError, Wire
 from acp_server.mcp.processes import Ground
 from acp_server.mcp.transports import process_streams, remote_streams
+from acp_server.session.elicitation import Answer, Form, Page
+from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
 from acp_server.version import __version__
 
 FAILURES = (

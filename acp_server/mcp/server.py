@@ -8,7 +8,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,10 +16,8 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.mcp.clocks import Clocks
-from acp_server.mcp.configuration import ServerConfig
 from acp_server.mcp.offers import Offers, read_prompts, read_tools
 from acp_server.mcp.ports import (
-    Elicitor,
     Feature,
     Host,
     Json,
@@ -32,6 +30,8 @@ from acp_server.mcp.ports import (
 )
 from acp_server.mcp.reading import as_list, as_object, as_text, line_of
 from acp_server.mcp.redaction import redaction_of
+from acp_server.session.elicitation import Elicitor
+from acp_server.session.server_configs import Patience, ServerConfig
 
 logger = logging.getLogger(__name__)
 
@@ -77,10 +77,10 @@ class Server:
         """Set once the first attempt to connect has ended, in whatever way."""
         self.redacted = redaction_of(config)
         self._output: deque[str] = deque(maxlen=MOST_LINES)
-        self._limits = premises.limits
+        self._limits = limits = _limits_of(config.patience, premises.limits)
         self._load = premises.load
         self._note_any_change = note_change
-        self._clocks = Clocks(premises.limits, premises.elicitor)
+        self._clocks = Clocks(limits, premises.elicitor)
         self._host = Host(premises.roots, self._clocks, self._note_change, self._note_output)
         self._wire: Wire | None = None
         self._moved = anyio.Event()
@@ -112,8 +112,10 @@ class Server:
         self._leave.set()
 
     def try_again(self) -> None:
-        """Have it connected once more, if it was given up."""
-        self._again.set()
+        """Have it connected once more, if it was given up; until then it is not settled."""
+        if self.state == "failed":
+            self.settled = anyio.Event()
+            self._again.set()
 
     async def request(self, method: str, parameters: Json, follow: Progress | None = None) -> Json:
         """Ask it; while it is being reconnected, a little later.
@@ -138,7 +140,7 @@ class Server:
     async def _live(self, sdk: Sdk) -> None:
         pauses = self._limits.backoff_seconds
         losses = 0
-        while True:
+        while not self._leave.is_set():
             since = anyio.current_time()
             was_connected = await self._was_connected(sdk)
             if self._leave.is_set():
@@ -240,6 +242,15 @@ class Server:
     def _told(self, error: ServerError) -> ServerError:
         reason = line_of(self.redacted(error.reason), MOST_REASON_CHARACTERS)
         return ServerError(reason, is_answer=error.is_answer)
+
+
+def _limits_of(patience: Patience, limits: Limits) -> Limits:
+    """Return what holds for a server, which may have limits of its own."""
+    return replace(
+        limits,
+        connect_seconds=patience.connect_seconds or limits.connect_seconds,
+        call_seconds=patience.call_seconds or limits.call_seconds,
+    )
 
 
 async def _first_of(*events: anyio.Event) -> None:

@@ -7,24 +7,30 @@ SDK's code and the process that ends servers when we die.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
+from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ServerConfig
+from acp_server.mcp.configuration import brought, spelled_out
 from acp_server.mcp.description import description_of
 from acp_server.mcp.names import server_names, tool_names
 from acp_server.mcp.offers import OfferedTool
-from acp_server.mcp.ports import Elicitor, Limits, LoadSdk, NobodyToAsk
+from acp_server.mcp.ports import Limits, LoadSdk, ServerError
 from acp_server.mcp.prompts import ServerPrompt, server_prompt
 from acp_server.mcp.results import Suspect, trusts_all
 from acp_server.mcp.server import Premises, Server
 from acp_server.mcp.tool import Counter, server_tool
 from acp_server.permissions.gate import Gate
+from acp_server.session.commands import Errand, ErrandError
+from acp_server.session.elicitation import Elicitor, NobodyToAsk
+from acp_server.session.server_configs import ServerConfig
+from acp_server.session.servers import Brought
 from acp_server.tools.tool import Tool
 
-FIRST_CALL_SECONDS = 3.0
+GONE = "The server does not offer this prompt any more; `/mcp` shows what is there."
 LEAVE_SECONDS = 0.3
 """How long servers may take to be left politely, before they are cut off."""
 END_SECONDS = 2.0
@@ -71,18 +77,19 @@ class SessionServers:
         self,
         configs: Sequence[ServerConfig],
         around: Around,
-        withheld: Sequence[ServerConfig] = (),
     ) -> None:
-        """Prepare; those that are `withheld` are listed, and not used before `admit`."""
+        """Prepare; nothing is started yet."""
         self._around = around
-        self._parts = server_names([config.name for config in (*configs, *withheld)])
+        self._parts = server_names([config.name for config in configs])
         self._servers = [self._server(config) for config in configs]
-        self._withheld = tuple(withheld)
+        self._patience_seconds = around.limits.first_call_seconds
+        self._withheld: tuple[ServerConfig, ...] = ()
+        """What the workspace brings: listed, and not used before `admit`."""
         self._told: dict[str, _Frozen] = {}
         self._tools: tuple[Tool, ...] = ()
         self._is_frozen = False
-        self._running = 0
-        self._all_ended = anyio.Event()
+        self._has_ended = anyio.Event()
+        """Set, and made anew, when one of them has ended."""
         self._scopes: set[anyio.CancelScope] = set()
 
     def begin(self) -> None:
@@ -91,40 +98,50 @@ class SessionServers:
             self._start(server)
 
     def admit(self) -> None:
-        """Use the servers that were withheld, for the workspace is trusted by now."""
+        """Use the servers that were withheld, for the workspace is trusted by now.
+
+        The tools are fixed anew at the next `ready`, which waits for these too if there is time.
+        """
         admitted = [self._server(config) for config in self._withheld]
         self._withheld = ()
         self._servers += admitted
+        self._is_frozen = False
         for server in admitted:
             self._start(server)
 
-    async def ready(self, most_seconds: float = FIRST_CALL_SECONDS) -> None:
+    def bring(self, entries: JsonValue) -> Brought:
+        """Take down the servers that the workspace brings; a name that is taken stays so."""
+        configs, problems = brought(entries)
+        names = {server.name for server in self._servers}
+        self._withheld = tuple(config for config in configs if config.name not in names)
+        self._parts = server_names([*names, *(config.name for config in self._withheld)])
+        return Brought(tuple(spelled_out(config) for config in self._withheld), problems)
+
+    async def ready(self) -> None:
         """Wait until each server is connected or has failed, but not long; then fix the tools.
 
         Only the first call waits.
         """
         if self._is_frozen:
             return
-        with anyio.move_on_after(most_seconds):
-            for server in self._servers:
+        since = anyio.current_time()
+        with anyio.move_on_after(self._patience_seconds):
+            for server in tuple(self._servers):
                 await server.settled.wait()
+        self._patience_seconds = max(self._patience_seconds - (anyio.current_time() - since), 0.0)
         self._freeze()
 
     def tools(self) -> Sequence[Tool]:
         """Return the tools as they were last fixed: none before `ready`."""
         return self._tools
 
-    def refresh(self) -> bool:
-        """Fix the tools as they are now; say whether they are others.
-
-        What failed is tried again, for the time after.
-        """
-        before = [tool.spec for tool in self._tools]
-        self._freeze()
+    async def rebuild(self) -> None:
+        """Fix the tools anew; what was given up is tried again, and waited for a little."""
         for server in self._servers:
-            if server.state == "failed":
-                server.try_again()
-        return [tool.spec for tool in self._tools] != before
+            server.try_again()
+        self._is_frozen = False
+        self._patience_seconds = self._around.limits.first_call_seconds
+        await self.ready()
 
     def news(self) -> tuple[str, ...]:
         """Return what the model does not know yet, in sentences, and take it for told."""
@@ -141,22 +158,47 @@ class SessionServers:
         )
         return tuple({prompt.name: prompt for prompt in found}.values())
 
+    def commands(self) -> Sequence[Errand]:
+        """Return the prompts as commands; each looks its prompt up when it is called."""
+        return [
+            Errand(
+                prompt.name, prompt.description, partial(self._told_by, prompt.name), prompt.hint
+            )
+            for prompt in self.prompts()
+        ]
+
+    async def _told_by(self, name: str, arguments: str) -> str:
+        prompt = next((each for each in self.prompts() if each.name == name), None)
+        try:
+            if prompt is not None:
+                return await prompt.text(arguments)
+        except ServerError as error:
+            raise ErrandError(error.reason) from error
+        raise ErrandError(GONE)
+
     def description(self) -> str:
         """Return what `/mcp` shows."""
         return description_of(self._servers, self._withheld)
 
     async def close(self) -> None:
-        """End all servers; what does not leave is ended by force."""
-        with anyio.CancelScope(shield=True):
-            for server in self._servers:
-                server.leave()
-            if self._running:
-                with anyio.move_on_after(LEAVE_SECONDS):
-                    await self._all_ended.wait()
-                for scope in self._scopes:
-                    scope.cancel()
-                with anyio.move_on_after(END_SECONDS):
-                    await self._all_ended.wait()
+        """End all servers: politely, then by force.
+
+        Cancelling cuts both short: each ends by itself then, or by whoever watches over processes.
+        """
+        for server in self._servers:
+            server.leave()
+        try:
+            with anyio.move_on_after(LEAVE_SECONDS):
+                await self._until_all_ended()
+        finally:
+            for scope in tuple(self._scopes):
+                scope.cancel()
+        with anyio.move_on_after(END_SECONDS):
+            await self._until_all_ended()
+
+    async def _until_all_ended(self) -> None:
+        while self._scopes:
+            await self._has_ended.wait()
 
     def _server(self, config: ServerConfig) -> Server:
         around = self._around
@@ -164,20 +206,18 @@ class SessionServers:
         return Server(config, premises, around.note_change)
 
     def _start(self, server: Server) -> None:
-        self._running += 1
-        self._around.tasks.start_soon(self._run, server)
-
-    async def _run(self, server: Server) -> None:
-        scope = anyio.CancelScope()
+        scope = anyio.CancelScope()  # here: one that is cancelled before it runs does not begin
         self._scopes.add(scope)
+        self._around.tasks.start_soon(self._run, server, scope)
+
+    async def _run(self, server: Server, scope: anyio.CancelScope) -> None:
         try:
             with scope:
                 await server.run()
         finally:
             self._scopes.discard(scope)
-            self._running -= 1
-            if not self._running:
-                self._all_ended.set()
+            self._has_ended.set()
+            self._has_ended = anyio.Event()
 
     def _freeze(self) -> None:
         self._is_frozen = True

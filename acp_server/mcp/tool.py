@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.configuration import identity_of
 from acp_server.mcp.offers import OfferedTool
-from acp_server.mcp.ports import ServerError
+from acp_server.mcp.ports import Json, ServerError
 from acp_server.mcp.reading import line_of, shortened
 from acp_server.mcp.results import Suspect, outcome_of
 from acp_server.mcp.server import Server
@@ -66,6 +67,9 @@ class ServerUse(AnyUse):
             result = await self._server.request("tools/call", parameters, self._progress)
         except ServerError as error:
             return Outcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
+        return await to_thread.run_sync(self._outcome, result)  # the scan takes a while
+
+    def _outcome(self, result: Json) -> Outcome:
         hidden = self._server.redacted.result(result)
         return outcome_of(hidden, self._server.name, self._counter.suspect)
 

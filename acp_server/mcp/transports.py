@@ -15,9 +15,9 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from acp_server.mcp.configuration import ProcessServer, RemoteServer
 from acp_server.mcp.ports import Host
 from acp_server.mcp.processes import Ground, ServerProcess
+from acp_server.session.server_configs import ProcessServer, RemoteServer
 
 HTTP_SECONDS = 30.0
 SILENCE_SECONDS = 24 * 3_600.0

@@ -23,7 +23,7 @@ class Interpreter:
     commands: CommandRegistry
     skills: SkillDesk
     prepare: Callable[[], Awaitable[object]]
-    """Has the skills found."""
+    """Has the skills found, and a little time taken for servers' prompts."""
     new_id: NewId
 
     async def for_model(self, message: UserMessage, sink: Sink) -> UserMessage | None:
@@ -48,10 +48,10 @@ class Interpreter:
 
     async def _prepared(self, invocation: Invocation, message: UserMessage) -> UserMessage | None:
         """Return the prompt that a command stands for; None if it stands for none."""
+        if not self.commands.is_known(invocation.name):
+            await self.prepare()
         errand = self.commands.errand(invocation.name)
         if errand is not None:
             attached = (part for part in message.parts if not isinstance(part, Text))
             return UserMessage((Text(await errand.prepare(invocation.arguments)), *attached))
-        if not self.commands.is_known(invocation.name):
-            await self.prepare()
         return await self.skills.expanded(message)

@@ -4,15 +4,14 @@ All of it is put behind the user's own words, once, and stored with them: a mess
 exactly as it was first sent.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from acp_server.permissions.modes import Mode
-from acp_server.session.briefing import Briefing
+from acp_server.session.choices import Choices
 from acp_server.session.mode_notes import remark_on_mode
 from acp_server.session.outside_memory import OutsideMemory
+from acp_server.session.servers import ServerDesk
 from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import (
     Attachment,
@@ -30,10 +29,10 @@ class PromptCompletion:
     """Completes the prompts of one session."""
 
     conversation: Conversation
-    briefing: Briefing
     upkeep: SessionUpkeep
     outside: OutsideMemory
-    mode: Callable[[], Mode]
+    choices: Choices
+    servers: ServerDesk
 
     async def completed(
         self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
@@ -42,8 +41,9 @@ class PromptCompletion:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        on_mode = remark_on_mode(self.conversation, self.mode())
-        remarks = (*self.briefing.remarks(self.conversation), on_mode)
+        on_mode = remark_on_mode(self.conversation, self.choices.mode)
+        on_servers = self.servers.news()
+        remarks = (*self.upkeep.briefing.remarks(self.conversation), on_mode, *on_servers)
         parts += [Text(remark) for remark in remarks if remark]
         parts += await self.outside.recalled(message)
         touched = _touched(message, active_file)

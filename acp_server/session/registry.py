@@ -10,6 +10,7 @@ from acp_server.session.equipment import Equipment, Past, Workspace, fresh
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
 from acp_server.session.records import Archive, Page, StoredSession
 from acp_server.session.replay import closed, events_of, mended
+from acp_server.session.server_configs import ServerConfig
 from acp_server.session.session import Session
 
 
@@ -30,19 +31,27 @@ class SessionRegistry:
         self._reopening = anyio.Lock()
         """One session is taken up at a time: a second request for it finds it open."""
 
-    async def open(self, cwd: str, additional: Sequence[str]) -> Session:
-        """Open a session in a workspace.
+    async def open(
+        self, cwd: str, additional: Sequence[str], servers: Sequence[ServerConfig] = ()
+    ) -> Session:
+        """Open a session in a workspace, with MCP servers that its editor names.
 
         Raises:
             InvalidRootError: a folder is not absolute, or `cwd` is no folder.
         """
         workspace = await _workspace(cwd, additional)
-        session = Session(workspace, self._equipment)
+        session = Session(workspace, self._equipment, servers=servers)
         self._sessions[session.id] = session
         return session
 
-    async def reopen(self, session_id: str, cwd: str, additional: Sequence[str]) -> Reopened:
-        """Take a kept session up again, in the workspace that the request names.
+    async def reopen(
+        self,
+        session_id: str,
+        cwd: str,
+        additional: Sequence[str],
+        servers: Sequence[ServerConfig] = (),
+    ) -> Reopened:
+        """Take a kept session up again, in the workspace and with the servers of the request.
 
         One that is open here and works goes on as it is; one that rests is opened anew.
 
@@ -69,11 +78,17 @@ class SessionRegistry:
                 journal.append(message)
             journal.end_turn()
             past = Past(stored.facts, messages, journal)
-            session = Session(workspace, self._equipment, past)
+            session = Session(workspace, self._equipment, past, servers)
             self._sessions[session_id] = session
         return Reopened(session, stored)
 
-    async def fork(self, session_id: str, cwd: str, additional: Sequence[str]) -> Session:
+    async def fork(
+        self,
+        session_id: str,
+        cwd: str,
+        additional: Sequence[str],
+        servers: Sequence[ServerConfig] = (),
+    ) -> Session:
         """Open a session that goes on from what is kept of another one, which stays as it is.
 
         Raises:
@@ -89,7 +104,7 @@ class SessionRegistry:
             journal.show(shown)
         for message in messages:
             journal.append(message)
-        session = Session(workspace, self._equipment, Past(facts, messages, journal))
+        session = Session(workspace, self._equipment, Past(facts, messages, journal), servers)
         self._sessions[session.id] = session
         return session
 

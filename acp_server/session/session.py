@@ -1,12 +1,13 @@
 """One conversation: its folders, its choices, its queue of turns."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 
 from acp_server.permissions.modes import Mode, is_mode
+from acp_server.session.answers import Answer
 from acp_server.session.asking import Nobody, answer_to
 from acp_server.session.bulletin import Bulletin
 from acp_server.session.choices import Choices
@@ -26,6 +27,8 @@ from acp_server.session.prompts import PromptCompletion
 from acp_server.session.recording import Chronicle, RecordingScreen
 from acp_server.session.records import SessionFacts
 from acp_server.session.reviews import ReviewedTurns
+from acp_server.session.server_configs import ServerConfig
+from acp_server.session.servers import ServerDesk
 from acp_server.session.skills import SkillDesk
 from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
@@ -39,25 +42,21 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
-from acp_server.turn.loop import Kit, Spent, Turn
+from acp_server.turn.loop import Kit, Turn
 from acp_server.turn.ports import Model, ModelRequest, Sink, StopReason, Toolbox
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How a prompt ended, and what it used."""
-
-    reason: StopReason
-    spent: Spent
 
 
 class Session:
     """A conversation in a workspace."""
 
     def __init__(
-        self, workspace: Workspace, equipment: Equipment, past: Past | None = None
+        self,
+        workspace: Workspace,
+        equipment: Equipment,
+        past: Past | None = None,
+        servers: Sequence[ServerConfig] = (),
     ) -> None:
-        """Begin a session, or go on with one."""
+        """Begin a session, or go on with one; `servers` are MCP servers that the editor names."""
         past = past or beginning(workspace, equipment)
         facts = past.facts
         self.id, self.spent = facts.id, facts.spent
@@ -73,22 +72,22 @@ class Session:
         self._choices = self._choices_in(facts)
         self._briefing = equipment.briefing(workspace)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
-        self.skills = SkillDesk(self.commands)
+        self.skills, self.servers = SkillDesk(self.commands), ServerDesk(self.commands, servers)
         self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
         trust = equipment.trust(self) if equipment.trust is not None else None
         self._wishes = ProjectWishes(
-            self._briefing, self._choices, self._system, trust, new_id, self.skills
+            self._briefing, self._choices, self._system, trust, new_id, self.skills, self.servers
         )
         self._compactor = Compactor(
             self.spent, self._rewrite_system, equipment.compaction_threshold
         )
         self._upkeep = SessionUpkeep(self._compactor, self._briefing, new_id)
         self._completion = PromptCompletion(
-            self.conversation, self._briefing, self._upkeep, self._outside, lambda: self.mode
+            self.conversation, self._upkeep, self._outside, self._choices, self.servers
         )
         self.commands.add(*self._own_commands())
-        self._interpreter = Interpreter(self.commands, self.skills, self.prepare, new_id)
+        self._interpreter = Interpreter(self.commands, self.skills, self._tools, new_id)
         self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
         self._steering, self._preparing = Steering(), anyio.Lock()
         self._running: Ticket | None = None
@@ -266,8 +265,10 @@ class Session:
         self.skills.close()
         self.cancel()
         await self.wait_until_idle()
-        if self._toolbox is not None:
-            await self._toolbox.close()
+        async with anyio.create_task_group() as ending:
+            ending.start_soon(self.servers.close)
+            if self._toolbox is not None:
+                ending.start_soon(self._toolbox.close)
 
     async def answer_to(self, instructions: str, text: str) -> str:
         """Return what the session's model makes of a text, apart from the conversation.
@@ -329,7 +330,9 @@ class Session:
         return frozenset(spec.name for spec in (await self._tools()).specs)
 
     async def _tools(self) -> Toolbox:
-        return self._narrowed(await self.prepare())
+        toolbox = await self.prepare()
+        await self.servers.ready()
+        return self._narrowed(toolbox)
 
     def _narrowed(self, toolbox: Toolbox) -> Toolbox:
         allowed = self._system.allowed_tools
@@ -366,6 +369,7 @@ class Session:
             on_write=self.chronicle.keep,
             skills_index=self.skills.index,
             memory_block=self._outside.block,
+            rebuild_tools=self.servers.rebuild,
         )
 
     def _tell_choice(self) -> None:
@@ -385,7 +389,8 @@ class Session:
             new_id,
         )
         cwd = self.workspace.cwd
-        return own.all(Errands(cwd, lambda: self.mode, self._briefing.findings))
+        pages = self.servers.command(self.prepare), self.skills.command(self.prepare)
+        return (*own.all(Errands(cwd, lambda: self.mode, self._briefing.findings)), *pages)
 
 
 def _nobody() -> None: ...

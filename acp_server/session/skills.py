@@ -5,12 +5,16 @@ calls it with a slash. Where skills are, who may see which and how they are writ
 here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from acp_server.session.commands import CommandRegistry, Offer
+from acp_server.session.commands import Command, CommandRegistry, Offer
 from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.ports import Sink
+
+SHOW_SKILLS = "List the skills, their state, and what is kept back"
+NONE = "There are no skills in this session."
 
 IsBuiltIn = Callable[[str], bool]
 """Whether a command of a name, without the slash, is the session's own."""
@@ -57,6 +61,10 @@ class Skills(Protocol):
         """Return the names of the workspace's own skills that only wait for the user's trust."""
         ...
 
+    async def description(self) -> str:
+        """Return which skills there are, in what state, and what is kept back, as Markdown."""
+        ...
+
     def close(self) -> None:
         """Follow no changes any more."""
         ...
@@ -85,6 +93,10 @@ class NoSkills:
     async def waiting(self) -> Sequence[str]:
         """There are none."""
         return ()
+
+    async def description(self) -> str:
+        """Say so."""
+        return NONE
 
     def close(self) -> None:
         """There is nothing to follow."""
@@ -125,6 +137,16 @@ class SkillDesk:
     async def waiting(self) -> Sequence[str]:
         """Return the names of the workspace's own skills that only wait for the user's trust."""
         return await self._skills.waiting()
+
+    def command(self, prepare: Callable[[], Awaitable[object]]) -> Command:
+        """Return `/skills`; `prepare` has the skills found."""
+
+        async def show(arguments: str, sink: Sink) -> str:
+            del arguments, sink
+            await prepare()
+            return await self._skills.description()
+
+        return Command("skills", SHOW_SKILLS, show)
 
     def close(self) -> None:
         """Follow no changes any more."""

@@ -43,6 +43,9 @@ async def _no_block() -> str:
     return ""
 
 
+async def _same_tools() -> None: ...
+
+
 @dataclass(slots=True)
 class SystemPrompt:
     """The system prompt of one session."""
@@ -62,8 +65,12 @@ class SystemPrompt:
     """Writes the section that lists the skills."""
     memory_block: Callable[[], Awaitable[str]] = field(default=_no_block)
     """Writes the section of the external memory."""
+    rebuild_tools: Callable[[], Awaitable[None]] = field(default=_same_tools)
+    """Called before the prompt is written anew: the tools may become others then, and only then."""
     notice: str = field(default="", init=False)
     """What the user is to know of a prompt that had to be written anew, once."""
+    _has_told: bool = field(default=False, init=False)
+    """Whether the model may have been told of this prompt, and the tools with it."""
     _allowed_tools: tuple[str, ...] | None = field(default=None, init=False)
     _preferred_skills: tuple[str, ...] | None = field(default=None, init=False)
 
@@ -79,12 +86,14 @@ class SystemPrompt:
 
     async def write(self, model_id: str) -> str:
         """Write the prompt anew, from what the facts are now."""
+        if self._has_told:
+            await self.rebuild_tools()
         window = self.catalog.known_window_tokens(model_id)
         tools = await self.tool_names()
         index = await self.skills_index(Want(tools, tuple(self.preferred_skills)))
         block = await self.memory_block()
         text = await self.briefing.write(Subject(model_id, window, tools, index, block))
-        self.is_former = False
+        self.is_former, self._has_told = False, True
         state: dict[str, JsonValue] = {**self.briefing.state(), TOOLS: [*sorted(tools)]}
         if self.allowed_tools is not None:
             state[ALLOWED_TOOLS] = [*self.allowed_tools]
@@ -154,6 +163,7 @@ class SystemPrompt:
             self.notice = REWRITTEN.format(reason=reason)
             self.saved = None
             self.forget_seals()
+        self._has_told = not reason
 
     async def _reason_to_write(self, saved: SavedSystem) -> str:
         """Return why a former prompt does not hold; nothing if it does."""

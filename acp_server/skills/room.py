@@ -29,6 +29,8 @@ from skills_store.usage import Usage
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SETUP_SKILL = "configure-acp-server"
+SERVER_MARK = "__"
+"""Stands behind the server in the name of each tool of an MCP server, and in no other name."""
 
 
 @dataclass(slots=True)
@@ -74,7 +76,8 @@ class SkillRoom:
         """Return what decides on which skills a session sees; None: its tools are not known."""
         if tools is None:
             return Circumstances(disabled=self.rules.disabled)
-        return circumstances_of(tools, disabled=self.rules.disabled)
+        servers = {name.partition(SERVER_MARK)[0] for name in tools if SERVER_MARK in name}
+        return circumstances_of(tools, servers, self.rules.disabled)
 
     def shelf(self, workspace: Path | None) -> Shelf:
         """Return the shelf of a trusted workspace, or of none, without reading in it."""

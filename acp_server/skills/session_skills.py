@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from acp_server.session.commands import Offer
 from acp_server.session.skills import IsBuiltIn, SkillCallError, Want
+from acp_server.skills.overview import overview_of
 from acp_server.skills.room import SETUP_SKILL, SkillRoom
 from acp_server.skills.screening import refuse_threats, screened_index
 from acp_server.skills.shelf import Shelf
@@ -185,6 +186,18 @@ class SessionSkills:
         done = await to_thread.run_sync(shelf.keeper.commit, change)
         await shelf.changed()
         return done
+
+    async def description(self) -> str:
+        """Return which skills there are, in what state, and what is kept back, as Markdown."""
+        waiting = await self.waiting()
+
+        def describe(library: Library) -> str:
+            library.touched()
+            return overview_of(
+                library.collection(), self._circumstances(), self._usage.records(), waiting
+            )
+
+        return await self._ask(describe)
 
     def close(self) -> None:
         """Follow no changes any more."""

@@ -111,7 +111,9 @@ class SessionToolMaker:
             *self._skill_tools(around.session, gate),
         )
         self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
-        toolbox = SessionToolbox(tools, gate, Attachments(workshop).attach, shell.background.close)
+        attach, close = Attachments(workshop).attach, shell.background.close
+        more = around.join_servers(gate) if around.join_servers is not None else tuple
+        toolbox = SessionToolbox(tools, gate, attach, close, more)
         return self._hooked(toolbox, around, shell.session)
 
     def _hooked(self, toolbox: Toolbox, around: Surroundings, shell: ShellSession) -> Toolbox:

@@ -10,6 +10,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.hooks.rules import HookRules
+from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Asker
 from acp_server.session.editor import Editor
 from acp_server.session.enquiries import Enquirer, NoEnquirer
@@ -25,6 +26,7 @@ from prompt_engine.memory_entries import StoreName
 if TYPE_CHECKING:
     from acp_server.session.recall import Recall
     from acp_server.skills.room import SkillRoom
+    from acp_server.tools.toolbox import ToolSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Surroundings:
     asker: Asker
     tasks: TaskGroup
     enquirer: Enquirer = field(default_factory=NoEnquirer)
+    join_servers: "Callable[[Gate], ToolSource] | None" = None
+    """Takes the session's gate; returns where the tools of its MCP servers are found."""
 
 
 class ToolMaker(Protocol):

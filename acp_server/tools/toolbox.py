@@ -14,6 +14,8 @@ from acp_server.turn.conversation import Link, PromptPart, ToolCall, arguments_o
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Outcome, Sink, ToolSpec
 
+ToolSource = Callable[[], Sequence[Tool]]
+"""Returns tools that may be others after a rebuild, and are the same in between."""
 Attach = Callable[[Link, Sink], Awaitable[Sequence[PromptPart]]]
 
 MOST_NAME_CHARACTERS = 100
@@ -28,28 +30,35 @@ class SessionToolbox:
         gate: Gate | None = None,
         attach: Attach | None = None,
         close: Callable[[], Awaitable[None]] | None = None,
+        more: ToolSource = tuple,
     ) -> None:
-        """Take the tools in the order in which the model is told of them."""
+        """Take the tools in the order in which the model is told of them; `more` stand behind."""
         self._gate = gate
         self._attach = attach
         self._tools = {tool.spec.name: tool for tool in tools}
         self._specs = tuple(tool.spec for tool in tools)
         self._close = close
+        self._more = more
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the model is told; never changes."""
-        return self._specs
+        """What the model is told; changes at rebuilds only."""
+        return (*self._specs, *(tool.spec for tool in self._more()))
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
         """Show that a call begins, of a tool that there is or not."""
-        tool = self._tools.get(name)
+        tools = self._all()
+        tool = tools.get(name)
         if tool is None:
             shown = _shown_name(name)
             await sink.emit(CallAppeared(call_id, shown))
-            return _UnknownCall(shown, tuple(self._tools), Report(call_id, sink))
+            return _UnknownCall(shown, tuple(tools), Report(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
         return _Call(call_id, tool, Report(call_id, sink), self._gate)
+
+    def _all(self) -> Mapping[str, Tool]:
+        """Return all tools; one of the session's own is never another's."""
+        return {tool.spec.name: tool for tool in (*self._more(), *self._tools.values())}
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
         """Return what a link leads to; the link itself where nothing can be attached."""

@@ -23,7 +23,7 @@ def initialized(*more_auth_methods: JsonValue) -> JsonValue:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": False, "sse": False},
+            "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {
                 "additionalDirectories": {},
                 "close": {},

@@ -13,13 +13,14 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ProcessServer, ServerConfig
-from acp_server.mcp.loading import McpLoader
-from acp_server.mcp.ports import Answer, Form, Limits, Page
+from acp_server.mcp.loading import McpLoader, McpPremises
+from acp_server.mcp.ports import Limits
 from acp_server.mcp.results import Suspect, trusts_all
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import Refusal
 from acp_server.permissions.questions import Question
+from acp_server.session.elicitation import Answer, Form, Page
+from acp_server.session.server_configs import ProcessServer, ServerConfig
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import CallChanged, Event
@@ -28,7 +29,11 @@ from acp_server.turn.ports import Outcome
 PATIENCE_SECONDS = 30
 LOOK_SECONDS = 0.01
 PROGRAMS = Path(__file__).parent / "programs"
-QUICK = Limits(backoff_seconds=(0.02, 0.02, 0.02), reconnecting_seconds=10.0)
+QUICK = Limits(
+    first_call_seconds=PATIENCE_SECONDS,
+    backoff_seconds=(0.02, 0.02, 0.02),
+    reconnecting_seconds=10.0,
+)
 
 
 @dataclass(slots=True)
@@ -144,7 +149,6 @@ class Building:
     def office(
         self,
         *configs: ServerConfig,
-        withheld: Sequence[ServerConfig] = (),
         root: Path | None = None,
     ) -> Office:
         """Prepare the servers of a session."""
@@ -159,7 +163,7 @@ class Building:
             limits=self.limits,
             taken=("read_file",),
         )
-        return Office(SessionServers(configs, around, withheld), gate)
+        return Office(SessionServers(configs, around), gate)
 
     @asynccontextmanager
     async def opened(self, *configs: ServerConfig) -> AsyncGenerator[Office]:
@@ -168,7 +172,7 @@ class Building:
         office.servers.begin()
         try:
             with anyio.fail_after(PATIENCE_SECONDS):
-                await office.servers.ready(PATIENCE_SECONDS)
+                await office.servers.ready()
                 yield office
         finally:
             await office.servers.close()
@@ -181,7 +185,7 @@ async def building(
     """Furnish what sessions share; leaving ends it."""
     own = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
-        loader = McpLoader(own, ("OUR_KEY",))
+        loader = McpLoader(McpPremises(own, ("OUR_KEY",)))
         try:
             yield Building(tasks, root, loader)
         finally:

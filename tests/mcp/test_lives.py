@@ -6,10 +6,11 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ProcessServer
-from acp_server.mcp.description import NONE
 from acp_server.mcp.names import MOST_CHARACTERS
+from acp_server.session.server_configs import ProcessServer
+from acp_server.session.servers import NONE
 from tests.mcp.office import QUICK, building, program, until
 
 
@@ -30,13 +31,13 @@ async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
     tmp_path: Path,
 ) -> None:
     async with building(tmp_path) as house:
-        house.limits = replace(QUICK, connect_seconds=0.4)
+        house.limits = replace(QUICK, connect_seconds=0.4, first_call_seconds=0.1)
         office = house.office(program("stuck", "hangs"), program("well"))
         office.servers.begin()
         assert office.servers.tools() == ()
         await office.until("): connected")
         with anyio.fail_after(2):
-            await office.servers.ready(0.1)
+            await office.servers.ready()
         assert {name.split("__")[0] for name in office.names()} == {"well"}
         page = await office.until("did not introduce itself within 0.4 s")
         assert "**stuck** (process `python" in page
@@ -134,9 +135,9 @@ async def test_one_that_crashes_again_and_again_is_given_up_and_tried_at_a_rebui
             assert office.servers.news() == (
                 'The MCP server "s" is lost: calls of its tools fail for now.',
             )
-            office.servers.refresh()
-            await office.until("connected")
-            assert office.servers.news() == ('The MCP server "s" is there again.',)
+            await office.servers.rebuild()
+            assert "): connected" in office.servers.description()
+            assert office.servers.news() == ()
 
     assert lost.text == (
         "MCP server s: the server is not connected: the connection was lost; /mcp shows more"
@@ -169,21 +170,22 @@ async def test_a_changed_list_is_told_and_enters_at_the_next_rebuild(tmp_path: P
             "with /reload."
         )
         assert office.servers.news() == ()
-        assert office.servers.refresh()
+        await office.servers.rebuild()
         assert office.names() == [*before, "s__grown"]
-        assert not office.servers.refresh()
+        assert office.servers.news() == ()
 
 
 async def test_one_that_comes_late_is_told_and_enters_at_the_next_rebuild(tmp_path: Path) -> None:
     async with building(tmp_path) as house:
+        house.limits = replace(QUICK, first_call_seconds=0)
         office = house.office(program("s"))
         office.servers.begin()
-        await office.servers.ready(0)
+        await office.servers.ready()
         assert office.names() == []
         await office.until("connected")
         (news,) = office.servers.news()
         assert "new or changed: s__echo, s__env" in news
-        office.servers.refresh()
+        await office.servers.rebuild()
         assert "s__echo" in office.names()
         await office.servers.close()
 
@@ -211,17 +213,24 @@ async def test_what_an_untrusted_workspace_brings_is_listed_and_started_once_it_
     tmp_path: Path,
 ) -> None:
     told = tmp_path / "told"
-    own = program("own", environment={"TOLD": str(told)})
+    own = program("own")
+    entry: JsonValue = {"command": own.command, "args": [*own.args], "env": {"TOLD": str(told)}}
     async with building(tmp_path) as house:
-        office = house.office(withheld=(own,))
+        office = house.office()
         office.servers.begin()
+        found = office.servers.bring({"own": entry, "odd": {"url": 5}})
+        assert [each.split(" (runs ")[0] for each in found.servers] == ["own"]
+        assert [each.split(": ")[0] for each in found.problems] == [
+            "the workspace's MCP server odd"
+        ]
         await office.servers.ready()
         assert "not started: it comes from this workspace" in office.servers.description()
         assert not told.exists()
 
         office.servers.admit()
-        await office.until("): connected")
-        assert "new or changed: own__echo" in office.servers.news()[0]
+        await office.servers.ready()
+        assert "own__echo" in office.names()
+        assert office.servers.news() == ()
         await office.servers.close()
 
 

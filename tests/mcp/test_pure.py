@@ -5,14 +5,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import (
-    ProcessServer,
-    RemoteServer,
-    described,
-    identity_of,
-    joined,
-    read_servers,
-)
+from acp_server.mcp.configuration import brought, described, identity_of, joined
 from acp_server.mcp.names import server_names, tool_names
 from acp_server.mcp.offers import PromptArgument
 from acp_server.mcp.prompts import read_arguments
@@ -20,6 +13,7 @@ from acp_server.mcp.redaction import redaction_of
 from acp_server.mcp.results import MOST_CHARACTERS, outcome_of, trusts_all
 from acp_server.mcp.schemas import MOST_CHARACTERS as MOST_SCHEMA_CHARACTERS
 from acp_server.mcp.schemas import SchemaError, repaired
+from acp_server.session.server_configs import Patience, ProcessServer, RemoteServer
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import Outcome
 
@@ -98,28 +92,42 @@ def test_a_schema_without_end_is_cut() -> None:
     assert len(json.dumps(repaired(schema))) <= MOST_SCHEMA_CHARACTERS
 
 
-def test_settings_name_servers_and_a_bad_entry_costs_no_good_one() -> None:
-    servers, problems = read_servers(
+def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
+    servers, problems = brought(
         {
-            "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}},
+            "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}, "timeout": 5},
             "docs": {"type": "sse", "url": "https://docs.example/sse"},
+            "asleep": {"command": "npx", "enabled": False},
             "bad": {"args": []},
             "worse": "text",
         }
     )
     assert servers == (
-        ProcessServer("files", "npx", ("-y", "x"), {"A": "1"}),
-        RemoteServer("docs", "https://docs.example/sse", transport="sse"),
+        ProcessServer("files", "npx", ("-y", "x"), {"A": "1"}, patience=Patience(60, 5)),
+        RemoteServer(
+            "docs", "https://docs.example/sse", transport="sse", patience=Patience(60, 120)
+        ),
     )
     assert [problem.split(":")[0] for problem in problems] == [
-        "MCP server bad",
-        "MCP server worse",
+        "the workspace's MCP server bad",
+        "the workspace's MCP server worse",
     ]
 
 
 def test_a_server_of_the_request_goes_before_one_of_the_settings() -> None:
     asked, other = ProcessServer("a", "one"), ProcessServer("b", "three")
     assert joined((asked,), (ProcessServer("a", "two"), other)) == (asked, other)
+
+
+@pytest.mark.parametrize("entries", [None, {}, "text", ["a"], {"a": None}])
+def test_what_names_no_server_brings_none(entries: JsonValue) -> None:
+    assert brought(entries)[0] == ()
+
+
+def test_an_address_that_is_none_breaks_nothing_and_is_hidden() -> None:
+    server = RemoteServer("r", "http://[bad-secret")
+    assert described(server) == "http `://`"
+    assert redaction_of(server)("no http://[bad-secret") == "no [hidden]"
 
 
 def test_nothing_about_a_server_shows_its_secrets() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.mcp.configuration import ProcessServer, RemoteServer, Transport
-from acp_server.mcp.ports import Answer
+from acp_server.session.elicitation import Answer
+from acp_server.session.server_configs import ProcessServer, RemoteServer, Transport
 from tests.mcp.office import Building, Office, Person, building, until
 from tests.support.node_clients import node_clients
 

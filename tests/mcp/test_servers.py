@@ -7,9 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.mcp.ports import Answer, Form, Json
+from acp_server.mcp.ports import Json
 from acp_server.permissions.effects import CallServer
 from acp_server.permissions.gate import Refusal
+from acp_server.session.elicitation import Answer, Form
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import Outcome
 from tests.mcp.office import QUICK, Person, building, program, until

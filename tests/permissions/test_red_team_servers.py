@@ -10,7 +10,6 @@ import pytest
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import ProcessServer, ServerConfig
 from acp_server.mcp.ports import Host, Json, Progress, Wire
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import PermissionGate
@@ -18,6 +17,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import ChoiceId
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
+from acp_server.session.server_configs import ProcessServer, ServerConfig
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
 from tests.permissions.stage import Recorder, Screen

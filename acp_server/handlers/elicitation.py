@@ -1,0 +1,131 @@
+"""What MCP servers ask the user, passed on to the editor where it can show it.
+
+A server's form is a flat JSON schema, nearly the editor's own; what does not fit is declined. The
+user reads who asks. Nothing that a server says decides on whether it may ask.
+"""
+
+from collections.abc import Mapping
+from typing import assert_never
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from pydantic import JsonValue, ValidationError
+
+from acp_server.handlers.link import Link
+from acp_server.protocol.calls import Calls
+from acp_server.protocol.client import ClientError
+from acp_server.protocol.elicitation import (
+    CreateElicitationResponse,
+    ElicitationSchema,
+    SessionForm,
+    SessionUrl,
+)
+from acp_server.session.elicitation import DECLINED, Answer, Form, Page
+
+ASKS = "The MCP server “{server}” asks: {message}"
+NO_SECRETS = "It is a program of its own: enter no passwords or keys."
+MOST_MESSAGE_CHARACTERS = 4_000
+PAGE_SCHEMES = frozenset({"http", "https"})
+
+
+class EditorElicitor:
+    """Asks the user of one session's editor."""
+
+    def __init__(self, link: Link, session_id: str) -> None:
+        self._link = link
+        self._session_id = session_id
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client shows forms or pages."""
+        return self._has_forms or self._has_pages
+
+    async def ask(self, question: Form | Page) -> Answer:
+        """Ask; see the port."""
+        request = self._request(question)
+        if request is None:
+            return DECLINED
+        try:
+            return _answer(await Calls(self._link.client).create_elicitation(request))
+        except ClientError:
+            return DECLINED
+
+    def _request(self, question: Form | Page) -> SessionForm | SessionUrl | None:
+        """Return what the client is asked; None for what it cannot show."""
+        message = ASKS.format(server=question.server, message=question.message)
+        message = message[:MOST_MESSAGE_CHARACTERS]
+        match question:
+            case Form():
+                schema = _schema(question.schema) if self._has_forms else None
+                if schema is None:
+                    return None
+                message = f"{message}\n\n{NO_SECRETS}"
+                return SessionForm(
+                    session_id=self._session_id, message=message, requested_schema=schema
+                )
+            case Page():
+                if not self._has_pages or not _is_page(question.url):
+                    return None
+                return SessionUrl(
+                    session_id=self._session_id,
+                    message=message,
+                    elicitation_id=question.id or uuid4().hex,
+                    url=question.url,
+                )
+            case _:
+                assert_never(question)
+
+    @property
+    def _has_forms(self) -> bool:
+        elicitation = self._link.capabilities.elicitation
+        return elicitation is not None and elicitation.form is not None
+
+    @property
+    def _has_pages(self) -> bool:
+        elicitation = self._link.capabilities.elicitation
+        return elicitation is not None and elicitation.url is not None
+
+
+def _schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
+    """Return a server's form as the editor's, or None where it is none."""
+    given = schema.get("properties")
+    properties = {} if not isinstance(given, dict) else given
+    named: dict[str, JsonValue] = {name: _titled(each) for name, each in properties.items()}
+    try:
+        return ElicitationSchema.from_wire({**schema, "properties": named})
+    except ValidationError:
+        return None
+
+
+def _titled(field: JsonValue) -> JsonValue:
+    """Return a field whose choices have their names where they belong: older servers list them."""
+    if not isinstance(field, dict):
+        return field
+    values, names = field.get("enum"), field.get("enumNames")
+    if not isinstance(values, list) or not isinstance(names, list) or len(values) != len(names):
+        return field
+    rest = {key: each for key, each in field.items() if key not in {"enum", "enumNames"}}
+    pairs = zip(values, names, strict=True)
+    options: list[JsonValue] = [{"const": value, "title": name} for value, name in pairs]
+    return {**rest, "oneOf": options}
+
+
+def _is_page(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in PAGE_SCHEMES and bool(parts.hostname)
+
+
+def _answer(response: CreateElicitationResponse) -> Answer:
+    match response.action:
+        case "accept":
+            content: dict[str, JsonValue] = {}
+            for name, value in (response.content or {}).items():
+                content[name] = [*value] if isinstance(value, tuple) else value
+            return Answer("accept", content)
+        case "decline":
+            return DECLINED
+        case _:  # also what is not known: it is no consent
+            return Answer("cancel")

@@ -1,0 +1,32 @@
+"""The MCP servers that a request names, in our words."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from acp_server.protocol.sessions import (
+    McpServer,
+    McpServerHttp,
+    McpServerSse,
+    McpServerStdio,
+)
+from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
+
+
+def server_configs(servers: Sequence[McpServer]) -> tuple[ServerConfig, ...]:
+    """Return the servers of a request; of two of one name, the first."""
+    found: dict[str, ServerConfig] = {}
+    for server in servers:
+        found.setdefault(server.name, _config(server))
+    return tuple(found.values())
+
+
+def _config(server: McpServer) -> ServerConfig:
+    match server:
+        case McpServerStdio():
+            environment = {each.name: each.value for each in server.env}
+            return ProcessServer(server.name, server.command, tuple(server.args), environment)
+        case McpServerHttp() | McpServerSse():
+            headers = {each.name: each.value for each in server.headers}
+            return RemoteServer(server.name, server.url, headers, server.type)
+        case _:
+            assert_never(server)

@@ -1,0 +1,55 @@
+"""Joins a session's servers to it: which they are, and that their tools pass its gate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio.abc import TaskGroup
+
+from acp_server.mcp.configuration import configured, joined
+from acp_server.mcp.ports import Limits
+from acp_server.mcp.servers import Around, SessionServers
+from acp_server.permissions.gate import Gate
+from acp_server.session.elicitation import Elicitor
+from acp_server.session.session import Session
+from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.toolbox import ToolSource
+from prompt_engine.threats import scan
+
+if TYPE_CHECKING:
+    from acp_server.mcp.loading import McpLoader, McpPremises
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What joins servers to one session, once its gate is there."""
+
+    loader: "McpLoader"
+    premises: "McpPremises"
+    session: Session
+    elicitor: Elicitor
+    tasks: TaskGroup
+
+    def __call__(self, gate: Gate) -> ToolSource:
+        """Have the session's servers connected, and return where their tools are found."""
+        around = Around(
+            gate=gate,
+            roots=self.session.workspace.roots,
+            tasks=self.tasks,
+            load=partial(self.loader.load, self.tasks),
+            elicitor=self.elicitor,
+            suspect=suspicions,
+            limits=Limits(first_call_seconds=self.premises.first_call_seconds),
+            taken=TOOL_NAMES,
+            note_change=self.session.servers.note_change,
+        )
+        configs = joined(self.session.servers.requested, configured(self.premises.configured))
+        servers = SessionServers(configs, around)
+        self.session.servers.take(servers)
+        return servers.tools
+
+
+def suspicions(text: str) -> Sequence[str]:
+    """Return what looks like an attempt to instruct the model, each kind once."""
+    return tuple(dict.fromkeys(finding.pattern for finding in scan(text, "context")))

@@ -1,0 +1,226 @@
+"""Sessions with MCP servers, over the wire: what the model is told and what its calls lead to."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.trust import TrustStore
+from acp_server.session.servers import NONE
+from acp_server.skills.overview import UNTRUSTED
+from tests.mcp.office import program
+from tests.mcp.test_lives import processes
+from tests.mcp.wired import PATIENT, answers, wired
+from tests.support.editor import at
+from tests.support.messages_api import call, reply
+
+
+def types(content: JsonValue) -> list[JsonValue]:
+    """The types of a result's blocks."""
+    return [at(each, "type") for each in cast("list[JsonValue]", content)]
+
+
+async def test_a_call_goes_to_the_server_and_its_result_to_the_model(tmp_path: Path) -> None:
+    script = [reply(call("s__echo", text="hello"), call("s__show")), "Done."]
+    async with wired(tmp_path, script) as line:
+        session = await line.open(program("s"))
+        assert await line.say(session) == "end_turn"
+        assert [name for name in line.tools() if "__" in name][:2] == ["s__echo", "s__env"]
+        echo, shown = line.results()
+        assert "hello" in json.dumps(echo)
+        assert types(shown) == ["text", "image"]
+        titles = [at(each, "params", "toolCall", "title") for each in line.questions]
+        assert sorted(map(str, titles)) == ["s: echo", "s: show"]
+
+
+async def test_what_the_user_refuses_never_reaches_the_server(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    script = [reply(call("s__echo", text="hello")), "Done."]
+    async with wired(tmp_path, script) as line:
+        line.answer = "reject_once"
+        session = await line.open(program("s", environment={"TOLD": str(told)}))
+        assert await line.say(session) == "end_turn"
+        assert len(line.questions) == 1
+        assert "call echo" not in told.read_text()
+
+
+@pytest.mark.parametrize(("tool", "asked"), [("s__echo", 1), ("s__env", 0), ("s__wipe", 0)])
+async def test_plan_mode_keeps_the_tools_and_refuses_what_does_not_only_read(
+    tmp_path: Path, tool: str, asked: int
+) -> None:
+    script = [reply(call(tool)), "Done."]
+    async with wired(tmp_path, script, options={"--mode": "plan"}) as line:
+        session = await line.open(program("s"))
+        assert await line.say(session) == "end_turn"
+        assert tool in line.tools(0)
+        assert len(line.questions) == asked
+        assert ("plan mode is on" in json.dumps(line.results())) == (asked == 0)
+
+
+async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path: Path) -> None:
+    async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0.2}") as line:
+        session = await line.open(program("stuck", "hangs"))
+        with anyio.fail_after(5):
+            assert await line.say(session) == "end_turn"
+        assert not any("__" in name for name in line.tools())
+        assert "**stuck** (process `python" in await line.told(session, "/mcp")
+
+
+async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
+    async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0}") as line:
+        session = await line.open(program("s"))
+        await line.say(session)
+        before = line.tools()
+        await line.until(session, "/mcp", "): connected")
+        await line.say(session)
+        assert line.tools() == before
+        assert '[The tools of the MCP server "s" are others now (new or changed: ' in (
+            line.prompted()
+        )
+        await line.told(session, "/reload")
+        await line.say(session)
+        assert next(name for name in line.tools() if name not in before) == "s__echo"
+        assert "[The" not in line.prompted()
+
+
+async def test_servers_of_the_request_go_before_those_of_the_settings(tmp_path: Path) -> None:
+    theirs = program("s")
+    entry = json.dumps({"command": theirs.command, "args": [*theirs.args, "many"]})
+    off = "{command: x, enabled: false}"
+    settings = f"{PATIENT}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
+    async with wired(tmp_path, answers(2), settings=settings) as line:
+        session = await line.open(theirs)
+        page = await line.until(session, "/mcp", "200 tools")
+        assert [part.split("**")[1] for part in page.split("\n\n")] == ["s", "other"]
+        await line.say(session)
+        names = {name.split("__")[0] for name in line.tools() if "__" in name}
+        assert names == {"s", "other"}
+        assert "s__echo" in line.tools()
+
+        plain = await line.open()
+        await line.say(plain)
+        assert {"s__tool_0", "other__tool_0"} < set(line.tools())
+
+
+async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
+    async with wired(tmp_path, answers(2)) as line:
+        session = await line.open(program("s"))
+        await line.until(session, "/mcp", "1 prompt")
+        listed = [
+            at(command, "name")
+            for update in line.editor.updates_of(session)
+            if at(update, "sessionUpdate") == "available_commands_update"
+            for command in cast("list[JsonValue]", at(update, "availableCommands"))
+        ]
+        assert "mcp:s:greet" in listed
+        assert "needs whom" in await line.told(session, "/mcp:s:greet")
+        assert await line.say(session, "/mcp:s:greet Ada") == "end_turn"
+        assert line.prompted().startswith("Greet {'whom': 'Ada'}.")
+
+
+async def test_a_question_of_the_server_reaches_the_user_and_says_who_asks(tmp_path: Path) -> None:
+    script = [reply(call("s__ask")), "Done."]
+    async with wired(tmp_path, script) as line:
+        line.filled = {"name": "Ada"}
+        session = await line.open(program("s"))
+        await line.say(session)
+        asked = line.questions[-1]
+        assert asked["method"] == "elicitation/create"
+        assert str(at(asked, "params", "message")).startswith("The MCP server “s” asks: Who?")
+        assert "Ada" in json.dumps(line.results())
+
+
+async def test_an_editor_without_forms_is_asked_nothing(tmp_path: Path) -> None:
+    script = [reply(call("s__ask")), "Done."]
+    async with wired(tmp_path, script, can={}) as line:
+        session = await line.open(program("s"))
+        await line.say(session)
+        assert [each["method"] for each in line.questions] == ["session/request_permission"]
+        assert "not supported" in json.dumps(line.results())
+
+
+async def test_a_session_has_processes_of_its_own_which_end_with_it(tmp_path: Path) -> None:
+    told = [tmp_path / "one", tmp_path / "two"]
+    async with wired(tmp_path, answers(2)) as line:
+        one, two = [await line.open(program("s", environment={"TOLD": str(f)})) for f in told]
+        for session in (one, two):
+            await line.until(session, "/mcp", "): connected")
+        assert [len(processes(each)) for each in told] == [1, 1]
+        await line.editor.call("session/close", {"sessionId": one})
+        assert [len(processes(each)) for each in told] == [0, 1]
+    assert [len(processes(each)) for each in told] == [0, 0]
+
+
+async def test_taken_up_again_a_session_has_the_servers_of_the_new_request(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    async with wired(tmp_path, answers(4)) as line:
+        session = await line.open(program("s", environment={"TOLD": str(told)}))
+        await line.say(session)
+        await line.until(session, "/mcp", "): connected")
+        answer = await line.editor.call(
+            "session/resume", {"sessionId": session, "cwd": str(line.folder)}
+        )
+        assert "result" in answer
+        assert processes(told) == []
+        assert await line.told(session, "/mcp") == NONE
+        assert "s__echo" in line.tools()
+        await line.say(session)
+        assert "s__echo" not in line.tools()
+
+
+PROJECT = """---
+mcp_servers:
+  own:
+    command: {command}
+    args: {args}
+    env: {{TOLD: {told}}}
+---
+Be kind.
+"""
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
+    tmp_path: Path, *, is_trusted: bool
+) -> None:
+    told, own = tmp_path / "told", program("own")
+    (tmp_path / "root").mkdir()
+    text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=told)
+    (tmp_path / "root" / ".hermes.md").write_text(text)
+    async with wired(tmp_path, answers(2)) as line:
+        line.filled = {"trust": is_trusted}
+        session = await line.open()
+        assert await line.say(session) == "end_turn"
+        assert "MCP servers of its own: own (runs " in str(
+            at(line.questions[0], "params", "message")
+        )
+        assert ("own__echo" in line.tools()) == is_trusted == told.exists()
+        page = await line.told(session, "/mcp")
+        assert ("not started: it comes from this workspace" in page) != is_trusted
+
+
+async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> None:
+    skill = tmp_path / "home/skills/greeter/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    condition = "metadata: {hermes: {requires_toolsets: [mcp-s]}}"
+    skill.write_text(f"---\nname: greeter\ndescription: Greets.\n{condition}\n---\nGreet.")
+    async with wired(tmp_path, answers(2)) as line:
+        bare, served = await line.open(), await line.open(program("s"))
+        for session in (bare, served):
+            await line.say(session)
+        assert "- `greeter`: it needs the toolset mcp-s" in await line.told(bare, "/skills")
+        assert "- `greeter` (general, home): Greets." in await line.told(served, "/skills")
+
+
+async def test_what_is_not_trusted_is_kept_back_and_said_so(tmp_path: Path) -> None:
+    own = tmp_path / "root/.agents/skills/mine/SKILL.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("---\nname: mine\ndescription: Mine.\n---\nDo it.")
+    async with wired(tmp_path) as line:
+        session = await line.open()
+        assert f"**{UNTRUSTED}**\n\n- `mine`" in await line.told(session, "/skills")
+        TrustStore(tmp_path / "home/acp/trust.json").say(line.folder, "trusted")
+        assert "- `mine` (general, workspace): Mine." in await line.told(session, "/skills")

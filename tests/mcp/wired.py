@@ -1,0 +1,154 @@
+"""A whole server in memory, an editor before it, a Messages API behind it, MCP servers beside it.
+
+    async with wired(tmp_path, ["Hello."]) as line:
+        session = await line.open(program("s"))
+        await line.say(session)
+        assert "s__echo" in line.tools()
+
+The editor answers questions of permission with `answer`, and questions of servers with `filled`.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.messages_api import MessagesApi, Script, messages_api
+
+PATIENCE_SECONDS = 30
+LOOK_SECONDS = 0.01
+PATIENT = f"mcp: {{wait_seconds: {PATIENCE_SECONDS}}}\n"
+"""For a busy machine: what is not about waiting waits until all are there."""
+FORMS: JsonValue = {"elicitation": {"form": {}}}
+
+
+def as_requested(server: ServerConfig) -> Object:
+    """Return a server as `session/new` names it."""
+    match server:
+        case ProcessServer():
+            pairs = server.environment.items()
+            env: list[JsonValue] = [{"name": name, "value": value} for name, value in pairs]
+            args: list[JsonValue] = [*server.args]
+            return {"name": server.name, "command": server.command, "args": args, "env": env}
+        case RemoteServer():
+            kind: JsonValue = server.transport
+            return {"type": kind, "name": server.name, "url": server.url, "headers": []}
+
+
+@dataclass(slots=True)
+class Line:
+    """An editor at work."""
+
+    editor: Editor
+    api: MessagesApi
+    folder: Path
+    answer: str = "allow_once"
+    filled: Mapping[str, JsonValue] | None = None
+    questions: list[Object] = field(default_factory=list[Object])
+    """What the user was asked."""
+
+    async def open(self, *servers: ServerConfig, cwd: Path | None = None) -> str:
+        """Open a session with servers; return its id."""
+        named: list[JsonValue] = [as_requested(server) for server in servers]
+        return await self.editor.new_session(cwd or self.folder, mcpServers=named)
+
+    async def say(self, session: str, text: str = "go") -> JsonValue:
+        """Send a prompt; return why it ended."""
+        with anyio.fail_after(PATIENCE_SECONDS):
+            return at(await self.editor.prompt(session, text), "stopReason")
+
+    async def told(self, session: str, command: str) -> str:
+        """Send a slash command; return what was said to it."""
+        before = self.editor.said(session)
+        assert await self.say(session, command) == "end_turn"
+        return self.editor.said(session).removeprefix(before)
+
+    async def until(self, session: str, command: str, words: str) -> str:
+        """Ask with a command until the answer holds some words."""
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while True:
+                if words in (said := await self.told(session, command)):
+                    return said
+                await anyio.sleep(LOOK_SECONDS)  # for what processes do, there is no event
+
+    def tools(self, request: int = -1) -> list[str]:
+        """The names of the tools that the model was told of."""
+        tools = cast("list[JsonValue]", self.api.asks[request].body["tools"])
+        return [str(at(tool, "name")) for tool in tools]
+
+    def results(self, request: int = -1) -> list[JsonValue]:
+        """The results of calls in the last message of a request, each its content."""
+        messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
+        blocks = cast("list[JsonValue]", at(messages[-1], "content"))
+        return [at(each, "content") for each in blocks if at(each, "type") == "tool_result"]
+
+    def prompted(self, request: int = -1) -> str:
+        """The texts of the last message of a request."""
+        messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
+        blocks = cast("list[JsonValue]", at(messages[-1], "content"))
+        return "\n".join(str(at(each, "text")) for each in blocks if at(each, "type") == "text")
+
+    async def attend(self) -> None:
+        """Answer whatever the user is asked."""
+        seen = 0
+        while True:
+            await anyio.sleep(LOOK_SECONDS)  # it may be long until somebody asks
+            unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
+            for message in unseen:
+                if "id" in message and "method" in message:
+                    self.questions.append(message)
+                    self.editor.reply(message, self._answer_to(message))
+
+    def _answer_to(self, question: Object) -> JsonValue:
+        if question["method"] == "session/request_permission":
+            return {"outcome": {"outcome": "selected", "optionId": self.answer}}
+        if self.filled is None:
+            return {"action": "decline"}
+        return {"action": "accept", "content": dict(self.filled)}
+
+
+@asynccontextmanager
+async def wired(
+    folder: Path,
+    script: Script = (),
+    *,
+    settings: str = PATIENT,
+    options: Mapping[str, str] | None = None,
+    can: JsonValue = FORMS,
+) -> AsyncGenerator[Line]:
+    """Start it all; `settings` is a config.yaml, `can` what the editor is capable of."""
+    home, root = folder / "home", folder / "root"
+    for each in (home, root):
+        each.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text(settings)
+    _import_all()
+    async with messages_api(script) as api:
+        variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
+        engine = configuration(home, options=options, environment=variables)
+        async with open_editor(engine) as editor:
+            await editor.initialize(clientCapabilities=can)
+            line = Line(editor, api, root)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(line.attend)
+                yield line
+                tasks.cancel_scope.cancel()
+
+
+@cache
+def _import_all() -> None:
+    """Import once, outside of any test's patience, what the first of them would wait for."""
+    for name in ("anthropic", "acp_server.mcp.sdk", "acp_server.tools.kit"):
+        import_module(name)
+
+
+def answers(count: int) -> Sequence[str]:
+    """Return a script of so many answers that mean nothing."""
+    return ["Done."] * count
