@@ -74,6 +74,10 @@ COMMANDS: JsonValue = {
             "description": "Write a first AGENTS.md for this project",
             "input": {"hint": "[again]"},
         },
+        {
+            "name": "mcp",
+            "description": "Show the MCP servers: what they offer, and what is wrong with them",
+        },
         {"name": "memory", "description": "Show what is remembered beyond this session"},
         {
             "name": "mode",
@@ -95,6 +99,10 @@ COMMANDS: JsonValue = {
             "name": "review",
             "description": "Review the uncommitted changes, or others",
             "input": {"hint": "[range or path]"},
+        },
+        {
+            "name": "skills",
+            "description": "List the skills, their state, and what is kept back",
         },
         {
             "name": "steer",

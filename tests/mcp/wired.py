@@ -25,6 +25,7 @@ from tests.support.messages_api import MessagesApi, Script, messages_api
 
 PATIENCE_SECONDS = 30
 LOOK_SECONDS = 0.01
+MODEL = "claude-opus-5-5"
 PATIENT = f"mcp: {{wait_seconds: {PATIENCE_SECONDS}}}\n"
 """For a busy machine: what is not about waiting waits until all are there."""
 FORMS: JsonValue = {"elicitation": {"form": {}}}
@@ -132,7 +133,8 @@ async def wired(
     _import_all()
     async with messages_api(script) as api:
         variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
-        engine = configuration(home, options=options, environment=variables)
+        given = {"--model": MODEL, **(options or {})}
+        engine = configuration(home, options=given, environment=variables)
         async with open_editor(engine) as editor:
             await editor.initialize(clientCapabilities=can)
             line = Line(editor, api, root)
