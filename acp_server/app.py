@@ -375,6 +375,7 @@ def _catalog(
         model_id=current.model,
         retry=RetryPolicy(attempts=current.retries),
         list_file=configuration.home / "acp" / "models.json",
+        searches_web=current.web_search == "auto",
     )
     return AnthropicProvider(plan, credentials.current, sdk, partial(mark, ttl=current.cache_ttl))
 

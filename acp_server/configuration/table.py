@@ -35,6 +35,7 @@ from acp_server.configuration.values import (
     ToolHook,
     TurnHook,
     UserPath,
+    WebSearch,
 )
 
 MODEL_KEY = "model.default"
@@ -224,6 +225,13 @@ class Settings(BaseModel):
         NonNegativeFloat,
         Source("How long the first model call waits for these servers", "mcp.wait_seconds"),
     ] = 3.0
+    web_search: Annotated[
+        WebSearch,
+        Source(
+            "Whether the provider may search the web by itself, unasked, where a model has that",
+            "web.search",
+        ),
+    ] = "off"
     web_allow_private: Annotated[
         PrivatePlaces,
         Source(

@@ -87,6 +87,7 @@ SecretText: TypeAlias = Annotated[
     SecretStr, BeforeValidator(_number_as_text, json_schema_input_type=str | float)
 ]
 ReviewWrites: TypeAlias = Annotated[Literal["apply", "propose", "off"], BeforeValidator(_off)]
+WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
 
 

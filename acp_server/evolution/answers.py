@@ -1,6 +1,6 @@
 """What a model has answered in a pass."""
 
-from acp_server.turn.conversation import AssistantMessage, Conversation, Text
+from acp_server.turn.conversation import AssistantMessage, Conversation, ProviderBlock, Text
 
 
 def last_answer(conversation: Conversation) -> str:
@@ -9,4 +9,4 @@ def last_answer(conversation: Conversation) -> str:
     last = messages[-1] if messages else None
     if not isinstance(last, AssistantMessage):
         return ""
-    return "\n".join(part.text for part in last.parts if isinstance(part, Text))
+    return "\n".join(part.text for part in last.parts if isinstance(part, Text | ProviderBlock))

@@ -22,6 +22,7 @@ from acp_server.surrogates import mended
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
+    ProviderBlock,
     Text,
     ToolCall,
     ToolResult,
@@ -150,7 +151,9 @@ def _said_in(message: Message) -> Iterator[tuple[Role, str]]:
                 if isinstance(part, ToolResult):
                     yield "tool", _ends(part.text)
         case AssistantMessage():
-            said = "".join(part.text for part in message.parts if isinstance(part, Text))
+            said = "".join(
+                part.text for part in message.parts if isinstance(part, Text | ProviderBlock)
+            )
             yield "assistant", said[:MOST_SAID_CHARACTERS]
             for part in message.parts:
                 if isinstance(part, ToolCall):

@@ -81,6 +81,7 @@ class ModelFamily:
         accepts_system_messages: whether `messages` may hold `role: "system"`.
         forced_tools: `tool_choice` of `any` or `tool`: accepted, only without a budget, or refused.
         thinking_bound_to: what a thinking block stops working without.
+        searches_web: whether the provider's own web search is offered (`tool-use/web-search-tool`).
         cache_minimum_tokens: shorter prefixes are silently not cached.
         tokenizer_factor: tokens for the same text, against the tokenizer before Opus 4.7.
         price: of the vendor's own API; None when unknown.
@@ -101,6 +102,7 @@ class ModelFamily:
     accepts_system_messages: bool = False
     forced_tools: Literal["accepted", "without_budget", "refused"] = "refused"
     thinking_bound_to: tuple[Bond, ...] = ()
+    searches_web: bool = False
     cache_minimum_tokens: int = 1_024
     tokenizer_factor: float = 1.0
     price: Price | None = None
@@ -129,6 +131,7 @@ _CLAUDE_4 = replace(  # and 3.7: thinks by budget, when asked to
     accepts_budget=True,
     default_display="summarized",
     forced_tools="without_budget",
+    searches_web=True,
     cache_minimum_tokens=1_024,
 )
 _CLAUDE_4_6 = replace(  # adaptive when asked to; a budget is deprecated, still taken; no prefill

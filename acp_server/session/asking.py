@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from acp_server.turn.conversation import Link, PromptPart, Text, ToolCall
+from acp_server.turn.conversation import Link, PromptPart, ProviderBlock, Text, ToolCall
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Event, Usage
 from acp_server.turn.loop import Kit, Spent
@@ -32,7 +32,8 @@ async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -
     finally:
         if step.usage != Usage():
             spent.add(step.usage, kit.meter.cost_usd(step.usage))
-    said = [part.text for part in step.reply(with_calls=False) if isinstance(part, Text)]
+    parts = step.reply(with_calls=False)
+    said = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
     if stop == "refusal" or step.calls() or not said:
         reason = "the model wrote nothing"
         raise ModelFailedError(reason)

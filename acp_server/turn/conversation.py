@@ -1,7 +1,7 @@
 """What was said, as the engine keeps it: frozen messages in an append-only list."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -76,9 +76,22 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderBlock:
+    """What the provider did by itself, or said with its sources; sent back as it came."""
+
+    block: Mapping[str, JsonValue]
+    text: str = ""
+    """What of it is said to the user."""
+    called_id: str = ""
+    """The call that it is."""
+    answered_id: str = ""
+    """The call whose result it is."""
+
+
 PromptPart = Text | Link | Attachment | Media
 UserPart = ToolResult | PromptPart
-ReplyPart = Text | Thinking | RedactedThinking | ToolCall
+ReplyPart = Text | Thinking | RedactedThinking | ToolCall | ProviderBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,8 @@ class Turn:
             batch = Batch(step.live_calls(), self._sink)
             is_over = await self._use_tools(batch, step.reply(with_calls=True), calls)
             return "end_turn" if is_over else None
-        self._append_reply(step.reply(with_calls=False), "it said nothing")
+        is_paused = stop == "pause"
+        self._append_reply(step.reply(with_calls=False, is_paused=is_paused), "it said nothing")
         return None if stop == "pause" else _stop_reason(stop)
 
     def _ask_for_the_rest(self, step: Step) -> None:

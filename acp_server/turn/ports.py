@@ -95,6 +95,34 @@ class CallEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TextCited:
+    """The current text rests on a source, in the provider's words."""
+
+    citation: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCalled:
+    """The provider uses a tool of its own; `block` is that in its words."""
+
+    call_id: str
+    name: str
+    title: str
+    arguments: Mapping[str, JsonValue]
+    block: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAnswered:
+    """What a provider's tool led to: a text for the user, and `block` to be sent back."""
+
+    call_id: str
+    text: str
+    block: Mapping[str, JsonValue]
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """The model could not be reached; it is asked again after a wait."""
 
@@ -119,6 +147,9 @@ ModelEvent = (
     | CallStarted
     | CallArguments
     | CallEnded
+    | TextCited
+    | ProviderCalled
+    | ProviderAnswered
     | Retrying
     | UsageReported
 )

@@ -7,9 +7,11 @@ from typing import assert_never, cast
 
 import anyio
 from anyio import lowlevel
+from pydantic import JsonValue
 
 from acp_server.surrogates import mended
 from acp_server.turn.conversation import (
+    ProviderBlock,
     RedactedThinking,
     ReplyPart,
     Text,
@@ -20,6 +22,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import (
+    CallAppeared,
     CallChanged,
     CallContent,
     MessageChunk,
@@ -37,8 +40,11 @@ from acp_server.turn.ports import (
     ModelRequest,
     ModelStop,
     Outcome,
+    ProviderAnswered,
+    ProviderCalled,
     Retrying,
     Sink,
+    TextCited,
     TextDelta,
     ThinkingDelta,
     ThinkingRedacted,
@@ -58,6 +64,7 @@ class _Message:
 
     id: str
     pieces: list[str] = field(default_factory=list[str])
+    citations: list[JsonValue] = field(default_factory=list[JsonValue])
 
 
 @dataclass(slots=True)
@@ -81,7 +88,7 @@ class _Call:
     is_followed: bool = True
 
 
-_Part = _Message | _Thought | _Call | RedactedThinking
+_Part = _Message | _Thought | _Call | RedactedThinking | ProviderBlock
 
 
 class Step:
@@ -127,16 +134,26 @@ class Step:
         """Return the calls that appeared, by their ids."""
         return {part.id: part.live for part in self._parts if isinstance(part, _Call)}
 
-    def reply(self, *, with_calls: bool) -> tuple[ReplyPart, ...]:
+    def reply(self, *, with_calls: bool, is_paused: bool = False) -> tuple[ReplyPart, ...]:
         """Return what was said so far; empty when no provider would take it back.
 
-        A reply may not end in thinking, and calls stay only if their results will follow. Of its
-        thinking all or nothing is kept: a message that lacks some of it counts as changed.
+        A reply may not end in thinking, and calls stay only if their results will follow, which of
+        the provider's own holds while it has paused. Of its thinking all or nothing is kept: a
+        message that lacks some of it counts as changed.
         """
         parts = [part for part in self._reply_parts() if with_calls or not _is_call(part)]
-        if parts and _is_thinking(parts[-1]):
+        whole = len(parts)
+        if not is_paused:
+            answered = self._answered_ids()
+            parts = [part for part in parts if _called_id(part) in answered | {""}]
+        if parts and (_is_thinking(parts[-1]) or len(parts) < whole):
             parts = [part for part in parts if not _is_thinking(part)]
         return tuple(parts)
+
+    def _answered_ids(self) -> set[str]:
+        """Return the ids of the provider's calls that have their results."""
+        own = (part for part in self._parts if isinstance(part, ProviderBlock))
+        return {part.answered_id for part in own} - {""}
 
     def close_calls(self, kept: Sequence[ToolCall], why: str) -> None:
         """Show every call that appeared and is not kept as failed."""
@@ -144,6 +161,11 @@ class Step:
         for part in self._parts:
             if isinstance(part, _Call) and part.id not in kept_ids:
                 self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(why),)))
+        answered = self._answered_ids()
+        for part in self._parts:
+            called_id = part.called_id if isinstance(part, ProviderBlock) else ""
+            if called_id and called_id not in answered:
+                self._sink.emit_now(CallChanged(called_id, "failed", content=(Text(why),)))
 
     def _reply_parts(self) -> list[ReplyPart]:
         made = [_made(part) for part in self._parts]
@@ -157,6 +179,8 @@ class Step:
                 self._thought().signature = event.signature
             case ThinkingRedacted():
                 self._parts.append(RedactedThinking(event.data))
+            case TextCited() | ProviderCalled() | ProviderAnswered():
+                await self._note(event)
             case CallStarted():
                 live = await self._toolbox.open(event.call_id, event.name, self._sink)
                 self._parts.append(_Call(event.call_id, event.name, live))
@@ -170,6 +194,26 @@ class Step:
                 self.usage = event.usage
             case _:
                 assert_never(event)
+
+    async def _note(self, event: TextCited | ProviderCalled | ProviderAnswered) -> None:
+        """Keep what the provider did by itself, and show it as a call that needs nobody here."""
+        match event:
+            case TextCited():
+                last = self._parts[-1] if self._parts else None
+                if isinstance(last, _Message):
+                    last.citations.append(dict(event.citation))
+            case ProviderCalled():
+                self._parts.append(ProviderBlock(event.block, called_id=event.call_id))
+                appeared = CallAppeared(event.call_id, event.name, "fetch", event.title)
+                await self._sink.emit(appeared)
+                await self._sink.emit(
+                    CallChanged(event.call_id, "in_progress", raw_input=event.arguments)
+                )
+            case ProviderAnswered():
+                self._parts.append(ProviderBlock(event.block, answered_id=event.call_id))
+                status = "failed" if event.is_error else "completed"
+                content = (Text(mended(event.text)),)
+                await self._sink.emit(CallChanged(event.call_id, status, content=content))
 
     async def _write(self, call: _Call, fragment: str) -> None:
         """Pass arguments on; a tool that cannot take half of them is left alone until it runs."""
@@ -280,6 +324,10 @@ def _is_call(part: ReplyPart) -> bool:
     return isinstance(part, ToolCall)
 
 
+def _called_id(part: ReplyPart) -> str:
+    return part.called_id if isinstance(part, ProviderBlock) else ""
+
+
 def _is_thinking(part: ReplyPart) -> bool:
     return isinstance(part, Thinking | RedactedThinking)
 
@@ -289,14 +337,21 @@ def _made(part: _Part) -> ReplyPart | None:
     match part:
         case _Message():
             text = mended("".join(part.pieces))
-            return Text(text) if text.strip() else None
+            if not text.strip():
+                return None
+            return _cited(text, part.citations) if part.citations else Text(text)
         case _Thought():
             text = mended("".join(part.pieces))
             return Thinking(text, part.signature) if text or part.signature else None
         case _Call():
             return ToolCall(part.id, part.name, "".join(part.pieces)) if part.is_whole else None
-        case RedactedThinking():
+        case RedactedThinking() | ProviderBlock():
             return part
+
+
+def _cited(text: str, citations: Sequence[JsonValue]) -> ProviderBlock:
+    """Return a text with its sources, as it is sent back."""
+    return ProviderBlock({"type": "text", "text": text, "citations": [*citations]}, text)
 
 
 def _retry_text(event: Retrying) -> str:

@@ -117,6 +117,7 @@ class Rules:
     session_count: int = 1
     cache_ttl: TimeToLive = "5m"
     busy_prompt: Manner = "queue"
+    searches_web: bool = False
 
 
 @dataclass(slots=True)
@@ -214,6 +215,7 @@ async def open_desk(  # noqa: PLR0915  it is one thing
         model_id=rules.model,
         retry=RetryPolicy(attempts=rules.retries, first_seconds=rules.retry_seconds),
         list_file=home / "acp" / "models.json",
+        searches_web=rules.searches_web,
     )
     loader = SdkLoader()
 

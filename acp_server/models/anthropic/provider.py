@@ -54,6 +54,8 @@ class Plan:
     retry: RetryPolicy
     list_file: Path
     """Where the endpoint's list is kept between runs, so that the next start knows it."""
+    searches_web: bool = False
+    """Whether the provider's own web search is offered, where the model has it."""
 
 
 class AnthropicProvider:
@@ -151,6 +153,8 @@ class AnthropicProvider:
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by what the endpoint says of it."""
         family = family_for(model_id)
+        if not self._plan.searches_web:
+            family = replace(family, searches_web=False)
         listed = self._listed_model(model_id)
         if listed is None:
             return family

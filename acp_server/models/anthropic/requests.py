@@ -5,12 +5,14 @@ seals of thinking blocks hold; what an endpoint was found to refuse is left out 
 Source: https://docs.anthropic.com/en/api/messages
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
 from pydantic import JsonValue
 
+from acp_server.models.anthropic.server_tools import WEB_SEARCH, sendable
 from acp_server.models.families import (
     ModelFamily,
     closest_thought_level,
@@ -23,6 +25,7 @@ from acp_server.turn.conversation import (
     Link,
     Media,
     Message,
+    ProviderBlock,
     RedactedThinking,
     ReplyPart,
     Text,
@@ -48,6 +51,7 @@ BYTES_PER_DOCUMENT_TOKEN = 100
 NOTHING = "(nothing)"
 
 DISPENSABLE = (
+    "web_search",
     "eager_input_streaming",
     "cache_control",
     "display",
@@ -77,7 +81,8 @@ def request_body(
 ) -> dict[str, JsonValue]:
     """Return everything of the call's body but the model and `stream`."""
     system: list[Block] = [{"type": "text", "text": request.system}] if request.system else []
-    messages: list[Block] = [_message(message) for message in request.messages]
+    searches = bool(request.tools) and family.searches_web and "web_search" not in omit.fields
+    messages = [_message(each) for each in sendable(request.messages, has_tools=searches)]
     if "cache_control" not in omit.fields:
         system, messages = mark(system, messages)
     limit = _output_limit(request, family)
@@ -88,7 +93,8 @@ def request_body(
     if system:
         body["system"] = list(system)
     if request.tools:
-        body["tools"] = [_tool(tool, omit) for tool in request.tools]
+        own = [dict(WEB_SEARCH)] if searches else []
+        body["tools"] = [*(_tool(tool, omit) for tool in request.tools), *own]
     return body | _thinking(family, request.thought_level, omit, limit)
 
 
@@ -200,6 +206,8 @@ def _reply_block(part: ReplyPart) -> Block | None:
             return {"type": "redacted_thinking", "data": part.data}
         case ToolCall():
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
+        case ProviderBlock():
+            return dict(part.block)
         case _:
             assert_never(part)
 
@@ -231,5 +239,7 @@ def _part_text(part: UserPart | ReplyPart) -> str:
             return part.data
         case ToolCall():
             return part.arguments
+        case ProviderBlock():
+            return json.dumps(part.block)
         case _:
             assert_never(part)

@@ -9,6 +9,9 @@ import json
 from dataclasses import replace
 from typing import TypedDict, cast
 
+from pydantic import JsonValue
+
+from acp_server.models.anthropic.server_tools import ServerCalls, Wire
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     CallArguments,
@@ -16,6 +19,7 @@ from acp_server.turn.ports import (
     CallStarted,
     ModelEvent,
     ModelStop,
+    TextCited,
     TextDelta,
     ThinkingDelta,
     ThinkingRedacted,
@@ -56,6 +60,7 @@ class WireDelta(TypedDict):
     signature: str
     partial_json: str
     stop_reason: str | None
+    citation: dict[str, JsonValue]
 
 
 class WireBlock(TypedDict):
@@ -119,6 +124,7 @@ class MessageStream:
         self.has_content = False
         """Whether anything has been passed on that the user saw."""
         self._calls: dict[int, str] = {}
+        self._server_calls = ServerCalls()
         self._usage = Usage()
 
     def translate(self, data: str) -> ModelEvent | None:
@@ -143,7 +149,8 @@ class MessageStream:
                 meaning = self._block_start(event)
             case "content_block_stop":
                 call_id = self._calls.get(event["index"])
-                meaning = CallEnded(call_id) if call_id is not None else None
+                is_ours = call_id is not None
+                meaning = CallEnded(call_id) if is_ours else self._server_calls.end(event["index"])
             case "message_start":
                 meaning = self._message_start(event)
             case "message_delta":
@@ -174,8 +181,9 @@ class MessageStream:
                 self.has_content = True
                 self._calls[event["index"]] = block["id"]
                 return CallStarted(block["id"], block["name"])
-            case _:  # a block of a server-side tool that was not asked for
-                return None
+            case _:  # of a tool of the provider's own, or of a later version of the API
+                self.has_content = True
+                return self._server_calls.begin(event["index"], cast("Wire", block))
 
     def _block_delta(self, event: WireEvent) -> ModelEvent | None:
         self.has_content = True
@@ -187,10 +195,18 @@ class MessageStream:
                 return ThinkingDelta(delta["thinking"])
             case "signature_delta":
                 return ThinkingSigned(delta["signature"])
-            case "input_json_delta" if event["index"] in self._calls:
-                return CallArguments(self._calls[event["index"]], delta["partial_json"])
+            case "input_json_delta":
+                return self._input_delta(event["index"], delta["partial_json"])
+            case "citations_delta":
+                return TextCited(delta["citation"])
             case _:
                 return None
+
+    def _input_delta(self, index: int, fragment: str) -> ModelEvent | None:
+        if index in self._calls:
+            return CallArguments(self._calls[index], fragment)
+        self._server_calls.write(index, fragment)
+        return None
 
     def _message_delta(self, event: WireEvent) -> ModelEvent:
         self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")

@@ -21,8 +21,8 @@ the API refuses it; only one that it would take plays the next turn of the scrip
 before they begin (`failures`) or on the way (`faults`). What the prompt cache reads and writes is
 accounted for by prefix (`cache`), in tokens that are estimated (`prefix`).
 
-What is not there: server tools, citations, batches, files, structured outputs beyond the field,
-and every beta except thinking's block binding and fine-grained tool streaming.
+What is not there: server tools but the web search, batches, files, structured outputs beyond the
+field, and every beta except thinking's block binding and fine-grained tool streaming.
 """
 
 from tests.support.messages_api.asking import Ask

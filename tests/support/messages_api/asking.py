@@ -172,8 +172,6 @@ def _read_shape(body: Object, shape: type[Request], headers: Headers) -> Request
 
 def _told(error: ErrorDetails) -> str:
     path = list(error["loc"])
-    if path[:1] == ["tools"] and len(path) > 1:
-        path.insert(2, "custom")
     if error["type"] == "union_tag_not_found":
         return f"{_dotted([*path, 'type'])}: Field required"
     return f"{_dotted(path)}: {error['msg']}"

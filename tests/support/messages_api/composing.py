@@ -17,8 +17,19 @@ from tests.support.messages_api.asking import Ask, Object
 from tests.support.messages_api.binding import Notary, Place, name_of
 from tests.support.messages_api.endpoint import EAGER_BETA
 from tests.support.messages_api.prefix import block_piece
-from tests.support.messages_api.script import Call, Reply, Say, Spoken, Think, ThinkSecretly
-from tests.support.messages_api.shapes import AnyThinking, Block
+from tests.support.messages_api.rules.searching import sealed
+from tests.support.messages_api.script import (
+    Call,
+    Cite,
+    Reply,
+    Say,
+    SearchCall,
+    SearchResult,
+    Spoken,
+    Think,
+    ThinkSecretly,
+)
+from tests.support.messages_api.shapes import AnyThinking, Block, CustomTool
 
 BYTES_PER_TOKEN = 4
 REDACTED_TOKENS = 64
@@ -90,6 +101,8 @@ class Composer:
                 return Composed(whole, (), whole, REDACTED_TOKENS)
             case Call():
                 return self._compose_call(ask, said, spoken)
+            case SearchCall() | SearchResult() | Cite():
+                return _compose_search(spoken, said.chunk_characters)
 
     def _compose_thinking(self, ask: Ask, said: Reply, spoken: Think, place: Place) -> Composed:
         shown = "" if ask.display == "omitted" else spoken.text
@@ -125,6 +138,57 @@ class Composer:
         return Composed({**head, "input": {}}, tuple(deltas), whole, tokens)
 
 
+def _compose_search(spoken: SearchCall | SearchResult | Cite, chunk_characters: int) -> Composed:
+    match spoken:
+        case SearchCall():
+            head: Object = {"type": "server_tool_use", "id": spoken.id, "name": "web_search"}
+            input_: Object = {"query": spoken.query}
+            text = json.dumps(input_)
+            parts = [_input_delta(each, 1) for each in _chunks(text, chunk_characters)]
+            deltas = (_input_delta("", 0), *parts)
+            return Composed({**head, "input": {}}, deltas, {**head, "input": input_}, _tokens(text))
+        case SearchResult():
+            content = _search_content(spoken)
+            whole: Object = {
+                "type": "web_search_tool_result",
+                "tool_use_id": spoken.id,
+                "content": content,
+            }
+            return Composed(whole, (), whole, _tokens(json.dumps(content)))
+        case Cite():
+            plain = _compose_text(spoken.text, chunk_characters)
+            citation = _citation(spoken)
+            cited = Delta({"type": "citations_delta", "citation": citation})
+            opening = {**plain.opening, "citations": []}
+            whole = {**plain.whole, "citations": [citation]}
+            return Composed(opening, (cited, *plain.deltas), whole, plain.tokens)
+
+
+def _search_content(result: SearchResult) -> JsonValue:
+    if result.error is not None:
+        return {"type": "web_search_tool_result_error", "error_code": result.error}
+    return [
+        {
+            "type": "web_search_result",
+            "title": title,
+            "url": url,
+            "encrypted_content": sealed(url),
+            "page_age": None,
+        }
+        for title, url in result.found
+    ]
+
+
+def _citation(cite: Cite) -> Object:
+    return {
+        "type": "web_search_result_location",
+        "url": cite.url,
+        "title": cite.title,
+        "encrypted_index": sealed(cite.url),
+        "cited_text": cite.text,
+    }
+
+
 def _compose_text(text: str, chunk_characters: int) -> Composed:
     deltas = [
         Delta({"type": "text_delta", "text": part}) for part in _chunks(text, chunk_characters)
@@ -151,7 +215,7 @@ def _whole_values(input_: dict[str, JsonValue], size: int) -> Iterator[tuple[str
 
 def _is_eager(ask: Ask, name: str) -> bool:
     tool = next((tool for tool in ask.request.tools if tool.name == name), None)
-    if tool is None or tool.eager_input_streaming is None:
+    if not isinstance(tool, CustomTool) or tool.eager_input_streaming is None:
         return EAGER_BETA in ask.headers.betas
     return tool.eager_input_streaming
 

@@ -21,8 +21,8 @@ from tests.support.messages_api.shapes import (
     Block,
     CacheControl,
     CountRequest,
-    CustomTool,
     Shape,
+    Tool,
     ToolResultBlock,
 )
 
@@ -73,13 +73,13 @@ def block_piece(path: str, role: str, block: Block) -> Piece:
     return _piece(path, "messages", block.type, block, role)
 
 
-def _piece(path: str, tier: Tier, kind: str, shape: Block | CustomTool, role: str = "") -> Piece:
+def _piece(path: str, tier: Tier, kind: str, shape: Block | Tool, role: str = "") -> Piece:
     value = _plain(shape)
     content = json.dumps([role, value], ensure_ascii=False).encode()
     return Piece(path, tier, kind, content, tokens_of(value), _mark_of(shape))
 
 
-def _mark_of(shape: Block | CustomTool) -> CacheControl | None:
+def _mark_of(shape: Block | Tool) -> CacheControl | None:
     if isinstance(shape, AnyThinking):
         return None
     inner = shape.content if isinstance(shape, ToolResultBlock) else []

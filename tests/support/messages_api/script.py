@@ -68,7 +68,33 @@ class Call:
     declared with `eager_input_streaming`. Without that field the API checks what it sends."""
 
 
-Spoken = Say | Think | ThinkSecretly | Call
+@dataclass(frozen=True, slots=True)
+class SearchCall:
+    """The provider searches the web."""
+
+    id: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search has found: titles and addresses; or why it has failed."""
+
+    id: str
+    found: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A block of text that rests on a page."""
+
+    text: str
+    title: str
+    url: str
+
+
+Spoken = Say | Think | ThinkSecretly | Call | SearchCall | SearchResult | Cite
 
 
 @dataclass(frozen=True, slots=True)

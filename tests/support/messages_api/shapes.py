@@ -2,12 +2,12 @@
 
 Only fields, types and literals: what depends on the model or on other fields is in `rules`. The
 names and the order of fields are the API's. Content given as a string is read as one text block,
-an empty string as no block. Server tools and what they leave in a conversation are not there.
+an empty string as no block. Of server tools only the web search is there.
 """
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 
 class Shape(BaseModel):
@@ -94,6 +94,43 @@ class ToolResultBlock(Shape):
     cache_control: CacheControl | None = None
 
 
+class ServerToolUseBlock(Shape):
+    type: Literal["server_tool_use"]
+    id: str = Field(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
+    name: Literal["web_search"]
+    input: dict[str, JsonValue]
+    caller: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+class WebSearchResult(Shape):
+    type: Literal["web_search_result"]
+    title: str
+    url: str
+    encrypted_content: str
+    page_age: str | None = None
+
+
+class WebSearchError(Shape):
+    type: Literal["web_search_tool_result_error"]
+    error_code: Literal[
+        "invalid_tool_input",
+        "unavailable",
+        "max_uses_exceeded",
+        "too_many_requests",
+        "query_too_long",
+        "request_too_large",
+    ]
+
+
+class WebSearchResultBlock(Shape):
+    type: Literal["web_search_tool_result"]
+    tool_use_id: str = Field(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
+    content: list[WebSearchResult] | WebSearchError
+    caller: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
 Block = (
     TextBlock
     | ImageBlock
@@ -103,6 +140,8 @@ Block = (
     | RedactedThinkingBlock
     | ToolUseBlock
     | ToolResultBlock
+    | ServerToolUseBlock
+    | WebSearchResultBlock
 )
 AnyThinking = ThinkingBlock | RedactedThinkingBlock
 
@@ -125,6 +164,27 @@ class CustomTool(Shape):
     allowed_callers: list[str] | None = None
     eager_input_streaming: bool | None = None
     cache_control: CacheControl | None = None
+
+
+class WebSearchTool(Shape):
+    type: Literal["web_search_20250305"]
+    name: Literal["web_search"]
+    max_uses: int | None = Field(default=None, gt=0)
+    allowed_domains: list[str] | None = None
+    blocked_domains: list[str] | None = None
+    user_location: dict[str, JsonValue] | None = None
+    cache_control: CacheControl | None = None
+
+
+def _tool_type(value: JsonValue | Shape) -> str:
+    named = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return str(named) if named == "web_search_20250305" else "custom"
+
+
+Tool = Annotated[
+    Annotated[CustomTool, Tag("custom")] | Annotated[WebSearchTool, Tag("web_search_20250305")],
+    Discriminator(_tool_type),
+]
 
 
 class AutoChoice(Shape):
@@ -191,7 +251,7 @@ class CountRequest(Shape):
     system: Annotated[list[TextBlock], BeforeValidator(_as_blocks)] = Field(
         default_factory=list[TextBlock]
     )
-    tools: list[CustomTool] = Field(default_factory=list[CustomTool])
+    tools: list[Tool] = Field(default_factory=list[Tool])
     tool_choice: (
         Annotated[AutoChoice | AnyChoice | ToolChoice | NoChoice, Field(discriminator="type")]
         | None

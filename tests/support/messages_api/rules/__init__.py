@@ -11,11 +11,19 @@ from tests.support.messages_api.rules.caching import check_marks
 from tests.support.messages_api.rules.conversation import check_messages
 from tests.support.messages_api.rules.pairing import check_pairs
 from tests.support.messages_api.rules.parameters import check_parameters
+from tests.support.messages_api.rules.searching import check_searches
 from tests.support.messages_api.rules.tools import check_tools
 
 Rule = Callable[[Ask], None]
 
-RULES: tuple[Rule, ...] = (check_parameters, check_tools, check_messages, check_pairs, check_marks)
+RULES: tuple[Rule, ...] = (
+    check_parameters,
+    check_tools,
+    check_messages,
+    check_pairs,
+    check_searches,
+    check_marks,
+)
 
 
 def check(ask: Ask) -> None:

@@ -19,8 +19,9 @@ def check_tools(ask: Ask) -> None:
         Refusal: One could not.
     """
     for index, tool in enumerate(ask.request.tools):
-        _check_fields(ask, index, tool)
-        _check_schema(index, tool)
+        if isinstance(tool, CustomTool):
+            _check_fields(ask, index, tool)
+            _check_schema(index, tool)
     names = [tool.name for tool in ask.request.tools]
     if len(set(names)) != len(names):
         raise Refusal("tools: Tool names must be unique.")

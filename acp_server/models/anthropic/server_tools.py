@@ -1,0 +1,136 @@
+"""What the provider's own tools do within an answer: its web search, seen and kept.
+
+The blocks are kept as they came and sent back so, sealed contents included: the provider checks
+them. Of results only titles and addresses are shown. Imports no SDK.
+Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    ProviderBlock,
+    RedactedThinking,
+    ReplyPart,
+    Text,
+    Thinking,
+    UserMessage,
+)
+from acp_server.turn.ports import ProviderAnswered, ProviderCalled
+
+WEB_SEARCH: Mapping[str, JsonValue] = {
+    "type": "web_search_20250305",
+    "name": "web_search",
+    "max_uses": 8,
+}
+"""The tool as a request declares it. The version is part of its name."""
+MOST_SHOWN_CHARACTERS = 300
+_USE = "server_tool_use"
+_RESULT = "_tool_result"
+
+Wire = Mapping[str, JsonValue]
+
+
+class ServerCalls:
+    """The calls of one message, as they arrive."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[dict[str, JsonValue], list[str]]] = {}
+
+    def begin(self, index: int, block: Wire) -> ProviderAnswered | None:
+        """Take a block's beginning; return a result, which comes whole."""
+        kind = str(block["type"])
+        if kind == _USE:
+            self._open[index] = (dict(block), [])
+        if kind.endswith(_RESULT):
+            return _answered(block)
+        return None
+
+    def write(self, index: int, fragment: str) -> None:
+        """Take more of a call's input."""
+        if index in self._open:
+            self._open[index][1].append(fragment)
+
+    def end(self, index: int) -> ProviderCalled | None:
+        """Return the call that ends with a block, if one does.
+
+        Raises:
+            ValueError: its input is no JSON.
+        """
+        if index not in self._open:
+            return None
+        block, pieces = self._open.pop(index)
+        if "".join(pieces):
+            block["input"] = cast("JsonValue", json.loads("".join(pieces)))
+        given = block.get("input")
+        arguments = given if isinstance(given, dict) else {}
+        name, query = str(block["name"]), arguments.get("query")
+        title = f"Search the web: {query}" if query else f"The provider's {name}"
+        return ProviderCalled(str(block["id"]), name, title, arguments, block)
+
+
+def sendable(messages: Sequence[Message], *, has_tools: bool) -> Sequence[Message]:
+    """Return messages as the provider takes them back, where its own calls are in them.
+
+    A call without its result is left out, unless it was the last thing said: that asks to go on.
+    Without the tools no call and no result is sent, and what was cited is plain text. Of a message
+    that lost something, thinking is not sent either: it would count as changed.
+    """
+    parts = [part for message in messages for part in message.parts]
+    answered = {part.answered_id for part in parts if isinstance(part, ProviderBlock)}
+    last = len(messages) - 1
+    return [
+        message
+        if isinstance(message, UserMessage)
+        else _sendable(message, None if index == last else answered, has_tools=has_tools)
+        for index, message in enumerate(messages)
+    ]
+
+
+def _sendable(
+    message: AssistantMessage, answered: Collection[str] | None, *, has_tools: bool
+) -> AssistantMessage:
+    if not any(isinstance(part, ProviderBlock) for part in message.parts):
+        return message
+    parts = [_kept(part, answered, has_tools=has_tools) for part in message.parts]
+    if parts == list(message.parts):
+        return message
+    kept = (part for part in parts if not isinstance(part, Thinking | RedactedThinking))
+    return AssistantMessage(tuple(part for part in kept if part is not None))
+
+
+def _kept(
+    part: ReplyPart, answered: Collection[str] | None, *, has_tools: bool
+) -> ReplyPart | None:
+    if not isinstance(part, ProviderBlock):
+        return part
+    if not has_tools:
+        return Text(part.text) if part.text else None
+    is_open = bool(part.called_id) and answered is not None and part.called_id not in answered
+    return None if is_open else part
+
+
+def _answered(block: Wire) -> ProviderAnswered:
+    content = block.get("content")
+    is_error = isinstance(content, dict)
+    return ProviderAnswered(str(block["tool_use_id"]), _shown(content), block, is_error=is_error)
+
+
+def _shown(content: JsonValue) -> str:
+    """Return results as lines of a list, or why there are none."""
+    if isinstance(content, dict):
+        return f"the search failed: {content.get('error_code', 'unknown')}"
+    items = content if isinstance(content, list) else []
+    found = [each for each in items if isinstance(each, dict)]
+    lines = [f"- [{_plain(each.get('title'))}]({_plain(each.get('url'))})" for each in found]
+    return "\n".join(lines) or "nothing was found"
+
+
+def _plain(value: JsonValue) -> str:
+    text = " ".join(str(value or "").split())[:MOST_SHOWN_CHARACTERS]
+    return text.replace("[", "(").replace("]", ")")

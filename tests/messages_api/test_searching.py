@@ -1,0 +1,75 @@
+"""What the server refuses of a web search that comes back."""
+
+import pytest
+from pydantic import JsonValue
+
+from tests.messages_api.talks import Object, assistant, body_of, refusal_of, user
+from tests.support.messages_api.rules.searching import sealed
+
+SEARCH: Object = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+CALL: Object = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "a"},
+}
+URL = "https://a.example/"
+
+
+def found(seal: str = sealed(URL), call_id: str = "srvtoolu_1") -> Object:
+    page: Object = {
+        "type": "web_search_result",
+        "title": "A",
+        "url": URL,
+        "encrypted_content": seal,
+    }
+    return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": [page]}
+
+
+def cited(seal: str = sealed(URL)) -> Object:
+    citation: Object = {"type": "web_search_result_location", "url": URL, "encrypted_index": seal}
+    return {"type": "text", "text": "So.", "citations": [citation]}
+
+
+def failed(code: str) -> Object:
+    content: Object = {"type": "web_search_tool_result_error", "error_code": code}
+    return {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": content}
+
+
+TAKEN: dict[str, list[JsonValue]] = {
+    "a call and its result": [CALL, found()],
+    "a failure": [CALL, failed("unavailable")],
+    "with sources": [CALL, found(), cited()],
+}
+REFUSED: dict[str, tuple[list[JsonValue], str]] = {
+    "a call without its result": ([CALL], "without a corresponding"),
+    "a result without its call": ([found()], "unexpected `tool_use_id`"),
+    "a result before its call": ([found(), CALL], "unexpected `tool_use_id`"),
+    "a result of another call": ([CALL, found(call_id="srvtoolu_2")], "unexpected `tool_use_id`"),
+    "two results": ([CALL, found(), found()], "unexpected `tool_use_id`"),
+    "a changed result": ([CALL, found("sealed-x")], "Invalid encrypted_content"),
+    "a changed source": ([CALL, found(), cited("sealed-x")], "Invalid encrypted_index"),
+    "an unknown failure": ([CALL, failed("tired")], "Input should be"),
+}
+
+
+@pytest.mark.parametrize("content", TAKEN.values(), ids=TAKEN.keys())
+async def test_a_search_comes_back(content: list[JsonValue]) -> None:
+    messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
+    assert await refusal_of(body_of(messages=messages, tools=[SEARCH])) is None
+
+
+@pytest.mark.parametrize(("content", "told"), REFUSED.values(), ids=REFUSED.keys())
+async def test_a_search_that_is_not_as_it_was_is_refused(
+    content: list[JsonValue], told: str
+) -> None:
+    messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
+    assert told in str(await refusal_of(body_of(messages=messages, tools=[SEARCH])))
+
+
+async def test_a_search_needs_its_tool_and_is_the_assistants() -> None:
+    messages: list[JsonValue] = [user("a"), assistant(CALL, found()), user("b")]
+    assert "needs the tool" in str(await refusal_of(body_of(messages=messages)))
+    messages = [user("a"), assistant("b"), user(CALL, found())]
+    refusal = await refusal_of(body_of(messages=messages, tools=[SEARCH]))
+    assert "may only be of the assistant" in str(refusal)

@@ -1,0 +1,84 @@
+"""Rules for the web search: calls with their results, results that are the server's own.
+
+That blocks of a search need its tool declared, and that a message may end in an open call only
+where it paused, is taken to be so; the documentation shows it and says no error for it.
+"""
+
+import hashlib
+from collections.abc import Iterator
+
+from tests.support.messages_api.asking import Ask
+from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.shapes import (
+    Block,
+    ServerToolUseBlock,
+    TextBlock,
+    WebSearchResultBlock,
+    WebSearchTool,
+)
+
+KINDS = ServerToolUseBlock | WebSearchResultBlock
+
+
+def sealed(url: str) -> str:
+    """Return what stands for the contents of a page; only the server can make it."""
+    return f"sealed-{hashlib.sha256(url.encode()).hexdigest()}"
+
+
+def check_searches(ask: Ask) -> None:
+    """Refuse searches that are not as they were.
+
+    Raises:
+        Refusal: One is not.
+    """
+    found = list(_found(ask))
+    is_declared = any(isinstance(tool, WebSearchTool) for tool in ask.request.tools)
+    if found and not is_declared:
+        raise Refusal(f"{found[0][0]}: `{found[0][1].type}` needs the tool `web_search`")
+    _check_pairs(ask, found)
+    for path, block in _blocks(ask):
+        _check_seals(path, block)
+
+
+def _found(ask: Ask) -> Iterator[tuple[str, KINDS]]:
+    for path, block in _blocks(ask):
+        if isinstance(block, KINDS):
+            yield path, block
+
+
+def _blocks(ask: Ask) -> Iterator[tuple[str, Block]]:
+    for index, message in enumerate(ask.request.messages):
+        for place, block in enumerate(message.content):
+            if isinstance(block, KINDS) and message.role != "assistant":
+                raise Refusal(f"messages.{index}: `{block.type}` may only be of the assistant")
+            yield f"messages.{index}.content.{place}", block
+
+
+def _check_pairs(ask: Ask, found: list[tuple[str, KINDS]]) -> None:
+    open_calls: dict[str, str] = {}
+    for path, block in found:
+        if isinstance(block, ServerToolUseBlock):
+            open_calls[block.id] = path
+        elif open_calls.pop(block.tool_use_id, None) is None:
+            raise Refusal(
+                f"{path}: unexpected `tool_use_id` found in `web_search_tool_result` blocks: "
+                f"{block.tool_use_id}"
+            )
+    if open_calls and not ask.is_resumed:
+        call_id, path = next(iter(open_calls.items()))
+        raise Refusal(
+            f"{path}: `web_search` tool use with id `{call_id}` was found without a corresponding "
+            "`web_search_tool_result` block"
+        )
+
+
+def _check_seals(path: str, block: Block) -> None:
+    if isinstance(block, WebSearchResultBlock) and isinstance(block.content, list):
+        for each in block.content:
+            if each.encrypted_content != sealed(each.url):
+                raise Refusal(f"{path}: Invalid encrypted_content in search_result block")
+    for citation in (block.citations or []) if isinstance(block, TextBlock) else []:
+        if isinstance(citation, dict) and citation.get("encrypted_index") != sealed(
+            str(citation.get("url"))
+        ):
+            raise Refusal(f"{path}: Invalid encrypted_index in citation")
