@@ -84,8 +84,7 @@ class ModelFamily:
         searches_web: whether the provider's own web search is offered (`tool-use/web-search-tool`).
         cache_minimum_tokens: shorter prefixes are silently not cached.
         tokenizer_factor: tokens for the same text, against the tokenizer before Opus 4.7.
-        price: of the vendor's own API; None when unknown.
-        long_prompt: another price for long prompts, where there is one.
+        price, long_prompt: of the vendor's own API, and for long prompts; None when unknown.
     """
 
     name: str
