@@ -81,7 +81,7 @@ class ModelFamily:
         accepts_system_messages: whether `messages` may hold `role: "system"`.
         forced_tools: `tool_choice` of `any` or `tool`: accepted, only without a budget, or refused.
         thinking_bound_to: what a thinking block stops working without.
-        searches_web: whether the provider's own web search is offered (`tool-use/web-search-tool`).
+        searches_web: whether the provider's own web search is offered; never unless it is wanted.
         cache_minimum_tokens: shorter prefixes are silently not cached.
         tokenizer_factor: tokens for the same text, against the tokenizer before Opus 4.7.
         price, long_prompt: of the vendor's own API, and for long prompts; None when unknown.
@@ -130,7 +130,6 @@ _CLAUDE_4 = replace(  # and 3.7: thinks by budget, when asked to
     accepts_budget=True,
     default_display="summarized",
     forced_tools="without_budget",
-    searches_web=True,
     cache_minimum_tokens=1_024,
 )
 _CLAUDE_4_6 = replace(  # adaptive when asked to; a budget is deprecated, still taken; no prefill

@@ -56,7 +56,8 @@ SHAPES: list[tuple[Object, str]] = [
         (
             "messages.0.content.0: Input tag 'audio' found using 'type' does not match any of the "
             "expected tags: 'text', 'image', 'document', 'search_result', 'thinking', "
-            "'redacted_thinking', 'tool_use', 'tool_result'"
+            "'redacted_thinking', 'tool_use', 'tool_result', 'server_tool_use', "
+            "'web_search_tool_result'"
         ),
     ),
     (_messages(user(text("a", id=1))), f"messages.0.content.0.text.id: {EXTRA}"),

@@ -153,8 +153,8 @@ class AnthropicProvider:
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by what the endpoint says of it."""
         family = family_for(model_id)
-        if not self._plan.searches_web:
-            family = replace(family, searches_web=False)
+        if self._plan.searches_web and family.thinking != "none":  # all that think can search
+            family = replace(family, searches_web=True)
         listed = self._listed_model(model_id)
         if listed is None:
             return family

@@ -78,7 +78,7 @@ def _check_seals(path: str, block: Block) -> None:
             if each.encrypted_content != sealed(each.url):
                 raise Refusal(f"{path}: Invalid encrypted_content in search_result block")
     for citation in (block.citations or []) if isinstance(block, TextBlock) else []:
-        if isinstance(citation, dict) and citation.get("encrypted_index") != sealed(
-            str(citation.get("url"))
-        ):
+        found = citation if isinstance(citation, dict) else {}
+        is_found = found.get("type") == "web_search_result_location"
+        if is_found and found.get("encrypted_index") != sealed(str(found.get("url"))):
             raise Refusal(f"{path}: Invalid encrypted_index in citation")
