@@ -171,7 +171,7 @@ def build(
         close=partial(_close, tools, servers, sdk, memory),
         briefing=partial(LazyBriefing, _briefed(configuration, terms), watch=watch),
         skills=partial(_skills, tools),
-        read_memory=partial(open_pages, configuration.home, _memory_premises(current).limits),
+        read_memory=partial(open_pages, configuration.home, memory_premises(current).limits),
         reviews=Evolution(evolution_rules(configuration), parts).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
@@ -207,7 +207,7 @@ def _tool_loader(
             own_folder=configuration.home,
             environment=settings.child_environment({}),
             secret_names=settings.secret_variables(),
-            memory=_memory_premises(configuration.settings),
+            memory=memory_premises(configuration.settings),
             recall=partial(open_recall, configuration.home),
             skills=skill_rules(configuration),
             watch=watch,
@@ -247,14 +247,15 @@ def evolution_rules(configuration: Configuration) -> EvolutionRules:
     current = configuration.settings
     return EvolutionRules(
         home=configuration.home,
-        memory=_memory_premises(current),
+        memory=memory_premises(current),
         review_writes=current.skills_review_writes,
         intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
         curates_unasked=current.skills_curator == "auto",
     )
 
 
-def _memory_premises(current: Settings) -> MemoryPremises:
+def memory_premises(current: Settings) -> MemoryPremises:
+    """Return what the configuration says about the memory."""
     limits: dict[StoreName, int] = {}
     if current.memory_enabled:
         limits["memory"] = current.memory_char_limit

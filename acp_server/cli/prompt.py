@@ -7,16 +7,18 @@ import anyio
 import click
 
 from acp_server import settings
-from acp_server.app import prompt_settings, skill_rules
+from acp_server.app import memory_premises, model_catalog, prompt_settings, skill_rules
 from acp_server.cli.kept_prompt import show_kept
 from acp_server.models.families import known_window_tokens
+from acp_server.permissions.trust import NobodyToTrust, TrustKeeper, TrustStore
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
+from acp_server.session.project_settings import ProjectSettings, understood
 from acp_server.session.session import Workspace
 from acp_server.session.skills import Want
 from acp_server.skills.room import SkillRoom
 from acp_server.skills.session_skills import SessionSkills
-from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.kit import names_offered
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -67,12 +69,7 @@ def show(cwd: Path | None, model: str, session_id: str | None, *, is_json: bool)
 def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     configuration = settings.load({"--model": model} if model else {})
     briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
-    room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
-    skills = SessionSkills(room, "", cwd.resolve())
-    model_id = configuration.settings.model or "unnamed"
-    window, tools = known_window_tokens(model_id), frozenset(TOOL_NAMES)
-    index = anyio.run(skills.index, Want(tools))
-    text = anyio.run(briefing.write, Subject(model_id, window, tools, index))
+    text = anyio.run(_write, configuration, briefing, cwd.resolve(), model)
     notices = list(briefing.notices())
     if is_json:
         report = {"text": text, "report": briefing.report, "notices": notices}
@@ -82,3 +79,36 @@ def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
     return 0
+
+
+async def _write(
+    configuration: settings.Configuration, briefing: ProjectBriefing, root: Path, model: str
+) -> str:
+    """Write the prompt as a session's first turn would, but for an external memory's part.
+
+    What the project asks for is known once the prompt was written.
+    """
+    room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
+    names = names_offered(memory_premises(configuration.settings))
+
+    async def write(asked: ProjectSettings) -> str:
+        model_id = model or asked.model or configuration.settings.model or "unnamed"
+        tools = frozenset(asked.tools or names)
+        index = await SessionSkills(room, "", root).index(Want(tools, asked.skills))
+        window = known_window_tokens(model_id)
+        return await briefing.write(Subject(model_id, window, tools, index))
+
+    text = await write(understood({}, ()))
+    async with model_catalog(configuration) as catalog:
+        models = [choice.id for choice in catalog.choices()]
+    asked = understood(briefing.project_settings(), models, names)
+    if not asked.uses or not await _is_trusted(asked, configuration, root):
+        return text
+    return await write(asked)
+
+
+async def _is_trusted(
+    asked: ProjectSettings, configuration: settings.Configuration, root: Path
+) -> bool:
+    store = TrustStore(configuration.home / "acp" / "trust.json")
+    return await TrustKeeper(store, NobodyToTrust(), root).is_given(asked.uses)

@@ -20,30 +20,22 @@ from skills_store.usage import UsageRecord, written_time
 NAME = click.argument("name", shell_complete=complete_name)
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills pin release
-"""
-)
-@NAME
-def pin(name: str) -> int:
-    """Keep a skill: nothing deletes it, and nothing changes it unasked."""
-    return _set_pin(name, is_pinned=True)
+def _pinning(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
+    """Return the command that puts a pin on, or takes it off."""
+    examples = f"\b\nExamples:\n  acp-server skills {verb} release\n"
+
+    @click.command(verb, help=meaning, epilog=examples)
+    @NAME
+    def command(name: str) -> int:
+        return _set_pin(name, is_pinned=is_pinned)
+
+    return command
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills unpin release
-"""
+pin = _pinning(
+    "pin", "Keep a skill: nothing deletes it, and nothing changes it unasked.", is_pinned=True
 )
-@NAME
-def unpin(name: str) -> int:
-    """Take a pin off."""
-    return _set_pin(name, is_pinned=False)
+unpin = _pinning("unpin", "Take a pin off.", is_pinned=False)
 
 
 @click.command(

@@ -26,7 +26,7 @@ from acp_server.tools.editing import Workshop
 from acp_server.tools.exit_plan import exit_plan_tool
 from acp_server.tools.files.desk import FileDesk
 from acp_server.tools.hooking import HookShell
-from acp_server.tools.loading import Premises, Surroundings
+from acp_server.tools.loading import MemoryPremises, Premises, Surroundings
 from acp_server.tools.memory import memory_tool
 from acp_server.tools.patch import patch_tool
 from acp_server.tools.process import process_tool
@@ -49,6 +49,7 @@ from acp_server.turn.errors import TurnError
 from acp_server.turn.ports import Toolbox
 from prompt_engine.threats import scan
 
+MEMORY_TOOL = "memory"
 TOOL_NAMES = (
     "read_file",
     "search_files",
@@ -60,7 +61,7 @@ TOOL_NAMES = (
     "todo",
     "clarify",
     "exit_plan",
-    "memory",
+    MEMORY_TOOL,
     "session_search",
     "skills_list",
     "skill_view",
@@ -69,6 +70,11 @@ TOOL_NAMES = (
 """The names of all tools, in the order in which the model is told of them."""
 
 CHARACTERS_PER_TOKEN = 3
+
+
+def names_offered(memory: MemoryPremises) -> tuple[str, ...]:
+    """Return the names of the tools that a session has, before its project narrows them."""
+    return tuple(name for name in TOOL_NAMES if memory.limits or name != MEMORY_TOOL)
 
 
 class SessionToolMaker:

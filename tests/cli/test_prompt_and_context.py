@@ -63,3 +63,24 @@ def test_a_blocked_file_is_told_listed_trusted_and_blocked_again_when_it_changes
 def test_a_folder_without_instructions_has_none(tmp_path: Path) -> None:
     outcome = run(tmp_path / "home", "context", "list", "--cwd", str(tmp_path))
     assert (outcome.exit_code, outcome.stdout) == (0, "no files of instructions\n")
+
+
+def test_a_trusted_projects_wishes_count_as_they_do_in_a_session(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", tmp_path / "project"
+    root.mkdir()
+    wishes = "---\nskills: [code-review]\ntools: [read_file, skill_view]\n---\nUse tabs.\n"
+    (root / ".hermes.md").write_text(wishes)
+    wish = "This project prefers these skills; where one fits, load it first: `code-review`."
+    before = run(home, "prompt", "show", "--cwd", str(root)).stdout
+    assert (wish in before, "`memory`" in before) == (False, True)
+    assert run(home, "trust", str(root)).exit_code == 0
+    trusted = run(home, "prompt", "show", "--cwd", str(root)).stdout
+    assert (wish in trusted, "`memory`" in trusted) == (True, False)
+
+
+def test_without_a_memory_the_prompt_does_not_speak_of_its_tool(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", workspace(tmp_path)
+    (home / "acp").mkdir(parents=True)
+    off = "memory:\n  memory_enabled: false\n  user_profile_enabled: false\n"
+    (home / "acp" / "config.yaml").write_text(off)
+    assert "`memory`" not in run(home, "prompt", "show", "--cwd", str(root)).stdout

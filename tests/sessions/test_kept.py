@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from acp_server.settings import Configuration
+from tests.sessions.asking import UNKNOWN, kind_of, listed, load, prompt_of
 from tests.sessions.merging import merged
-from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.editor import at, configuration, open_editor
 
 SCRIPT = """\
 prompt: wait
@@ -39,7 +39,6 @@ say: Seen.
 prompt: *
 say: Hello.
 """
-UNKNOWN = "sess_unknown"
 
 
 @pytest.fixture
@@ -54,12 +53,6 @@ def folder(tmp_path: Path) -> str:
     path = tmp_path / "workspace"
     path.mkdir()
     return str(path)
-
-
-async def load(editor: Editor, session: str, folder: str, method: str = "session/load") -> Object:
-    """Take a session up again; return the whole response."""
-    params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
-    return await editor.call(method, params)
 
 
 async def test_a_loaded_session_shows_what_was_shown_live(
@@ -104,11 +97,6 @@ async def test_everything_is_shown_before_the_answer_and_commands_behind_it(
         "answer",
         "available_commands_update",
     ]
-
-
-def kind_of(message: Object) -> JsonValue:
-    """What a message is."""
-    return at(message, "params", "update", "sessionUpdate") if "params" in message else "answer"
 
 
 async def test_a_resumed_session_shows_nothing_and_knows_everything(
@@ -183,13 +171,6 @@ async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folde
         assert at(bad, "error", "code") == -32602
 
 
-def listed(page: JsonValue) -> list[JsonValue]:
-    """The sessions of a page."""
-    sessions = at(page, "sessions")
-    assert isinstance(sessions, list)
-    return sessions
-
-
 async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
     setup: Configuration, folder: str
 ) -> None:
@@ -204,11 +185,6 @@ async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
         editor.cancel(session)
         assert at(await pending.response(), "result", "stopReason") == "cancelled"
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
-
-
-def prompt_of(session: str, text: str) -> JsonValue:
-    """The parameters of a prompt."""
-    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
 
 
 async def test_a_second_process_is_refused_until_the_first_lets_go(

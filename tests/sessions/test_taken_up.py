@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.settings import Configuration
-from tests.sessions.test_kept import UNKNOWN, kind_of, listed, load, prompt_of
+from tests.sessions.asking import UNKNOWN, kind_of, listed, load, prompt_of
 from tests.support.editor import Editor, Object, at, configuration, open_editor
 
 SCRIPT = """\

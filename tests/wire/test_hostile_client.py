@@ -71,7 +71,7 @@ async def survive(message: JsonValue, home: Path, *, is_first: bool) -> None:
     assert [answer["id"] for answer in answers] == ([owed.id] if owed.is_answered else [])
 
 
-@a_few_or(5000, few=150)
+@a_few_or(5000, few=75)
 @pytest.mark.parametrize("is_first", [False, True], ids=["ready", "first"])
 def test_whatever_a_client_sends_gets_its_one_answer_and_the_next_request_works(
     examples: int, *, is_first: bool, tmp_path: Path
