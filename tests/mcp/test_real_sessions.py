@@ -1,0 +1,115 @@
+"""Servers that others have written, in sessions, over the whole wire: editor, server, model."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
+from tests.mcp.office import until
+from tests.mcp.test_real_servers import (
+    EVERYTHING,
+    FILESYSTEM,
+    everything,
+    free_port,
+    listening,
+    node,
+    script,
+)
+from tests.mcp.wired import Line, wired
+from tests.support.editor import at
+from tests.support.messages_api import Turn, call, reply
+
+LONG = "e__trigger-long-running-operation"
+
+
+def living(package: str) -> set[int]:
+    """The process groups of a package's servers below us: node may be a wrapper and its child."""
+    return {
+        os.getpgid(each.pid)
+        for each in psutil.Process().children(recursive=True)
+        if any(package in word for word in each.cmdline())
+    }
+
+
+def used() -> list[Turn]:
+    """What the model says in `use`: each kind of call, one that is cancelled, one behind it."""
+    return [
+        reply(
+            call("e__echo", message="hello"),
+            call("e__get-tiny-image"),
+            call("e__trigger-elicitation-request"),
+            call("e__get-sum", a="no number"),
+        ),
+        "Done.",
+        reply(call(LONG, duration=60, steps=300)),
+        reply(call("e__get-sum", a=2, b=3)),
+        "Done.",
+    ]
+
+
+async def use(line: Line, server: ServerConfig) -> str:
+    """Use the server `everything` in a session as `used` says; return the session's id."""
+    session = await line.open(server)
+    line.filled = {"name": "Ada"}
+    assert await line.say(session) == "end_turn"
+    echo, picture, filled, wrong = map(json.dumps, line.results())
+    assert "Echo: hello" in echo
+    assert '"image/png"' in picture
+    assert "Ada" in filled
+    assert "MCP error -32602" in wrong or "nvalid" in wrong
+
+    pending = line.editor.begin_prompt(session, "take long")
+    await line.editor.wait_for(lambda message: "of 300" in str(message))
+    line.editor.cancel(session)
+    assert at(await pending.response(), "result", "stopReason") == "cancelled"
+
+    assert await line.say(session) == "end_turn"
+    assert "is 5." in json.dumps(line.results())
+    return session
+
+
+async def test_everything_over_stdio_also_after_a_crash(tmp_path: Path) -> None:
+    back: list[Turn] = [reply(call("e__echo", message="back")), "Done."]
+    async with wired(tmp_path, [*used(), *back]) as line:
+        session = await use(line, everything("e"))
+        (crashed,) = living(EVERYTHING)
+        os.killpg(crashed, signal.SIGKILL)
+        await until(lambda: str(living(EVERYTHING) - {crashed} != set()), "True")
+        await line.until(session, "/mcp", "): connected")
+        assert await line.say(session) == "end_turn"
+        assert "Echo: back" in json.dumps(line.results())
+        await line.editor.call("session/close", {"sessionId": session})
+        assert living(EVERYTHING) == set()
+
+
+@pytest.mark.full
+async def test_everything_over_http(tmp_path: Path) -> None:
+    port = free_port()
+    with listening("streamableHttp", port):
+        async with wired(tmp_path, used()) as line:
+            await use(line, RemoteServer("e", f"http://127.0.0.1:{port}/mcp"))
+
+
+async def test_two_sessions_have_two_processes_of_the_file_server(tmp_path: Path) -> None:
+    calls: list[Turn] = []
+    sessions: list[str] = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "notes.txt").write_text(f"the milk of {name}")
+        calls += [reply(call("files__read_text_file", path="notes.txt")), "Done."]
+    async with wired(tmp_path, calls) as line:
+        for number, name in enumerate(("one", "two"), 1):
+            folder = tmp_path / name
+            server = ProcessServer("files", node(), (script(FILESYSTEM), str(folder)))
+            session = await line.open(server, cwd=folder)
+            await line.say(session)
+            assert f"the milk of {name}" in json.dumps(line.results())
+            assert len(living(FILESYSTEM)) == number
+            sessions.append(session)
+        await line.editor.call("session/close", {"sessionId": sessions[0]})
+        assert len(living(FILESYSTEM)) == 1
+    assert living(FILESYSTEM) == set()
