@@ -1,0 +1,64 @@
+// How the bundles are made: the host's, the view's and the tests'.
+// `codicon:NAME` imports the path data of an icon, so that only the icons in use are shipped.
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const require = createRequire(import.meta.url);
+const ICONS = join(dirname(require.resolve("@vscode/codicons/package.json")), "src", "icons");
+
+const codicons = {
+  name: "codicons",
+  setup(build) {
+    build.onResolve({ filter: /^codicon:/ }, ({ path }) => ({ path, namespace: "codicon" }));
+    build.onLoad({ filter: /.*/, namespace: "codicon" }, async ({ path }) => {
+      const svg = await readFile(join(ICONS, `${path.slice("codicon:".length)}.svg`), "utf8");
+      const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => data);
+      return { contents: `export default ${JSON.stringify(paths)};`, loader: "js" };
+    });
+  },
+};
+
+const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins: [codicons] };
+
+export const HOST = {
+  ...shared,
+  entryPoints: { extension: "src/extension/extension.ts" },
+  outdir: "dist",
+  platform: "node",
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+};
+
+export const VIEW = {
+  ...shared,
+  entryPoints: { webview: "src/webview/main.tsx" },
+  outdir: "dist",
+  platform: "browser",
+  target: "es2022",
+  format: "iife",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+};
+
+export function testsOf(entryPoints) {
+  return {
+    ...shared,
+    entryPoints,
+    outdir: "out/tests",
+    outbase: "tests",
+    outExtension: { ".js": ".mjs" },
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    packages: "external",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".css": "empty" },
+    sourcemap: "inline",
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * The one log: an output channel for people, and one of JSON lines for the wire.
+ *
+ * Owns both channels. The trace is made when the first line comes, so that nobody sees an empty one.
+ */
+import { window, type LogOutputChannel, type OutputChannel } from "vscode";
+import type { Disposable, Log } from "../host/ports.js";
+
+const NAME = "Hermes Agent";
+
+export class ChannelLog implements Log, Disposable {
+  readonly #channel: LogOutputChannel = window.createOutputChannel(NAME, { log: true });
+  #traceChannel: OutputChannel | undefined;
+
+  info(text: string): void {
+    this.#channel.info(text);
+  }
+
+  warn(text: string): void {
+    this.#channel.warn(text);
+  }
+
+  error(text: string): void {
+    this.#channel.error(text);
+  }
+
+  trace(line: string): void {
+    this.#traceChannel ??= window.createOutputChannel(`${NAME} Trace`, "jsonl");
+    this.#traceChannel.appendLine(line);
+  }
+
+  show(): void {
+    this.#channel.show(true);
+  }
+
+  dispose(): void {
+    this.#channel.dispose();
+    this.#traceChannel?.dispose();
+  }
+}

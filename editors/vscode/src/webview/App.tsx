@@ -1,0 +1,54 @@
+/**
+ * The view, whole: header, transcript, and the dock with what is written, planned and changed.
+ *
+ * Owns which panel is open. A pure function of the state otherwise.
+ */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ViewState } from "../shared/state.js";
+import { Composer } from "./Composer.js";
+import { ConnectionBanner } from "./parts/ConnectionBanner.js";
+import { Changes } from "./parts/Changes.js";
+import { ContextPanel } from "./parts/ContextPanel.js";
+import { Header, type PanelName } from "./parts/Header.js";
+import { Plan } from "./parts/Plan.js";
+import { Queue } from "./parts/Queue.js";
+import { SessionList } from "./parts/SessionList.js";
+import { Welcome } from "./parts/Welcome.js";
+import { Transcript } from "./Transcript.js";
+
+export function App({ state }: { state: ViewState }): JSX.Element {
+  const [panel, setPanel] = useState<PanelName>("none");
+  const { session, request } = state;
+  useEffect(() => {
+    if (request.number === 0) return;
+    if (request.what === "showSessions") setPanel("sessions");
+    else if (request.what === "showContext") setPanel("context");
+    else setPanel("none");
+  }, [request.number, request.what]);
+  const close = (): void => {
+    setPanel("none");
+  };
+  const isReady = state.connection.status === "ready" || state.connection.status === "restarting";
+  const isEmpty = session.items.length === 0 && !session.isLoading && session.questions.length === 0;
+  return (
+    <main class="app" data-testid="app" aria-label="Hermes Agent">
+      <Header state={state} panel={panel} onPanel={setPanel} />
+      <ConnectionBanner state={state} />
+      {panel === "sessions" && <SessionList state={state} onClose={close} />}
+      {panel === "context" && <ContextPanel state={state} onClose={close} />}
+      {isReady && !isEmpty ? <Transcript state={state} /> : <Welcome state={state} />}
+      {isReady && (
+        <div class="dock">
+          <Plan entries={session.plan} isRunning={session.isRunning} />
+          <Changes files={session.changes} />
+          <Queue prompts={session.queue} />
+          <Composer state={state} />
+        </div>
+      )}
+      <div class="visually-hidden" role="status" aria-live="polite" data-testid="announcer">
+        {state.announcement}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,113 @@
+/** The icons in use, as pictures within the page: no font has to be loaded. */
+import add from "codicon:add";
+import arrowDown from "codicon:arrow-down";
+import beaker from "codicon:beaker";
+import book from "codicon:book";
+import check from "codicon:check";
+import chevronDown from "codicon:chevron-down";
+import chevronRight from "codicon:chevron-right";
+import circle from "codicon:circle-large";
+import close from "codicon:close";
+import diff from "codicon:diff";
+import discard from "codicon:discard";
+import edit from "codicon:edit";
+import error from "codicon:error";
+import eye from "codicon:eye";
+import file from "codicon:file";
+import folder from "codicon:folder";
+import fork from "codicon:repo-forked";
+import globe from "codicon:globe";
+import history from "codicon:history";
+import info from "codicon:info";
+import lightbulb from "codicon:lightbulb";
+import list from "codicon:checklist";
+import loading from "codicon:loading";
+import lock from "codicon:lock";
+import move from "codicon:arrow-swap";
+import question from "codicon:question";
+import refresh from "codicon:refresh";
+import search from "codicon:search";
+import send from "codicon:send";
+import sparkle from "codicon:sparkle";
+import stop from "codicon:debug-stop";
+import terminal from "codicon:terminal";
+import tools from "codicon:tools";
+import trash from "codicon:trash";
+import warning from "codicon:warning";
+import type { JSX } from "preact";
+
+const ICONS = {
+  add,
+  arrowDown,
+  beaker,
+  book,
+  check,
+  chevronDown,
+  chevronRight,
+  circle,
+  close,
+  diff,
+  discard,
+  edit,
+  error,
+  eye,
+  file,
+  folder,
+  fork,
+  globe,
+  history,
+  info,
+  lightbulb,
+  list,
+  loading,
+  lock,
+  move,
+  question,
+  refresh,
+  search,
+  send,
+  sparkle,
+  stop,
+  terminal,
+  tools,
+  trash,
+  warning,
+} as const;
+
+export type IconName = keyof typeof ICONS;
+
+/** An icon beside a text that says the same, so a screen reader passes over it. */
+export function Icon({ name, spins = false }: { name: IconName; spins?: boolean }): JSX.Element {
+  return (
+    <svg class={spins ? "icon spins" : "icon"} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      {ICONS[name].map((data) => (
+        <path key={data} d={data} fill="currentColor" fill-rule="evenodd" clip-rule="evenodd" />
+      ))}
+    </svg>
+  );
+}
+
+interface IconButtonProps {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly testId: string;
+  readonly isPressed?: boolean;
+  readonly onPress: () => void;
+}
+
+/** A button that is an icon; its label is its tooltip too. */
+export function IconButton({ icon, label, testId, isPressed, onPress }: IconButtonProps): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      title={label}
+      aria-label={label}
+      aria-pressed={isPressed}
+      data-testid={testId}
+      onClick={onPress}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

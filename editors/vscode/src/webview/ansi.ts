@@ -1,0 +1,73 @@
+/**
+ * Terminal output as text with classes.
+ *
+ * Owns the colours and weights of the SGR sequence, and that a carriage return begins the line anew.
+ * All other sequences are left out: this is a record, not a screen.
+ */
+
+export interface Span {
+  readonly text: string;
+  readonly classes: string;
+}
+
+const SEQUENCE = /\u001b(?:\[([0-9;?]*)([A-Za-z])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>])/g;
+const COLORS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+
+interface Style {
+  color: string;
+  isBold: boolean;
+  isDim: boolean;
+}
+
+const PLAIN: Readonly<Style> = { color: "", isBold: false, isDim: false };
+
+/** Return output as spans, in order. */
+export function ansiSpans(output: string): Span[] {
+  const text = overwritten(output);
+  const spans: Span[] = [];
+  let style: Style = { ...PLAIN };
+  let last = 0;
+  const add = (part: string): void => {
+    if (part !== "") spans.push({ text: part, classes: classesOf(style) });
+  };
+  for (const match of text.matchAll(SEQUENCE)) {
+    add(text.slice(last, match.index));
+    last = match.index + match[0].length;
+    if (match[2] === "m") style = styledBy(style, match[1] ?? "");
+  }
+  add(text.slice(last));
+  return spans;
+}
+
+/** Return output with each line as it was overwritten last. */
+function overwritten(output: string): string {
+  const lines = output.replaceAll("\r\n", "\n").split("\n");
+  return lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "").join("\n");
+}
+
+function styledBy(style: Style, parameters: string): Style {
+  let next = { ...style };
+  const codes = parameters.split(";").map(Number);
+  for (let index = 0; index < codes.length; index += 1) {
+    const code = codes[index] ?? 0;
+    if (code === 38 || code === 48) index += codes[index + 1] === 5 ? 2 : 4;
+    else if (code === 0) next = { ...PLAIN };
+    else if (code === 1) next.isBold = true;
+    else if (code === 2) next.isDim = true;
+    else if (code === 22) next = { ...next, isBold: false, isDim: false };
+    else if (code === 39) next.color = "";
+    else next.color = colorOf(code) ?? next.color;
+  }
+  return next;
+}
+
+function colorOf(code: number): string | undefined {
+  if (code >= 30 && code <= 37) return COLORS[code - 30];
+  if (code >= 90 && code <= 97) return `bright-${COLORS[code - 90] ?? "white"}`;
+  return undefined;
+}
+
+function classesOf({ color, isBold, isDim }: Style): string {
+  const classes = [color === "" ? "" : `ansi-${color}`, isBold ? "bold" : "", isDim ? "dim" : ""];
+  return classes.filter((each) => each !== "").join(" ");
+}

@@ -1,0 +1,115 @@
+/**
+ * A diff within a call, also while it grows.
+ *
+ * Owns how much of it is drawn: the changes and some lines around them.
+ */
+import type { ToolCallContent } from "@agentclientprotocol/sdk";
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { lineChanges, linesOf } from "../../shared/diff.js";
+import { IconButton } from "../Icon.js";
+import { useHost } from "../posting.js";
+
+const AROUND = 3;
+const MOST_LINES = 200;
+
+export interface DiffLine {
+  readonly kind: "same" | "added" | "removed" | "gap";
+  readonly text: string;
+  /** The number in the new text, or in the old one for what was removed; 0 for a gap. */
+  readonly number: number;
+}
+
+type Diff = Extract<ToolCallContent, { type: "diff" }>;
+
+export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: string; isGrowing: boolean }): JSX.Element {
+  const [isWhole, setIsWhole] = useState(false);
+  const { post } = useHost();
+  const lines = useMemo(() => diffLines(diff.oldText ?? "", diff.newText), [diff.oldText, diff.newText]);
+  // What grows is looked at where it grows; what is done, from its beginning.
+  const cut = isGrowing ? lines.slice(-MOST_LINES) : lines.slice(0, MOST_LINES);
+  const shown = isWhole ? lines : cut;
+  const count = (kind: DiffLine["kind"]): number => lines.filter((line) => line.kind === kind).length;
+  return (
+    <div class="diff" data-testid="diff">
+      <div class="diff-head">
+        <span class="diff-path" title={diff.path}>
+          {diff.path.split(/[/\\]/).at(-1)}
+        </span>
+        <span class="added-count">+{count("added")}</span>
+        <span class="removed-count">−{count("removed")}</span>
+        <IconButton
+          icon="diff"
+          label="Open Diff"
+          testId="open-diff"
+          onPress={() => {
+            post({ type: "openDiff", callId, path: diff.path });
+          }}
+        />
+      </div>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label={`Changes in ${diff.path}`}>
+        {shown.map((line, index) => (
+          <Line key={index} line={line} />
+        ))}
+      </div>
+      {shown.length < lines.length && (
+        <button
+          type="button"
+          class="more"
+          onClick={() => {
+            setIsWhole(true);
+          }}
+        >
+          Show all {lines.length} lines
+        </button>
+      )}
+    </div>
+  );
+}
+
+const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;
+
+export function Line({ line }: { line: DiffLine }): JSX.Element {
+  if (line.kind === "gap") return <div class="diff-line gap">⋯</div>;
+  return (
+    <div class={`diff-line ${line.kind}`}>
+      <span class="number" aria-hidden="true">
+        {line.number}
+      </span>
+      <span class="sign">{SIGNS[line.kind]}</span>
+      <span class="code">{line.text}</span>
+    </div>
+  );
+}
+
+/** Return a diff's lines, with some around each change and gaps between. */
+export function diffLines(old: string, fresh: string): DiffLine[] {
+  const [before, after] = [linesOf(old), linesOf(fresh)];
+  const lines: DiffLine[] = [];
+  let next = 0;
+  const same = (from: number, to: number): void => {
+    for (let at = from; at < to; at += 1) lines.push(lineOf("same", after[at] ?? "", at + 1));
+  };
+  for (const change of lineChanges(before, after)) {
+    const start = Math.max(change.newStart - AROUND, next);
+    const isFirst = lines.length === 0;
+    if (!isFirst) same(next, Math.min(next + AROUND, start));
+    if (start > next + (isFirst ? 0 : AROUND)) lines.push({ kind: "gap", text: "", number: 0 });
+    same(Math.max(start, isFirst ? 0 : Math.min(next + AROUND, start)), change.newStart);
+    for (let at = change.oldStart; at < change.oldEnd; at += 1) {
+      lines.push(lineOf("removed", before[at] ?? "", at + 1));
+    }
+    for (let at = change.newStart; at < change.newEnd; at += 1) {
+      lines.push(lineOf("added", after[at] ?? "", at + 1));
+    }
+    next = change.newEnd;
+  }
+  const end = Math.min(next + AROUND, after.length);
+  same(next, end);
+  if (end < after.length && lines.length > 0) lines.push({ kind: "gap", text: "", number: 0 });
+  return lines;
+}
+
+function lineOf(kind: DiffLine["kind"], text: string, number: number): DiffLine {
+  return { kind, text: text.replace(/\r?\n$/, ""), number };
+}

@@ -1,0 +1,213 @@
+/**
+ * A question of the agent's with a form, or with a page to go to.
+ *
+ * Owns which field shows which kind of value. Nothing is sent but what the user sends.
+ */
+import type { ElicitationPropertySchema, ElicitationSchema } from "@agentclientprotocol/sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ElicitationEvent } from "../../shared/events.js";
+import { isRecord, type FormContent } from "../../shared/intents.js";
+import { useHost } from "../posting.js";
+
+export function ElicitationCard({ asked }: { asked: ElicitationEvent }): JSX.Element {
+  const { post } = useHost();
+  const { questionId } = asked;
+  return (
+    <section class="entry elicitation" aria-label="Question" data-testid="elicitation" data-question-id={questionId}>
+      <p class="words">{asked.message}</p>
+      {asked.form === null ? (
+        <>
+          <p class="small">{asked.url}</p>
+          <div class="buttons">
+            <button
+              type="button"
+              class="primary"
+              data-testid="elicitation-open"
+              onClick={() => {
+                post({ type: "openUrl", questionId });
+              }}
+            >
+              Open Page
+            </button>
+            <Decline questionId={questionId} />
+          </div>
+        </>
+      ) : (
+        <Form form={asked.form} questionId={questionId} />
+      )}
+    </section>
+  );
+}
+
+function Decline({ questionId }: { questionId: string }): JSX.Element {
+  const { post } = useHost();
+  return (
+    <button
+      type="button"
+      class="secondary"
+      data-testid="elicitation-decline"
+      onClick={() => {
+        post({ type: "decline", questionId });
+      }}
+    >
+      Decline
+    </button>
+  );
+}
+
+function Form({ form, questionId }: { form: ElicitationSchema; questionId: string }): JSX.Element {
+  const { post } = useHost();
+  const properties = Object.entries(form.properties ?? {});
+  const [values, setValues] = useState<FormContent>(() => defaultsOf(properties));
+  const required = new Set(form.required ?? []);
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    post({ type: "fillIn", questionId, content: filledIn(values) });
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      {properties.map(([name, schema]) => (
+        <Field
+          key={name}
+          id={`${questionId}-${name}`}
+          name={name}
+          schema={schema}
+          isRequired={required.has(name)}
+          value={values[name]}
+          onValue={(value) => {
+            setValues({ ...values, [name]: value });
+          }}
+        />
+      ))}
+      <div class="buttons">
+        <button type="submit" class="primary" data-testid="elicitation-submit">
+          Answer
+        </button>
+        <Decline questionId={questionId} />
+      </div>
+    </form>
+  );
+}
+
+type Value = FormContent[string];
+
+function defaultsOf(properties: readonly [string, ElicitationPropertySchema][]): FormContent {
+  const values: Record<string, Value> = {};
+  for (const [name, schema] of properties) {
+    const value: unknown = "default" in schema ? schema.default : undefined;
+    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+      values[name] = value;
+    } else if (schema.type === "boolean") values[name] = false;
+  }
+  return values;
+}
+
+/** What was left empty is left out: an empty text is no answer. */
+function filledIn(values: FormContent): FormContent {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+}
+
+interface FieldProps {
+  readonly id: string;
+  readonly name: string;
+  readonly schema: ElicitationPropertySchema;
+  readonly isRequired: boolean;
+  readonly value: Value | undefined;
+  readonly onValue: (value: Value) => void;
+}
+
+function Field(props: FieldProps): JSX.Element {
+  const { id, name, schema } = props;
+  const title = typeof schema.title === "string" ? schema.title : name;
+  const description = typeof schema.description === "string" ? schema.description : "";
+  const choices = choicesOf(schema);
+  if (choices !== null) {
+    return (
+      <fieldset class="field" data-testid={`field-${name}`}>
+        <legend>{title}</legend>
+        <Choices {...props} choices={choices} />
+        {description !== "" && <p class="small">{description}</p>}
+      </fieldset>
+    );
+  }
+  return (
+    <div class="field" data-testid={`field-${name}`}>
+      <label for={id}>{title}</label>
+      <Input {...props} />
+      {description !== "" && <p class="small">{description}</p>}
+    </div>
+  );
+}
+
+function Input({ id, schema, isRequired, value, onValue }: FieldProps): JSX.Element {
+  if (schema.type === "boolean") {
+    const onChange = (event: Event): void => {
+      onValue((event.currentTarget as HTMLInputElement).checked);
+    };
+    return <input id={id} type="checkbox" checked={value === true} onChange={onChange} />;
+  }
+  const isNumber = schema.type === "number" || schema.type === "integer";
+  const onInput = (event: Event): void => {
+    const { value: written, valueAsNumber } = event.currentTarget as HTMLInputElement;
+    onValue(isNumber && written !== "" ? valueAsNumber : written);
+  };
+  return (
+    <input
+      id={id}
+      type={isNumber ? "number" : "text"}
+      step={schema.type === "integer" ? 1 : "any"}
+      required={isRequired}
+      value={typeof value === "string" || typeof value === "number" ? value : ""}
+      onInput={onInput}
+    />
+  );
+}
+
+interface Choice {
+  readonly value: string;
+  readonly title: string;
+}
+
+function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps & { choices: readonly Choice[] }): JSX.Element {
+  const isMany = schema.type === "array";
+  const chosen = Array.isArray(value) ? value : typeof value === "string" ? [value] : [];
+  const toggle = (choice: string, isChosen: boolean): void => {
+    if (!isMany) onValue(choice);
+    else onValue(isChosen ? [...chosen, choice] : chosen.filter((each) => each !== choice));
+  };
+  return (
+    <>
+      {choices.map((choice) => (
+        <label key={choice.value} class="choice">
+          <input
+            type={isMany ? "checkbox" : "radio"}
+            name={id}
+            required={isRequired && !isMany}
+            checked={chosen.includes(choice.value)}
+            data-testid={`choice-${choice.value}`}
+            onChange={(event) => {
+              toggle(choice.value, event.currentTarget.checked);
+            }}
+          />
+          {choice.title}
+        </label>
+      ))}
+    </>
+  );
+}
+
+/** Return what can be chosen from; null for a field that is written. */
+export function choicesOf(schema: ElicitationPropertySchema): Choice[] | null {
+  const source: unknown = schema.type === "array" && "items" in schema ? schema.items : schema;
+  if (!isRecord(source)) return null;
+  const titled = source["oneOf"] ?? source["anyOf"];
+  if (Array.isArray(titled)) {
+    return titled.filter(isRecord).map((each) => ({
+      value: String(each["const"]),
+      title: typeof each["title"] === "string" ? each["title"] : String(each["const"]),
+    }));
+  }
+  const plain = source["enum"];
+  return Array.isArray(plain) ? plain.map((each) => ({ value: String(each), title: String(each) })) : null;
+}

@@ -1,0 +1,68 @@
+/** The head of the view: which session is shown, and the ways to others. */
+import type { JSX } from "preact";
+import type { ViewState } from "../../shared/state.js";
+import { Icon, IconButton } from "../Icon.js";
+import { useHost } from "../posting.js";
+
+export type PanelName = "none" | "sessions" | "context";
+
+interface HeaderProps {
+  readonly state: ViewState;
+  readonly panel: PanelName;
+  readonly onPanel: (panel: PanelName) => void;
+}
+
+export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
+  const { post } = useHost();
+  const title = state.session.title === "" ? "New session" : state.session.title;
+  const toggle = (name: PanelName): void => {
+    if (name === "sessions" && panel !== "sessions") post({ type: "listSessions" });
+    if (name === "context" && panel !== "context") post({ type: "refreshContext" });
+    onPanel(panel === name ? "none" : name);
+  };
+  return (
+    <header class="header">
+      <button
+        type="button"
+        class="session-title"
+        aria-expanded={panel === "sessions"}
+        data-testid="header-sessions"
+        title="Sessions"
+        onClick={() => {
+          toggle("sessions");
+        }}
+      >
+        <Icon name="history" />
+        <span class="ellipsis">{title}</span>
+        <Icon name={panel === "sessions" ? "chevronDown" : "chevronRight"} />
+      </button>
+      <IconButton
+        icon="eye"
+        label="Follow the agent"
+        testId="header-follow"
+        isPressed={state.isFollowing}
+        onPress={() => {
+          post({ type: "follow", isOn: !state.isFollowing });
+        }}
+      />
+      <IconButton
+        icon="book"
+        label="Instructions and skills in force"
+        testId="header-context"
+        isPressed={panel === "context"}
+        onPress={() => {
+          toggle("context");
+        }}
+      />
+      <IconButton
+        icon="add"
+        label="New session"
+        testId="header-new"
+        onPress={() => {
+          onPanel("none");
+          post({ type: "newSession" });
+        }}
+      />
+    </header>
+  );
+}

@@ -1,0 +1,115 @@
+/** The agent's choices: mode, model and whatever else it offers. */
+import type { SessionConfigOption, SessionConfigSelectOptions, SessionModeState } from "@agentclientprotocol/sdk";
+import type { JSX } from "preact";
+import { useHost } from "../posting.js";
+
+interface PickersProps {
+  readonly modes: SessionModeState | null;
+  readonly options: readonly SessionConfigOption[];
+}
+
+/** Options come in the agent's order; modes are shown where no option stands for them. */
+export function Pickers({ modes, options }: PickersProps): JSX.Element {
+  const hasMode = options.some(({ category }) => category === "mode");
+  return (
+    <>
+      {!hasMode && modes !== null && <ModePicker modes={modes} />}
+      {options.map((option) => (
+        <OptionPicker key={option.id} option={option} />
+      ))}
+    </>
+  );
+}
+
+function ModePicker({ modes }: { modes: SessionModeState }): JSX.Element {
+  const { post } = useHost();
+  const choices = modes.availableModes.map(({ id, name }) => ({ value: id, name }));
+  return (
+    <Select
+      label="Mode"
+      testId="picker-mode"
+      value={modes.currentModeId}
+      choices={choices}
+      onChoose={(modeId) => {
+        post({ type: "setMode", modeId });
+      }}
+    />
+  );
+}
+
+function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element {
+  const { post } = useHost();
+  const { id: optionId, name } = option;
+  if (option.type === "boolean") {
+    return (
+      <label class="toggle" title={option.description ?? name}>
+        <input
+          type="checkbox"
+          checked={option.currentValue}
+          data-testid={`picker-${optionId}`}
+          onChange={(event) => {
+            post({ type: "setOption", optionId, value: event.currentTarget.checked });
+          }}
+        />
+        {name}
+      </label>
+    );
+  }
+  return (
+    <Select
+      label={name}
+      testId={`picker-${optionId}`}
+      value={option.currentValue}
+      choices={flat(option.options)}
+      onChoose={(value) => {
+        post({ type: "setOption", optionId, value });
+      }}
+    />
+  );
+}
+
+interface Choice {
+  readonly value: string;
+  readonly name: string;
+  readonly group?: string;
+}
+
+function flat(options: SessionConfigSelectOptions): Choice[] {
+  return options.flatMap((each): Choice[] => {
+    if (!("options" in each)) return [{ value: each.value, name: each.name }];
+    return each.options.map(({ value, name }) => ({ value, name, group: each.name }));
+  });
+}
+
+interface SelectProps {
+  readonly label: string;
+  readonly testId: string;
+  readonly value: string;
+  readonly choices: readonly Choice[];
+  readonly onChoose: (value: string) => void;
+}
+
+function Select({ label, testId, value, choices, onChoose }: SelectProps): JSX.Element {
+  const shown = choices.find((choice) => choice.value === value);
+  return (
+    <span class="picker" title={`${label}: ${shown?.name ?? value}`}>
+      <span class="picker-value" aria-hidden="true">
+        {shown?.name ?? value}
+      </span>
+      <select
+        aria-label={label}
+        data-testid={testId}
+        value={value}
+        onChange={(event) => {
+          onChoose(event.currentTarget.value);
+        }}
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.group === undefined ? choice.name : `${choice.group}: ${choice.name}`}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}

@@ -1,0 +1,55 @@
+/** The agent's plan: folded to what it does now, unfolded to all of it. */
+import type { PlanEntry } from "@agentclientprotocol/sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Icon, type IconName } from "../Icon.js";
+
+const ICONS: Readonly<Record<PlanEntry["status"], IconName>> = {
+  pending: "circle",
+  in_progress: "loading",
+  completed: "check",
+};
+const LABELS: Readonly<Record<PlanEntry["status"], string>> = {
+  pending: "To do",
+  in_progress: "In progress",
+  completed: "Done",
+};
+
+export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; isRunning: boolean }): JSX.Element | null {
+  const [isOpen, setIsOpen] = useState(false);
+  const done = entries.filter(({ status }) => status === "completed").length;
+  if (entries.length === 0 || (done === entries.length && !isRunning)) return null;
+  const now = entries.find(({ status }) => status !== "completed");
+  return (
+    <section class="plan" aria-label="Plan" data-testid="plan">
+      <button
+        type="button"
+        class="fold"
+        aria-expanded={isOpen}
+        data-testid="plan-toggle"
+        onClick={() => {
+          setIsOpen(!isOpen);
+        }}
+      >
+        <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
+        <Icon name="list" />
+        <span>
+          Plan {done}/{entries.length}
+        </span>
+        {!isOpen && <span class="hint">{now?.content ?? "Done"}</span>}
+      </button>
+      {isOpen && (
+        <ol class="plan-entries">
+          {entries.map((entry, index) => (
+            <li key={index} class={entry.status} data-testid="plan-entry">
+              <span role="img" aria-label={LABELS[entry.status]}>
+                <Icon name={ICONS[entry.status]} spins={entry.status === "in_progress" && isRunning} />
+              </span>
+              {entry.content}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

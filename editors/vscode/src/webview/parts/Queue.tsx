@@ -1,0 +1,28 @@
+/** What waits behind the turn; it can be taken back into the input. */
+import type { JSX } from "preact";
+import type { QueuedPrompt } from "../../shared/events.js";
+import { IconButton } from "../Icon.js";
+import { useHost } from "../posting.js";
+
+export function Queue({ prompts }: { prompts: readonly QueuedPrompt[] }): JSX.Element | null {
+  const { post } = useHost();
+  if (prompts.length === 0) return null;
+  return (
+    <ul class="queue" aria-label="Queued prompts" data-testid="queue">
+      {prompts.map(({ id, text }) => (
+        <li key={id}>
+          <span class="small">queued</span>
+          <span class="ellipsis">{text}</span>
+          <IconButton
+            icon="close"
+            label="Take back"
+            testId="unqueue"
+            onPress={() => {
+              post({ type: "unqueue", id });
+            }}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}

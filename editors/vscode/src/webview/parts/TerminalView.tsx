@@ -1,0 +1,69 @@
+/** A command's terminal within its call: what it printed, in its colours, and how it ended. */
+import type { TerminalExitStatus } from "@agentclientprotocol/sdk";
+import type { JSX } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { TerminalState } from "../../shared/state.js";
+import { ansiSpans } from "../ansi.js";
+import { IconButton } from "../Icon.js";
+import { useHost } from "../posting.js";
+
+export function TerminalView({ id, terminal }: { id: string; terminal: TerminalState | undefined }): JSX.Element {
+  const { post } = useHost();
+  const output = terminal?.output ?? "";
+  const spans = useMemo(() => ansiSpans(output), [output]);
+  const screen = useRef<HTMLPreElement>(null);
+  useLayoutEffect(() => {
+    if (screen.current !== null) screen.current.scrollTop = screen.current.scrollHeight;
+  }, [output]);
+  const exit = terminal?.exit ?? null;
+  const isRunning = terminal !== undefined && exit === null;
+  return (
+    <div class="terminal" data-testid="terminal">
+      {terminal?.isCut === true && <p class="small">The beginning is not shown.</p>}
+      <pre ref={screen} tabIndex={0} role="group" aria-label="Output of the command">
+        {spans.map((span, index) => (
+          <span key={index} class={span.classes}>
+            {span.text}
+          </span>
+        ))}
+      </pre>
+      <div class="terminal-foot">
+        <Ending exit={exit} isRunning={isRunning} />
+        {isRunning && (
+          <>
+            <IconButton
+              icon="terminal"
+              label="Show Terminal"
+              testId="show-terminal"
+              onPress={() => {
+                post({ type: "showTerminal", id });
+              }}
+            />
+            <IconButton
+              icon="stop"
+              label="End the command"
+              testId="stop-terminal"
+              onPress={() => {
+                post({ type: "stopTerminal", id });
+              }}
+            />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Ending({ exit, isRunning }: { exit: TerminalExitStatus | null; isRunning: boolean }): JSX.Element {
+  const words = exit === null ? (isRunning ? "running" : "") : exitWords(exit);
+  return (
+    <span class={exit === null || exit.exitCode === 0 ? "exit" : "exit failed"} data-testid="terminal-exit">
+      {words}
+    </span>
+  );
+}
+
+function exitWords({ exitCode, signal }: TerminalExitStatus): string {
+  if (typeof signal === "string") return `ended by ${signal}`;
+  return exitCode === 0 ? "exit code 0" : `exit code ${String(exitCode ?? "unknown")}`;
+}

@@ -1,0 +1,47 @@
+/**
+ * The view's state and when it is shown.
+ *
+ * Owns the fold of what the host posts, once per animation frame however much came. Refuses to know
+ * how the state looks.
+ */
+import type { HostMessage, ViewEvent } from "../shared/events.js";
+import { reduceAll } from "../shared/reducer.js";
+import { EMPTY_VIEW, type ViewState } from "../shared/state.js";
+
+export class Store {
+  readonly #show: (state: ViewState) => void;
+  readonly #schedule: (frame: () => void) => void;
+  #state: ViewState = EMPTY_VIEW;
+  #pending: ViewEvent[] = [];
+  #isScheduled = false;
+
+  constructor(show: (state: ViewState) => void, schedule: (frame: () => void) => void) {
+    this.#show = show;
+    this.#schedule = schedule;
+  }
+
+  get state(): ViewState {
+    return this.#state;
+  }
+
+  receive(message: HostMessage): void {
+    if (message.kind === "replay") {
+      this.#state = EMPTY_VIEW;
+      this.#pending = [];
+    }
+    for (const event of message.events) this.#pending.push(event);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#frame();
+    });
+  }
+
+  #frame(): void {
+    this.#isScheduled = false;
+    const events = this.#pending;
+    this.#pending = [];
+    this.#state = reduceAll(this.#state, events);
+    this.#show(this.#state);
+  }
+}

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { SessionEvent, ViewEvent } from "../../src/shared/events.js";
+import { EventLog } from "../../src/shared/eventLog.js";
+import { reduceAll } from "../../src/shared/reducer.js";
+import { EMPTY_VIEW, type Item, type SessionState } from "../../src/shared/state.js";
+import { MOST_SHOWN } from "../../src/shared/terminals.js";
+
+const update = (of: SessionUpdate): SessionEvent => ({ type: "update", update: of });
+const said = (text: string, messageId = "m1"): SessionEvent =>
+  update({ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } });
+const call = (of: Partial<SessionUpdate> & { toolCallId: string }): SessionEvent =>
+  update({ sessionUpdate: "tool_call_update", ...of } as SessionUpdate);
+const begun = (id = "c1"): SessionEvent =>
+  update({ sessionUpdate: "tool_call", toolCallId: id, title: "Edit", kind: "edit" });
+
+function sessionAfter(...events: ViewEvent[]): SessionState {
+  return reduceAll(EMPTY_VIEW, events).session;
+}
+
+function callIn(session: SessionState, id = "c1"): Extract<Item, { kind: "call" }>["call"] {
+  const item = session.items.find((each) => each.kind === "call" && each.call.id === id);
+  assert.ok(item?.kind === "call");
+  return item.call;
+}
+
+test("chunks of a message are one entry, and another message is another", () => {
+  const { items } = sessionAfter(said("a"), said("b"), said("c", "m2"));
+  assert.deepEqual(
+    items.map((item) => item.kind === "agent" && item.text),
+    ["ab", "c"],
+  );
+});
+
+test("a message that was cut goes on behind a notice", () => {
+  const notice = update({ sessionUpdate: "notice", severity: "warning", title: "Asked again" });
+  const { items } = sessionAfter(said("a"), notice, said("b"));
+  assert.deepEqual(
+    items.map((item) => (item.kind === "agent" ? item.text : item.kind)),
+    ["ab", "notice"],
+  );
+});
+
+test("a message that goes on behind a call is a new entry", () => {
+  const { items } = sessionAfter(said("a"), begun(), said("b"));
+  assert.deepEqual(
+    items.map((item) => item.kind),
+    ["agent", "call", "agent"],
+  );
+});
+
+test("thoughts and answers are kept apart", () => {
+  const thought = update({
+    sessionUpdate: "agent_thought_chunk",
+    content: { type: "text", text: "hm" },
+  });
+  const { items } = sessionAfter(thought, said("a"));
+  assert.deepEqual(
+    items.map((item) => item.kind),
+    ["thought", "agent"],
+  );
+});
+
+test("fields of a call that are not sent keep what they were", () => {
+  const session = sessionAfter(begun(), call({ toolCallId: "c1", status: "in_progress" }));
+  const { title, kind, status } = callIn(session);
+  assert.deepEqual({ title, kind, status }, { title: "Edit", kind: "edit", status: "in_progress" });
+});
+
+test("an update of a call that nobody has heard of shows it", () => {
+  const { title, status } = callIn(sessionAfter(call({ toolCallId: "c1", title: "Late" })));
+  assert.deepEqual({ title, status }, { title: "Late", status: "pending" });
+});
+
+test("instructions and parents come from a call's meta", () => {
+  const _meta = { hermes: { instructions: ["sub/AGENTS.md"] }, parentToolUseId: "p" };
+  const { instructions, parentId } = callIn(sessionAfter(call({ toolCallId: "c1", _meta })));
+  assert.deepEqual({ instructions, parentId }, { instructions: ["sub/AGENTS.md"], parentId: "p" });
+});
+
+test("output under a call's meta is a terminal", () => {
+  const meta = (of: Record<string, unknown>): SessionEvent => call({ toolCallId: "c1", _meta: of });
+  const session = sessionAfter(
+    meta({ terminal_info: { terminal_id: "t", cwd: "/" } }),
+    meta({ terminal_output: { terminal_id: "t", data: "a" } }),
+    meta({ terminal_output: { terminal_id: "t", data: "b" } }),
+    meta({ terminal_exit: { terminal_id: "t", exit_code: 3, signal: null } }),
+  );
+  const exit = { exitCode: 3, signal: null };
+  assert.deepEqual(session.terminals, { t: { output: "ab", isCut: false, exit } });
+});
+
+test("of a terminal's output the end is shown", () => {
+  const data = `${"x".repeat(MOST_SHOWN)}\nlast`;
+  const session = sessionAfter({ type: "terminal", id: "t", data, isCut: false });
+  const terminal = session.terminals["t"];
+  assert.ok(terminal);
+  assert.ok(terminal.output.endsWith("last"));
+  assert.ok(terminal.output.length <= MOST_SHOWN && terminal.isCut);
+});
+
+test("a turn that is cancelled leaves no call open and no question", () => {
+  const session = sessionAfter(
+    begun(),
+    { type: "running", startedAt: 1 },
+    { type: "permission", questionId: "q", call: { toolCallId: "c1" }, options: [] },
+    { type: "ended", reason: "cancelled", error: "" },
+  );
+  const { status, isCancelled } = callIn(session);
+  assert.deepEqual({ status, isCancelled }, { status: "failed", isCancelled: true });
+  assert.deepEqual([session.questions, session.isRunning], [[], false]);
+});
+
+test("a permission carries its call's diff, and its answer is shown on the call", () => {
+  const content = [{ type: "diff" as const, path: "/a", oldText: "a", newText: "b" }];
+  const options = [{ optionId: "y", name: "Allow once", kind: "allow_once" as const }];
+  const asked: SessionEvent = {
+    type: "permission",
+    questionId: "q",
+    call: { toolCallId: "c1", title: "Edit a", content },
+    options,
+  };
+  const answered: SessionEvent = {
+    type: "answered",
+    questionId: "q",
+    outcome: { outcome: "selected", optionId: "y", name: "Allow once" },
+  };
+  const during = sessionAfter(begun(), asked);
+  const expected = { kind: "permission", id: "q", callId: "c1", title: "Edit a", options };
+  assert.deepEqual(during.questions, [expected]);
+  const { decision, content: shown } = callIn(sessionAfter(begun(), asked, answered));
+  assert.deepEqual({ decision, shown }, { decision: "Allow once", shown: content });
+});
+
+test("what the agent repeats of our own prompt is shown once", () => {
+  const block = { type: "text" as const, text: "hi" };
+  const { items } = sessionAfter(
+    { type: "prompted", id: "p", blocks: [block], manner: "turn" },
+    update({ sessionUpdate: "user_message_chunk", messageId: "u", content: block }),
+  );
+  assert.equal(items.length, 1);
+});
+
+test("the mode option and the modes are in step", () => {
+  const modes = { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] };
+  const option = {
+    id: "mode",
+    name: "Mode",
+    type: "select" as const,
+    category: "mode",
+    currentValue: "plan",
+    options: [],
+  };
+  const session = sessionAfter(
+    { type: "choices", modes, options: [] },
+    update({ sessionUpdate: "config_option_update", configOptions: [option] }),
+  );
+  assert.equal(session.modes?.currentModeId, "plan");
+});
+
+test("a compaction is one entry from its start to its end", () => {
+  const { items } = sessionAfter(
+    update({ sessionUpdate: "compaction_update", compactionId: "k", status: "in_progress" }),
+    update({
+      sessionUpdate: "compaction_summary_chunk",
+      compactionId: "k",
+      content: { type: "text", text: "Sum" },
+    }),
+    update({ sessionUpdate: "compaction_update", compactionId: "k", status: "completed" }),
+  );
+  assert.deepEqual(items, [
+    { kind: "compaction", key: "item-0", id: "k", status: "completed", summary: "Sum", error: "" },
+  ]);
+});
+
+test("a variant that is not known changes nothing", () => {
+  const unknown = { sessionUpdate: "from_the_future" } as unknown as SessionUpdate;
+  assert.equal(sessionAfter(update(unknown)), EMPTY_VIEW.session);
+});
+
+test("another session begins empty", () => {
+  const opened: SessionEvent = { type: "session", id: "s2", cwd: "/", title: "", isLoading: false };
+  assert.deepEqual(sessionAfter(said("a"), opened).items, []);
+});
+
+test("the log keeps less than what came, and its fold is the same", () => {
+  const diff = (newText: string): SessionEvent =>
+    call({ toolCallId: "c1", content: [{ type: "diff", path: "/a", newText }] });
+  const option = { optionId: "y", name: "Allow", kind: "allow_once" as const };
+  const events: SessionEvent[] = [
+    { type: "session", id: "s", cwd: "/", title: "", isLoading: false },
+    { type: "running", startedAt: 5 },
+    ...Array.from({ length: 50 }, (_, n) => said(String(n))),
+    begun(),
+    ...Array.from({ length: 20 }, (_, n) => diff("x".repeat(n))),
+    { type: "permission", questionId: "q", call: { toolCallId: "c1", title: "?" }, options: [option] },
+    { type: "answered", questionId: "q", outcome: { outcome: "cancelled" } },
+    diff("last"),
+    call({ toolCallId: "c1", status: "completed" }),
+    { type: "terminal", id: "t", data: "a", isCut: false },
+    { type: "terminal", id: "t", data: "b", isCut: false },
+    update({ sessionUpdate: "usage_update", used: 1, size: 10 }),
+    update({ sessionUpdate: "usage_update", used: 2, size: 10 }),
+    { type: "ended", reason: "end_turn", error: "" },
+    call({ toolCallId: "c1", status: "failed" }),
+  ];
+  const log = new EventLog();
+  for (const event of events) log.append(event);
+  assert.deepEqual(sessionAfter(...log.events), sessionAfter(...events));
+  assert.equal(log.events.length, 11);
+});
