@@ -4,7 +4,7 @@
  * Owns which part of a text can change no more: all blocks but the last one. They are drawn once and
  * left alone, so a long answer costs no more per chunk than a short one.
  */
-import { Lexer, type Token } from "marked";
+import { Lexer, type MarkedToken, type Token } from "marked";
 import { blockOf, type OnLink } from "./nodes.js";
 
 export class GrowingMarkdown {
@@ -42,9 +42,8 @@ export class GrowingMarkdown {
 
   #draw(): void {
     const lexer = new Lexer({ gfm: true });
-    lexer.tokens.links = this.#links;
+    lexer.tokens.links = { ...this.#links };
     const tokens = lexer.lex(this.#text.slice(this.#settledLength));
-    this.#links = tokens.links;
     const last = tokens.findLastIndex(({ type }) => type !== "space");
     const settled = this.#isGrowing ? tokens.slice(0, Math.max(last, 0)) : tokens;
     for (const node of this.#growing) node.remove();
@@ -55,7 +54,10 @@ export class GrowingMarkdown {
   #settle(tokens: readonly Token[]): void {
     if (tokens.length === 0) return;
     this.#append(tokens, false);
-    for (const { raw } of tokens) this.#settledLength += raw.length;
+    for (const token of tokens as MarkedToken[]) {
+      this.#settledLength += token.raw.length;
+      if (token.type === "def") this.#links[token.tag] = { href: token.href, title: token.title };
+    }
   }
 
   #append(tokens: readonly Token[], isGrowing: boolean): HTMLElement[] {

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ViewEvent } from "../../src/shared/events.js";
+import { Page } from "../support/page.js";
+import { ASKS, FORM, OPENED, QUEUED, READY, TOLD, WHOLE } from "../support/story.js";
+
+const IDLE: ViewEvent = { type: "ended", reason: "end_turn", error: "" };
+const switches = { withFile: true, withSelection: true, withProblems: false };
+
+test("a prompt is sent with Enter, and the input is empty then", async () => {
+  const page = await new Page().tell(...OPENED);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  await page.write(input, "hello");
+  await page.key(input, "Enter", { shiftKey: true });
+  assert.deepEqual(page.posted, []);
+  await page.key(input, "Enter");
+  const draft = { text: "hello", images: [], files: [], ...switches };
+  assert.deepEqual(page.posted, [{ type: "send", draft, manner: "turn" }]);
+  assert.equal(input.value, "");
+});
+
+for (const [key, manner] of [
+  [{}, "steer"],
+  [{ altKey: true }, "queue"],
+] as const) {
+  test(`while it works, a prompt is sent to ${manner}`, async () => {
+    const page = await new Page().tell(...OPENED, ...TOLD);
+    const input = page.find("composer-input");
+    await page.write(input, "wait");
+    await page.key(input, "Enter", key);
+    const [sent] = page.posted;
+    assert.equal(sent?.type === "send" && sent.manner, manner);
+  });
+}
+
+test("Escape stops the turn", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  await page.key(page.find("composer-input"), "Escape");
+  assert.deepEqual(page.posted, [{ type: "stop" }]);
+});
+
+test("a draft outlives a reload", async () => {
+  const page = await new Page().tell(...OPENED);
+  await page.write(page.find("composer-input"), "half a thou");
+  const again = await new Page(page.kept).tell(...OPENED);
+  assert.equal((again.find("composer-input") as HTMLTextAreaElement).value, "half a thou");
+});
+
+test("a prompt that could not be sent is put back once", async () => {
+  const back: ViewEvent = { type: "restore", text: "again", number: 1 };
+  const page = await new Page().tell(...OPENED, back);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  assert.equal(input.value, "again");
+  await page.write(input, "");
+  const reloaded = await new Page(page.kept).tell(...OPENED, back);
+  assert.equal((reloaded.find("composer-input") as HTMLTextAreaElement).value, "");
+});
+
+test("commands are completed from a slash, with the keyboard alone", async () => {
+  const page = await new Page().tell(...OPENED);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  await page.write(input, "/co");
+  assert.deepEqual(
+    page.findAll("completion").map((each) => each.textContent),
+    ["/compactSum the conversation up to make room", "/contextShow what the model is told"],
+  );
+  await page.key(input, "ArrowDown");
+  await page.key(input, "Enter");
+  assert.equal(input.value, "/context ");
+  assert.equal(page.findAll("completion").length, 0);
+});
+
+test("files are completed from an at sign, and go with the prompt", async () => {
+  const page = await new Page().tell(...OPENED);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  await page.write(input, "see @gree");
+  assert.deepEqual(page.posted, [{ type: "findFiles", query: "gree" }]);
+  const paths = [{ path: "/work/src/greeting.py", label: "src/greeting.py" }];
+  await page.tell({ type: "files", query: "gree", paths });
+  await page.key(input, "Tab");
+  assert.equal(input.value, "see @src/greeting.py ");
+  await page.key(input, "Enter");
+  const sent = page.posted.at(-1);
+  assert.deepEqual(sent?.type === "send" && sent.draft.files, ["/work/src/greeting.py"]);
+});
+
+test("a permission has the focus on rejecting, and keys answer it", async () => {
+  for (const [key, optionId] of [
+    ["y", "once"],
+    ["a", "always"],
+    ["n", "no"],
+  ] as const) {
+    const page = await new Page().tell(...OPENED, ...TOLD, ...ASKS);
+    assert.equal(document.activeElement, page.find("permission-reject_once"));
+    await page.key(page.find("permission"), key);
+    assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId }]);
+    page.close();
+  }
+});
+
+test("a permission takes no focus from somebody who is writing", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  const input = page.find("composer-input");
+  await page.write(input, "yes and no");
+  input.focus();
+  await page.tell(...ASKS);
+  assert.equal(document.activeElement, input);
+  assert.equal(page.find("announcer").textContent, "The agent asks for permission: `git push origin main`");
+});
+
+test("a permission is within its call's card and goes with the turn", async () => {
+  const page = await new Page().tell(...WHOLE);
+  assert.equal(page.find("permission").closest('[data-testid="tool-call"]')?.getAttribute("data-call-id"), "c4");
+  await page.tell({ type: "ended", reason: "cancelled", error: "" });
+  assert.equal(page.findAll("permission").length, 0);
+  assert.equal(page.findAll("tool-call").at(-1)?.getAttribute("data-status"), "failed");
+});
+
+test("a form sends what was filled in and nothing else", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD, FORM);
+  await page.press("choice-hi");
+  await page.press("choice-Ada");
+  await page.press("elicitation-submit");
+  assert.deepEqual(page.posted, [
+    { type: "fillIn", questionId: "q2", content: { choice: "hi", count: 1, loud: false, names: ["Ada"] } },
+  ]);
+});
+
+test("cards show their kind, status, places, diff and terminal", async () => {
+  const page = await new Page().tell(...WHOLE);
+  const cards = page.findAll("tool-call").map(({ dataset }) => `${dataset["kind"] ?? ""} ${dataset["status"] ?? ""}`);
+  assert.deepEqual(cards, ["read completed", "edit completed", "execute completed", "execute pending"]);
+  assert.match(page.find("diff").textContent, /\+4−3/);
+  assert.match(page.find("terminal").textContent, /12 passed in 0.42s\nexit code 0/);
+  await page.press("tool-call-toggle");
+  await page.press("tool-call-location");
+  assert.deepEqual(page.posted, [{ type: "openFile", path: "/work/src/greeting.py", line: 1 }]);
+});
+
+test("changes are kept and reverted per file and per hunk", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  await page.press("changes-toggle");
+  await page.press("keep-file");
+  await page.press("changed-file-toggle");
+  await page.press("revert-hunk");
+  const path = "/work/src/greeting.py";
+  const [first, second] = page.posted;
+  assert.deepEqual(first, { type: "keep", path, hunkId: "" });
+  assert.ok(second?.type === "revert" && second.path === path && second.hunkId !== "");
+});
+
+test("what waits can be taken back", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD, QUEUED);
+  await page.press("unqueue");
+  assert.deepEqual(page.posted, [{ type: "unqueue", id: "q1" }]);
+});
+
+test("sessions are searched, opened, renamed, forked and deleted", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  await page.press("header-sessions");
+  await page.write(page.find("session-search"), "BUILD");
+  assert.equal(page.findAll("session").length, 1);
+  await page.press("session-delete");
+  await page.press("session-rename");
+  const input = page.find("session-title-input") as HTMLInputElement;
+  input.value = "Slow build";
+  await page.key(input, "Enter");
+  await page.press("session-open");
+  assert.deepEqual(page.posted, [
+    { type: "listSessions" },
+    { type: "deleteSession", id: "s2" },
+    { type: "renameSession", id: "s2", title: "Slow build" },
+    { type: "openSession", id: "s2" },
+  ]);
+  assert.equal(page.findAll("session-list").length, 0);
+});
+
+test("the context panel shows instructions, those of folders too, and skills", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  await page.press("header-context");
+  const shown = [...page.findAll("context-instruction"), ...page.findAll("context-skill")];
+  assert.deepEqual(
+    shown.map((each) => each.textContent.trim()),
+    ["AGENTS.md loaded", "src/AGENTS.md loaded with a folder", "code-review bundled"],
+  );
+});
+
+test("the usage ring says how full the window is and what it cost", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD);
+  assert.equal(page.find("usage").title, "24% of the window: 48k of 200k tokens, $0.12");
+});
+
+test("options are chosen in pickers", async () => {
+  const page = await new Page().tell(...OPENED);
+  const picker = page.find("picker-model") as HTMLSelectElement;
+  picker.value = "claude-opus-5";
+  picker.dispatchEvent(new window.Event("change", { bubbles: true }));
+  assert.deepEqual(page.posted, [{ type: "setOption", optionId: "model", value: "claude-opus-5" }]);
+});
+
+for (const [status, testId, intent] of [
+  ["untrusted", "welcome-manageTrust", "manageTrust"],
+  ["noFolder", "welcome-openFolder", "openFolder"],
+  ["missing", "welcome-openSettings", "openSettings"],
+  ["failed", "welcome-restart", "restart"],
+] as const) {
+  test(`a connection that is ${status} leads to ${intent}`, async () => {
+    const page = await new Page().tell({ ...READY, status, message: "why" } as ViewEvent);
+    await page.press(testId);
+    assert.deepEqual(page.posted, [{ type: intent }]);
+  });
+}
+
+test("the welcome leads to signing in, the way in a terminal first", async () => {
+  const page = await new Page().tell(READY, { type: "signIn", isNeeded: true, message: "there is no key yet" });
+  assert.match(page.find("welcome-sign-in").textContent, /there is no key yetSign in in a terminalAPI key/);
+  await page.press("sign-in-setup");
+  assert.deepEqual(page.posted, [{ type: "signIn", wayId: "setup" }]);
+});
+
+test("a suggestion is put into the input", async () => {
+  const page = await new Page().tell(...OPENED);
+  const [, suggestion] = [...page.root.querySelectorAll<HTMLElement>(".suggestion")];
+  suggestion?.click();
+  await page.tell();
+  assert.match((page.find("composer-input") as HTMLTextAreaElement).value, /no test covers/);
+});
+
+test("a failed turn says why", async () => {
+  const page = await new Page().tell(...OPENED, ...TOLD, { ...IDLE, reason: "error", error: "The endpoint is down." } as ViewEvent);
+  assert.equal(page.find("ending").textContent, "The endpoint is down.");
+});
