@@ -130,10 +130,9 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
         value={text}
         placeholder={session.isRunning ? "Say something while it works" : "Ask, or type / for commands, @ for files"}
         aria-label="Message to the agent"
-        role="combobox"
         aria-autocomplete="list"
-        aria-expanded={choices.length > 0}
-        aria-controls="completions"
+        aria-haspopup="listbox"
+        aria-controls={choices.length > 0 ? "completions" : undefined}
         aria-activedescendant={choices.length > 0 ? `completion-${String(active)}` : undefined}
         data-testid="composer-input"
         onInput={(event) => {
