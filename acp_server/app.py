@@ -15,6 +15,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server import settings
+from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.diagnostics import configure_logging
 from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
@@ -226,7 +227,19 @@ def _tool_loader(
                 configuration.settings.web_timeout_seconds,
                 configuration.settings.web_max_bytes,
             ),
+            checkpoints=checkpoint_rules(configuration.settings),
         )
+    )
+
+
+def checkpoint_rules(current: Settings) -> CheckpointRules:
+    """Return what the configuration says about checkpoints."""
+    return CheckpointRules(
+        is_enabled=current.checkpoints_enabled,
+        include=current.checkpoints_include,
+        max_file_mb=current.checkpoints_max_file_mb,
+        max_total_mb=current.checkpoints_max_total_mb,
+        keep_days=current.checkpoints_keep_days,
     )
 
 

@@ -245,6 +245,26 @@ class Settings(BaseModel):
     web_max_bytes: Annotated[PositiveInt, Source("How much of a page is read", "web.max_bytes")] = (
         5_000_000
     )
+    checkpoints_enabled: Annotated[
+        bool,
+        Source("Whether files are kept before a turn changes them", "checkpoints.enabled"),
+    ] = True
+    checkpoints_include: Annotated[
+        Names,
+        Source("Ignored files that are kept too: patterns as in .gitignore", "checkpoints.include"),
+    ] = ()
+    checkpoints_max_file_mb: Annotated[
+        PositiveFloat,
+        Source("The largest file that is kept, in MB", "checkpoints.max_file_mb"),
+    ] = 10.0
+    checkpoints_max_total_mb: Annotated[
+        PositiveFloat,
+        Source("How much is kept of one workspace, in MB", "checkpoints.max_total_mb"),
+    ] = 1024.0
+    checkpoints_keep_days: Annotated[
+        PositiveFloat,
+        Source("For how many days it is kept", "checkpoints.keep_days"),
+    ] = 30.0
     diagnostics_commands: Annotated[
         Mapping[str, CommandWords],
         Source(

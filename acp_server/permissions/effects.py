@@ -29,6 +29,15 @@ class WriteFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoreFiles:
+    """Files are made again what they were before a turn."""
+
+    targets: tuple[Target, ...]
+    changed_since: tuple[str, ...] = ()
+    """The names of those that somebody has changed since the turn: their changes would go."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunCommand:
     """A shell command is run, in a folder."""
 
@@ -89,6 +98,7 @@ Effect = (
     | LeavePlanMode
     | ReadFiles
     | WriteFiles
+    | RestoreFiles
     | RunCommand
     | ChangeMemory
     | CallServer

@@ -66,6 +66,21 @@ class SkillFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoreFacts:
+    """Files are to be made again what they were."""
+
+    files: FileFacts
+    changed_since: tuple[str, ...] = ()
+    """Those that somebody has changed since."""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the user must be asked, in any mode."""
+        names = ", ".join(self.changed_since)
+        return (CHANGED_SINCE.format(names=names),) if names else ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerFacts:
     """A tool of an MCP server is to be called; its server's claims are that and no more."""
 
@@ -86,7 +101,16 @@ class PlanFacts:
     """Plan mode is to end, with a plan."""
 
 
-Facts = FileFacts | CommandFacts | MemoryFacts | SkillFacts | ServerFacts | FetchFacts | PlanFacts
+Facts = (
+    FileFacts
+    | CommandFacts
+    | MemoryFacts
+    | SkillFacts
+    | RestoreFacts
+    | ServerFacts
+    | FetchFacts
+    | PlanFacts
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +141,7 @@ ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
 MEMORY_ASKED = "the settings want to have you asked about each change of the memory"
 CLAIMED_TO_DESTROY = "its server says that it may destroy something"
 CLAIMED_TO_READ = "only its server's word stands for it that it changes nothing"
+CHANGED_SINCE = "changed since the turn, and that would be lost: {names}"
 REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
@@ -129,8 +154,8 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _on_command(facts, mode, rules)
         case MemoryFacts():
             return _on_memory(facts, mode)
-        case SkillFacts():
-            return _on_skill(facts, mode, rules)
+        case SkillFacts() | RestoreFacts():
+            return _on_doubtful(facts, mode, rules)
         case ServerFacts() | FetchFacts():
             return _on_others(facts, mode, rules)
         case PlanFacts():
@@ -191,10 +216,11 @@ def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
     return Ask(MEMORY_ASKED) if facts.asks_first and mode != "bypass" else Allow()
 
 
-def _on_skill(facts: SkillFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide as on any file; but what may harm later sessions is asked about, whatever holds now.
+def _on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide as on any file; but where there is a doubt the user is asked, whatever holds now.
 
-    No mode and no "always" covers it: they were given for what is done in this session.
+    No mode and no "always" covers it: what harms later sessions was not meant by them, nor that
+    what somebody has done since a turn is undone with it.
     """
     decision = _on_files(facts.files, mode, rules)
     if facts.doubts and not isinstance(decision, Refuse):

@@ -18,6 +18,7 @@ from acp_server.permissions.effects import (
     FetchUrl,
     LeavePlanMode,
     ReadFiles,
+    RestoreFiles,
     RunCommand,
     Target,
     WriteFiles,
@@ -32,6 +33,7 @@ from acp_server.permissions.policy import (
     FileFacts,
     MemoryFacts,
     PlanFacts,
+    RestoreFacts,
     ServerFacts,
     SkillFacts,
 )
@@ -69,13 +71,16 @@ class Surveyor:
                 return self._command_facts(effect)
             case ChangeSkill():
                 return SkillFacts(self._file_facts("write", effect.targets), effect.doubts)
+            case RestoreFiles():
+                files = self._file_facts("write", effect.targets)
+                return RestoreFacts(files, effect.changed_since)
             case ChangeMemory() | CallServer() | LeavePlanMode() | FetchUrl():
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
         """Whether a path leads elsewhere by now than when the tool looked."""
         match effect:
-            case ReadFiles() | WriteFiles() | ChangeSkill():
+            case ReadFiles() | WriteFiles() | RestoreFiles() | ChangeSkill():
                 targets = effect.targets
             case RunCommand():
                 targets = (effect.cwd,)

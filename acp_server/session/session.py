@@ -10,6 +10,7 @@ from acp_server.permissions.modes import Mode, is_mode
 from acp_server.session.answers import Answer
 from acp_server.session.asking import Nobody, answer_to
 from acp_server.session.bulletin import Bulletin
+from acp_server.session.checkpoints import CheckpointDesk
 from acp_server.session.choices import Choices
 from acp_server.session.commands import Command, CommandRegistry, Errand, parse_invocation
 from acp_server.session.compaction import Compactor
@@ -59,8 +60,8 @@ class Session:
         """Begin a session, or go on with one; `servers` are MCP servers that the editor names."""
         past = past or beginning(workspace, equipment)
         facts = past.facts
-        self.id, self.spent = facts.id, facts.spent
-        self.workspace, self._equipment = workspace, equipment
+        self.id, self.spent, self.workspace = facts.id, facts.spent, workspace
+        self._equipment, self._briefing = equipment, equipment.briefing(workspace)
         self.conversation = Conversation(past.messages, past.journal)
         self.active_file: Path | None = None
         """The file in the user's view, where the editor says so."""
@@ -70,9 +71,9 @@ class Session:
         self.bulletin, self.diagnostics = Bulletin(), DiagnosticsBoard()
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
-        self._briefing = equipment.briefing(workspace)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
         self.skills, self.servers = SkillDesk(self.commands), ServerDesk(self.commands, servers)
+        self.checkpoints = CheckpointDesk(self.commands, self.prepare)
         self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
         trust = equipment.trust(self) if equipment.trust is not None else None
@@ -218,16 +219,16 @@ class Session:
             kit = await self._kit()
         prompt = await self._completion.completed(message, kit.toolbox, self.active_file, sink)
         turns.append(Turn(self.conversation, self._hearing(kit), sink, self.spent))
+        end: StopReason | TurnError = "cancelled"
         try:
-            reason = await turns[0].run(prompt)
+            async with self.checkpoints.turn(message, self.conversation):
+                end = reason = await turns[0].run(prompt)
+            return reason
         except TurnError as error:
-            self._finish(error)
+            end = error
             raise
-        except anyio.get_cancelled_exc_class():
-            self._finish("cancelled")
-            raise
-        self._finish(reason)
-        return reason
+        finally:
+            self._finish(end)
 
     def _finish(self, end: StopReason | TurnError) -> None:
         self._steering.finish(end)
@@ -372,9 +373,6 @@ class Session:
             rebuild_tools=self.servers.rebuild,
         )
 
-    def _tell_choice(self) -> None:
-        self.on_choice()
-
     def _own_commands(self) -> Sequence[Command | Errand]:
         own = OwnCommands(
             self.conversation,
@@ -385,7 +383,7 @@ class Session:
             self._kit,
             self._tools,
             self._equipment.read_memory,
-            self._tell_choice,
+            lambda: self.on_choice(),  # noqa: PLW0108  it is set later
             new_id,
         )
         cwd = self.workspace.cwd

@@ -7,11 +7,13 @@ Of a file that nobody touches unasked, only the question tells anything before l
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 
+from acp_server.checkpoints.turns import Touched
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Question
@@ -22,6 +24,7 @@ from acp_server.tools.files.desk import FileDesk
 from acp_server.tools.files.errors import ChangedMeanwhileError, FileError, InvalidPathError
 from acp_server.tools.files.paths import Place, lexical_path
 from acp_server.tools.files.snapshot import Snapshot
+from acp_server.tools.keeping import Keeping, NoKeeping, gone_from, taken_away, written_to
 from acp_server.tools.places import shown, target_of
 from acp_server.tools.report import Report
 from acp_server.turn.conversation import Text
@@ -67,6 +70,13 @@ class Change:
         """All the places that it touches."""
         return (self.place, self.moved_to) if self.moved_to else (self.place,)
 
+    def starts(self) -> tuple[Touched, ...]:
+        """Return its files as they are before it. It blocks."""
+        if self.text is not None and self.moved_to is None:
+            return (written_to(self.place, self.base),)
+        gone = taken_away(self.place, self.base)
+        return (gone, written_to(self.moved_to, None)) if self.moved_to else (gone,)
+
 
 Plan = Callable[[], Awaitable[Sequence[Change]]]
 
@@ -81,6 +91,8 @@ class Workshop:
     home: Path
     diagnosis: Diagnosis | None = None
     """Looks for what an edit has made worse."""
+    keeping: Keeping = field(default_factory=NoKeeping)
+    """Keeps what files were before a turn changed them."""
 
     def path_of(self, given: str) -> Path:
         """Return the absolute path that a name means, without asking the file system.
@@ -121,6 +133,8 @@ class Edit:
         """What was done, from when it was; a cancel behind it does not undo it."""
         self._before: Before | None = None
         self._changed: tuple[Path, ...] = ()
+        self._ends: list[Touched] = []
+        """The files that were changed, as they are since."""
 
     async def carry_out(
         self, paths: Sequence[Path], plan: Plan, *, may_redo: bool = False
@@ -134,6 +148,7 @@ class Edit:
                 await self._take(paths, held)
                 outcome = await self._attempts(paths, plan, may_redo=may_redo)
         except FileError as error:
+            await self._workshop.keeping.after_edit(self._ends)
             return Outcome(error.reason, is_error=True)
         return await self._diagnosed(outcome) if outcome is self.done else outcome
 
@@ -221,14 +236,17 @@ class Edit:
             await self._report.show(blocks)
         await self._report.begin()
         self._note(changes)
+        starts = await to_thread.run_sync(_starts, changes)
         try:
-            done = await self._do(changes)
+            async with self._workshop.keeping.editing(starts):
+                done = await self._do(changes)
         except ChangedMeanwhileError:
             if may_redo:
                 return None
             raise
         touched = tuple(str(place.path) for change in changes for place in change.places)
         self.done = Outcome("\n".join(done), shown=blocks, touched=touched)
+        await self._workshop.keeping.after_edit(self._ends)
         return self.done
 
     async def _are_open(self, paths: Sequence[Path]) -> bool:
@@ -277,16 +295,24 @@ class Edit:
         base, name = change.base, self._workshop.shown(change.place.path)
         if change.text is None and base is not None:
             await self._desk.delete(change.place, base)
+            self._ends.append(await to_thread.run_sync(gone_from, change.place))
             return f"deleted {name}"
         if change.moved_to is not None and base is not None:
-            await self._desk.move(change.place, change.moved_to, base)
+            moved = await self._desk.move(change.place, change.moved_to, base)
+            self._ends.append(await to_thread.run_sync(gone_from, change.place))
+            self._ends.append(written_to(change.moved_to, moved))
             name = f"{name} to {self._workshop.shown(change.moved_to.path)}"
             base = await self._desk.look(change.moved_to)
         text = change.text or ""
         if base is None or base.text != text or change.moved_to is None:
-            await self._desk.write(change.target, text, base)
+            written = await self._desk.write(change.target, text, base)
+            self._ends.append(written_to(change.target, written.snapshot))
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
+
+
+def _starts(changes: Sequence[Change]) -> tuple[Touched, ...]:
+    return tuple(touched for change in changes for touched in change.starts())
 
 
 def _deed(changes: Sequence[Change]) -> tuple[str, CallKind]:

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
+from acp_server.checkpoints.keeper import Ground, Keeper
 from acp_server.hooks.running import Hooks
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.store import Memory
@@ -41,6 +42,7 @@ from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.toolbox import SessionToolbox
+from acp_server.tools.undoing import SessionCheckpoints
 from acp_server.tools.web.fetching import Fetcher
 from acp_server.tools.web.loading import LazySites
 from acp_server.tools.web_fetch import web_fetch_tool
@@ -100,7 +102,10 @@ class SessionToolMaker:
         desk = FileDesk(workspace, around.editor, user_home)
         shell = self._shell(around)
         diagnosis = self._diagnosis(around, shell.session)
-        workshop = Workshop(desk, gate, workspace, user_home, diagnosis)
+        keeper = self._keeper(around.session)
+        workshop = Workshop(desk, gate, workspace, user_home, diagnosis, keeper)
+        root = workspace.cwd.resolve()
+        around.session.checkpoints.take(SessionCheckpoints(around.session, workshop, keeper, root))
         tools = (
             read_file_tool(workshop),
             search_files_tool(workshop),
@@ -174,6 +179,11 @@ class SessionToolMaker:
     def _web_tool(self, gate: PermissionGate) -> Tool:
         rules = self._premises.web
         return web_fetch_tool(Fetcher(LazySites(rules), rules.timeout_seconds), gate, scan)
+
+    def _keeper(self, session: Session) -> Keeper:
+        premises, roots = self._premises, session.workspace.roots
+        ground = Ground(session.id, roots, premises.own_folder, premises.environment)
+        return Keeper(ground, premises.checkpoints, session.bulletin.say)
 
     def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
         """Return the tool for the memory, if any store is switched on."""

@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.hooks.rules import HookRules
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Asker
@@ -85,6 +86,7 @@ class Premises:
     """What was settled for a run that nobody attends."""
     web: WebRules = WebRules()
     hooks: HookRules = field(default_factory=HookRules)
+    checkpoints: CheckpointRules = field(default_factory=CheckpointRules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ class ProcessUse(Use[ProcessArguments]):
         if refusal is not None:
             return Outcome(refusal.reason, is_error=True)
         await self.report.begin()
+        await self._workshop.keeping.before_command()
         self._workshop.desk.note_command()
         await self._background.write(state.id, arguments.data.encode())
         return Outcome(f"wrote {len(arguments.data):,} characters")

@@ -128,6 +128,7 @@ class TerminalUse(Use[TerminalArguments]):
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
             await self.report.begin()
+            await self._workshop.keeping.before_command()
             self._workshop.desk.note_command()
             outcome = await self._do(arguments, place.real)
             return replace(outcome, touched=await self._touched(arguments, place.real))

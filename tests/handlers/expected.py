@@ -55,6 +55,7 @@ MODES = (
 COMMANDS: JsonValue = {
     "sessionUpdate": "available_commands_update",
     "availableCommands": [
+        {"name": "checkpoints", "description": "List what can be undone"},
         {
             "name": "compact",
             "description": "Sum the conversation up to make room",
@@ -110,6 +111,11 @@ COMMANDS: JsonValue = {
             "input": {"hint": "<prompt>"},
         },
         {"name": "tools", "description": "List the tools, and what the mode does with their calls"},
+        {
+            "name": "undo",
+            "description": "Bring back the files as they were before the last turn, or another one",
+            "input": {"hint": "[number or id] [--conversation]"},
+        },
         {"name": "usage", "description": "Show what this session has used and cost"},
         {"name": "version", "description": "Say which version of acp-server this is"},
     ],

@@ -13,16 +13,19 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 from anyio import from_thread, to_thread
 
+from acp_server.checkpoints.disk import Original, original_at, put
 from acp_server.session.editor import Editor, EditorError
 from acp_server.session.session import Workspace
 from acp_server.tools.files import disk
 from acp_server.tools.files.buffers import Buffers
-from acp_server.tools.files.encoding import TextForm
+from acp_server.tools.files.encoding import TextForm, decode
 from acp_server.tools.files.errors import (
     ChangedMeanwhileError,
     EditorWriteError,
+    FileError,
     HugeFileError,
     MissingFileError,
+    UnwritableError,
 )
 from acp_server.tools.files.lines import Lines
 from acp_server.tools.files.mending import encoded, mend
@@ -156,6 +159,33 @@ class FileDesk:
         self._see(written.snapshot)
         return written
 
+    def can_put_back(self, place: Place, data: bytes) -> bool:
+        """Whether the editor can take these bytes, as a text."""
+        try:
+            _, form = decode(data)
+        except FileError:
+            return False
+        return self._buffers.can_take(place, form)
+
+    async def put_back(self, place: Place, wanted: Original, base: Snapshot | None) -> None:
+        """Make a file that is as `base` says exactly this, through the editor.
+
+        What the editor makes of the bytes or leaves undone on disk is put right there.
+
+        Raises:
+            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
+            FileError: it cannot be written.
+        """
+        current = await self._unchanged(place, base)
+        text, form = decode(wanted.data, place.given)
+        try:
+            sent = await self._buffers.write(current, place, text, form)
+        except EditorError as error:
+            raise EditorWriteError(place.given, error.reason, has_changed=True) from None
+        await self._in_thread(_put_exactly, place, wanted)
+        found = await self._in_thread(disk.read_disk, place)
+        self._see(self._buffers.settle(place, sent, found, _disk_digest(current)))
+
     async def delete(self, place: Place, base: Snapshot) -> None:
         """Delete a file that is as `base` says; of a link, the link. The editor has no call for it.
 
@@ -231,6 +261,20 @@ class FileDesk:
 
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
         return await to_thread.run_sync(work, *arguments, limiter=self._threads)
+
+
+def _put_exactly(place: Place, wanted: Original) -> None:
+    """Make the disk hold exactly this, whatever the editor made of it.
+
+    Raises:
+        UnwritableError: the system refuses.
+    """
+    try:
+        found = original_at(place.real)
+        if found != wanted:
+            put(place.real, wanted, None if found is None else found.state)
+    except OSError as error:
+        raise UnwritableError(place.given, error.strerror or str(error)) from None
 
 
 def _real_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -1,0 +1,182 @@
+"""What is known of one turn's changes, and its form on disk. Knows no file but by its path."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from pydantic import JsonValue
+
+from acp_server.checkpoints.errors import LostError
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A file as it was: its bytes by name, its permission bits; of a link, where it led.
+
+    A file that did not exist has no state.
+    """
+
+    kind: Literal["file", "link"]
+    blob: str
+    mode: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a turn made of one file. Paths are absolute."""
+
+    path: str
+    before: State | None
+    after: State | None
+    is_after_known: bool = True
+    """Whether `after` is certain; if not, what the file is now may be somebody else's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file that a tool has changed: what the edit started from, and what it wrote last."""
+
+    path: str
+    before: State | None
+    after: State | None = None
+    is_after_known: bool = False
+    is_buffer: bool = False
+    """Whether `before` was a text in the editor that was not saved."""
+    is_after_buffer: bool = False
+    """Whether `after` is one."""
+    came_first: bool = True
+    """Whether the turn had run no command before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The turn that a record is about."""
+
+    session_id: str
+    title: str
+    started_at: float
+    """Seconds since 1970."""
+    position: int = 0
+    """The place of its prompt in the conversation."""
+    undoes: str = ""
+    """The id of the record that it took back, if it is an undo and no turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept of one turn. Its changes are final once it is closed."""
+
+    id: str
+    origin: Origin
+    edits: tuple[Edit, ...] = ()
+    changes: tuple[Change, ...] = ()
+    unkept: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files that were changed and not kept, with the reason; a sentence under an empty path."""
+    folders: tuple[str, ...] = ()
+    """Folders that the turn has made."""
+    prompt_digest: str = ""
+    is_closed: bool = False
+    is_undone: bool = False
+
+
+def encoded(record: Record) -> bytes:
+    """Return a record as bytes."""
+    origin = record.origin
+    document: JsonValue = {
+        "version": VERSION,
+        "id": record.id,
+        "origin": {
+            "session_id": origin.session_id,
+            "title": origin.title,
+            "started_at": origin.started_at,
+            "position": origin.position,
+            "undoes": origin.undoes,
+        },
+        "edits": [_edit(each) for each in record.edits],
+        "changes": [_change(each) for each in record.changes],
+        "unkept": dict(record.unkept),
+        "folders": list(record.folders),
+        "prompt_digest": record.prompt_digest,
+        "is_closed": record.is_closed,
+        "is_undone": record.is_undone,
+    }
+    return json.dumps(document).encode()
+
+
+def decoded(data: bytes) -> Record:
+    """Return the record that bytes are.
+
+    Raises:
+        LostError: they are none that this version knows.
+    """
+    try:
+        document = json.loads(data)
+        if document["version"] != VERSION:
+            reason = "the record is of another version"
+            raise LostError(reason)
+        return _record(document)
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"the record cannot be read: {error}"
+        raise LostError(reason) from error
+
+
+def state_as_json(state: State | None) -> JsonValue:
+    """Return a state as a list; null for none."""
+    return None if state is None else [state.kind, state.blob, state.mode]
+
+
+def state_from(value: JsonValue) -> State | None:
+    """Return the state that a list is."""
+    if value is None:
+        return None
+    kind, blob, mode = cast("tuple[Literal['file', 'link'], str, int]", value)
+    return State(kind, blob, mode)
+
+
+def _edit(edit: Edit) -> JsonValue:
+    flags = [edit.is_after_known, edit.is_buffer, edit.is_after_buffer, edit.came_first]
+    return [edit.path, state_as_json(edit.before), state_as_json(edit.after), *flags]
+
+
+def _change(change: Change) -> JsonValue:
+    before, after = state_as_json(change.before), state_as_json(change.after)
+    return [change.path, before, after, change.is_after_known]
+
+
+_Flags = tuple[bool, bool, bool, bool]
+
+
+def _edit_from(value: list[JsonValue]) -> Edit:
+    path, before, after, *flags = value
+    known, buffer, after_buffer, first = cast("_Flags", tuple(flags))
+    states = state_from(before), state_from(after)
+    return Edit(str(path), *states, known, buffer, after_buffer, first)
+
+
+def _change_from(value: list[JsonValue]) -> Change:
+    path, before, after, is_known = value
+    return Change(str(path), state_from(before), state_from(after), bool(is_known))
+
+
+def _record(document: Mapping[str, JsonValue]) -> Record:
+    origin = cast("Mapping[str, JsonValue]", document["origin"])
+    return Record(
+        id=str(document["id"]),
+        origin=Origin(
+            session_id=str(origin["session_id"]),
+            title=str(origin["title"]),
+            started_at=cast("float", origin["started_at"]),
+            position=cast("int", origin["position"]),
+            undoes=str(origin["undoes"]),
+        ),
+        edits=tuple(map(_edit_from, cast("list[list[JsonValue]]", document["edits"]))),
+        changes=tuple(map(_change_from, cast("list[list[JsonValue]]", document["changes"]))),
+        unkept=cast("Mapping[str, str]", document["unkept"]),
+        folders=tuple(cast("list[str]", document["folders"])),
+        prompt_digest=str(document["prompt_digest"]),
+        is_closed=bool(document["is_closed"]),
+        is_undone=bool(document["is_undone"]),
+    )

@@ -1,0 +1,67 @@
+"""A keeper over folders of its own, and turns that change files behind it."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acp_server.checkpoints.keeper import Ground, Keeper
+from acp_server.checkpoints.records import Record
+from acp_server.checkpoints.rules import CheckpointRules
+
+PATH = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin"
+HAS_GIT = shutil.which("git", path=PATH) is not None
+
+
+@dataclass(slots=True)
+class Bench:
+    """A workspace, the server's own folder, and what the user was told."""
+
+    root: Path
+    own: Path
+    keeper: Keeper
+    told: list[str] = field(default_factory=list[str])
+
+    async def command(self, act: Callable[[], object]) -> Record | None:
+        """Have a turn run a command that does this; return its record, if there is one."""
+        async with self.keeper.turn("go", 0, str):
+            await self.keeper.before_command()
+            act()
+        return next(iter(await self.keeper.records()), None)
+
+    def put(self, name: str, content: str | bytes = "text\n") -> Path:
+        """Make a file."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def git(self, *arguments: str) -> str:
+        """Run git in the workspace, as the user."""
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ("git", *identity, *arguments)
+        done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def changed(self, record: Record | None) -> set[str]:
+        """Return the names of what a turn has changed."""
+        changes = record.changes if record else ()
+        return {Path(each.path).relative_to(self.root).as_posix() for each in changes}
+
+    def unkept(self, record: Record | None) -> dict[str, str]:
+        """Return the names of what was not kept, with the reason."""
+        found = record.unkept.items() if record else ()
+        return {p and Path(p).relative_to(self.root).as_posix(): why for p, why in found}
+
+
+def bench_in(
+    folder: Path, rules: CheckpointRules | None = None, path: str = PATH, session: str = "s"
+) -> Bench:
+    """Return a bench in a folder; another one there shares all but the session."""
+    root, own = folder / "workspace", folder / "own"
+    for made in (root, own):
+        made.mkdir(exist_ok=True)
+    told: list[str] = []
+    ground = Ground(session, (root,), own, {"PATH": path})
+    return Bench(root, own, Keeper(ground, rules or CheckpointRules(), told.append), told)
