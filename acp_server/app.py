@@ -181,13 +181,7 @@ def build(
     )
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
     sessions = SessionRegistry(equipment)
-    connection = Connection(
-        link,
-        sessions,
-        auth,
-        initialize_params,
-        is_unstable=current.unstable,
-    )
+    connection = Connection(link, sessions, auth, initialize_params, is_unstable=current.unstable)
     catalog.on_change(connection.tell_options)
     archive.on_problem = connection.tell_problem
     return connection
@@ -201,6 +195,7 @@ def _briefed(configuration: Configuration, terms: Terms | None) -> PromptSetting
 def _tool_loader(
     configuration: Configuration, watch: FolderWatch, terms: Terms | None
 ) -> ToolLoader:
+    current = configuration.settings
     return ToolLoader(
         Premises(
             terms=terms,
@@ -208,38 +203,28 @@ def _tool_loader(
             own_folder=configuration.home,
             environment=settings.child_environment({}),
             secret_names=settings.secret_variables(),
-            memory=memory_premises(configuration.settings),
+            memory=memory_premises(current),
             recall=partial(open_recall, configuration.home),
             skills=skill_rules(configuration),
             watch=watch,
-            checks=CheckRules(
-                configuration.settings.diagnostics_commands,
-                configuration.settings.diagnostics_timeout_seconds,
-            ),
+            checks=CheckRules(current.diagnostics_commands, current.diagnostics_timeout_seconds),
             hooks=hook_rules(
-                configuration.settings.hooks_before_tool,
-                configuration.settings.hooks_after_tool,
-                configuration.settings.hooks_after_turn,
+                current.hooks_before_tool,
+                current.hooks_after_tool,
+                current.hooks_after_turn,
                 is_broken="hooks_before_tool" in configuration.misfits,
             ),
             web=WebRules(
-                configuration.settings.web_allow_private,
-                configuration.settings.web_timeout_seconds,
-                configuration.settings.web_max_bytes,
+                current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes
             ),
-            checkpoints=checkpoint_rules(configuration.settings),
+            checkpoints=CheckpointRules(
+                current.checkpoints_enabled,
+                current.checkpoints_include,
+                current.checkpoints_max_file_mb,
+                current.checkpoints_max_total_mb,
+                current.checkpoints_keep_days,
+            ),
         )
-    )
-
-
-def checkpoint_rules(current: Settings) -> CheckpointRules:
-    """Return what the configuration says about checkpoints."""
-    return CheckpointRules(
-        is_enabled=current.checkpoints_enabled,
-        include=current.checkpoints_include,
-        max_file_mb=current.checkpoints_max_file_mb,
-        max_total_mb=current.checkpoints_max_total_mb,
-        keep_days=current.checkpoints_keep_days,
     )
 
 
