@@ -15,8 +15,10 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server import settings
+from acp_server.briefings import prompt_settings, task_settings
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.credentials import Credential, Credentials, KeyStore
+from acp_server.delegation.task import Budget, Rules
 from acp_server.diagnostics import configure_logging
 from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
 from acp_server.evolution.tally import Intervals
@@ -37,7 +39,6 @@ from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_ca
 from acp_server.models.loading import SdkLoader
 from acp_server.models.retry import RetryPolicy
 from acp_server.permissions.trust import (
-    ContentTrust,
     NobodyToTrust,
     SettledTrust,
     TrustKeeper,
@@ -55,6 +56,7 @@ from acp_server.settings import Configuration, Settings
 from acp_server.skills.rules import SkillRules
 from acp_server.tools.loading import (
     CheckRules,
+    DelegationPremises,
     MemoryPremises,
     Premises,
     Surroundings,
@@ -224,8 +226,16 @@ def _tool_loader(
                 current.checkpoints_max_total_mb,
                 current.checkpoints_keep_days,
             ),
+            delegation=_delegation(configuration),
         )
     )
+
+
+def _delegation(configuration: Configuration) -> DelegationPremises:
+    current = configuration.settings
+    budget = Budget(current.delegation_max_turn_requests, current.delegation_max_tokens)
+    rules = Rules(current.delegation_max_parallel, budget, current.compaction_threshold)
+    return DelegationPremises(rules, partial(LazyBriefing, task_settings(configuration)))
 
 
 def skill_rules(configuration: Configuration) -> SkillRules:
@@ -318,36 +328,6 @@ def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> Tru
         return TrustKeeper(record, NobodyToTrust(), session.workspace.cwd)
     store = TrustStore(home / "acp" / "trust.json")
     return TrustKeeper(store, LazyTrustAsker(link, session.id), session.workspace.cwd)
-
-
-def prompt_settings(configuration: Configuration) -> PromptSettings:
-    """Return what the configuration says about system prompts."""
-    current, home = configuration.settings, configuration.home
-    hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
-    return PromptSettings(
-        home=home,
-        variables=settings.child_environment(hidden),
-        provider=current.provider,
-        enforcement=current.tool_use_enforcement,
-        environment_hint=current.environment_hint,
-        probes_python=current.environment_probe,
-        max_characters=current.context_file_max_chars,
-        agents_md_scope=current.agents_md_scope,
-        hint_overrides={
-            name: (hint.replace, hint.append) for name, hint in current.platform_hints.items()
-        },
-        system_message=current.system_message,
-        has_memory=current.memory_enabled,
-        has_user_profile=current.user_profile_enabled,
-        memory_limit=current.memory_char_limit,
-        user_limit=current.user_char_limit,
-        is_trusted=content_trust(home).is_given,
-    )
-
-
-def content_trust(home: Path) -> ContentTrust:
-    """Return where it is kept which blocked files of instructions the user allows."""
-    return ContentTrust(home / "acp" / "context_trust.json")
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

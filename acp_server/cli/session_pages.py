@@ -19,6 +19,7 @@ STYLES: dict[Speaker, str] = {
     "tool": "quiet",
     "plan": "accent",
     "notice": "warning",
+    "task": "quiet",
 }
 LABELS: dict[Speaker, str] = {
     "user": "you",
@@ -26,6 +27,7 @@ LABELS: dict[Speaker, str] = {
     "tool": "tool",
     "plan": "plan",
     "notice": "note",
+    "task": "task",
 }
 UNTITLED = "(no title)"
 

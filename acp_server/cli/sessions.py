@@ -110,20 +110,21 @@ def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     epilog="""\
 \b
 Examples:
-  acp-server sessions show 3f2a
+  acp-server sessions show 3f2a --tasks
   acp-server sessions show 3f2a --json | jq -r '.said[].text'
 """
 )
 @click.argument("session_id", metavar="ID")
+@click.option("--tasks", "with_tasks", is_flag=True, help="With all that sub-agents said and did.")
 @JSON
-def show(session_id: str, *, is_json: bool) -> int:
+def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
     """Print what was said and done in a session."""
 
     async def work() -> int:
         kept = _kept()
         past = await kept.meant(session_id)
         stored = await _stored(kept, past)
-        said = await _said(kept, past, stored)
+        said = await _said(kept, past, stored, with_tasks=with_tasks)
         facts = past_as_json(past) if stored is None else facts_as_json(stored.facts)
         if is_json:
             whole: dict[str, JsonValue] = {**facts, "said": sayings_as_json(said)}
@@ -299,10 +300,10 @@ async def _stored(kept: KeptSessions, past: PastSession) -> StoredSession | None
 
 
 async def _said(
-    kept: KeptSessions, past: PastSession, stored: StoredSession | None
+    kept: KeptSessions, past: PastSession, stored: StoredSession | None, *, with_tasks: bool = False
 ) -> list[Saying]:
     if stored is not None:
-        return list(sayings_of(stored.entries))
+        return list(sayings_of(stored.entries, with_tasks=with_tasks))
     return list(sayings_in(await kept.past.read(past.id, MOST_READ)))
 
 

@@ -14,9 +14,15 @@ from pydantic import JsonValue
 from acp_server.cli.screen import printable
 from acp_server.history.codec import encode
 from acp_server.session.recall import Passage, PastSession
-from acp_server.session.records import CallRecord, Entry, SessionFacts, StoredSession
+from acp_server.session.records import (
+    CallRecord,
+    Entry,
+    SessionFacts,
+    StoredSession,
+    TaskMessage,
+)
 from acp_server.surrogates import mended
-from acp_server.turn.conversation import text_of
+from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, text_of
 from acp_server.turn.events import (
     CompactionChanged,
     MessageChunk,
@@ -27,7 +33,7 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
-Speaker = Literal["user", "assistant", "tool", "plan", "notice"]
+Speaker = Literal["user", "assistant", "tool", "plan", "notice", "task"]
 HEADINGS: dict[Speaker, str] = {"user": "User", "assistant": "Assistant"}
 """Of the others each stands for itself in one line or a few."""
 BOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
@@ -41,9 +47,12 @@ class Saying:
     text: str
 
 
-def sayings_of(entries: Iterable[Entry]) -> Iterator[Saying]:
-    """Yield what was shown, without reasoning."""
+def sayings_of(entries: Iterable[Entry], *, with_tasks: bool = False) -> Iterator[Saying]:
+    """Yield what was shown, without reasoning; if wanted, what sub-agents said and did, too."""
     for each in entries:
+        if isinstance(each, TaskMessage):
+            yield from _of_task(each) if with_tasks else ()
+            continue
         notice = each.notice if isinstance(each, CompactionChanged) else None
         saying = _saying(notice or each)
         if saying is not None and saying.text.strip():
@@ -134,10 +143,27 @@ def _saying(entry: Entry) -> Saying | None:
             return Saying("plan", "\n".join(steps))
         case NoticeRaised():
             return Saying("notice", entry.title)
-        case ThoughtChunk() | SummaryChunk() | CompactionChanged():
+        case ThoughtChunk() | SummaryChunk() | CompactionChanged() | TaskMessage():
             return None
         case _:
             assert_never(entry)
+
+
+def _of_task(said: TaskMessage) -> Iterator[Saying]:
+    """Yield what a sub-agent was told, has said and done, each under its task's name."""
+    name = f"{said.call_id}, task {said.number}"
+    for part in said.message.parts:
+        match part:
+            case Text() if isinstance(said.message, UserMessage):
+                yield Saying("task", mended(f"{name}, told: {part.text}"))
+            case Text():
+                yield Saying("task", mended(f"{name}, said: {part.text}"))
+            case ToolCall():
+                yield Saying("task", mended(f"{name}, called {part.name}: {part.arguments}"))
+            case ToolResult():
+                yield Saying("task", mended(f"{name}, got: {part.text}"))
+            case _:
+                pass
 
 
 def _call(record: CallRecord) -> str:

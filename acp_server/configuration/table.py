@@ -108,6 +108,21 @@ class Settings(BaseModel):
             "ACP_SERVER_MAX_TURN_REQUESTS",
         ),
     ] = 100
+    delegation_max_parallel: Annotated[
+        PositiveInt,
+        Source("How many sub-agents of a session work at once", "delegation.max_parallel"),
+    ] = 5
+    delegation_max_turn_requests: Annotated[
+        PositiveInt,
+        Source("The most model calls of one sub-agent", "delegation.max_turn_requests"),
+    ] = 50
+    delegation_max_tokens: Annotated[
+        PositiveInt,
+        Source(
+            "The most tokens of one sub-agent, those read from a cache left out",
+            "delegation.max_tokens",
+        ),
+    ] = 1_000_000
     mode: Annotated[
         DefaultMode,
         Source("The mode that a session begins in", "default_mode", "ACP_SERVER_MODE", "--mode"),

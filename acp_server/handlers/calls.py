@@ -1,6 +1,6 @@
 """Tool calls in ACP's words: the engine's content, places and plans become the wire's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -43,8 +43,13 @@ def call_start(event: CallAppeared) -> ToolCallStart:
         name=event.name,
         kind=event.kind,
         status="pending",
+        meta=call_meta(event.parent_id),
     )
 
+
+PARENT = "parentToolUseId"
+"""The key in `_meta` under which a sub-agent's call names the one that delegated."""
+Meta = dict[str, JsonValue] | None
 
 _COMMAND = "Run a command"
 """Stands for a call's own title until that is told again."""
@@ -64,8 +69,19 @@ def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCall
         locations=None if event.locations is None else locations(event.locations),
         raw_input=None if event.raw_input is None else dict(event.raw_input),
         raw_output=None if event.raw_output is None else dict(event.raw_output),
-        meta={"hermes": {"instructions": list(event.instructions)}} if event.instructions else None,
+        meta=call_meta(event.parent_id, _instructions(event)),
     )
+
+
+def call_meta(parent_id: str, more: Mapping[str, JsonValue] | None = None) -> Meta:
+    """Return what goes along with a call; one of a sub-agent's names the call that delegated."""
+    parent: dict[str, JsonValue] = {PARENT: parent_id} if parent_id else {}
+    return {**parent, **(more or {})} or None
+
+
+def _instructions(event: CallChanged) -> Mapping[str, JsonValue]:
+    found: list[JsonValue] = [*event.instructions]
+    return {"hermes": {"instructions": found}} if found else {}
 
 
 def contents(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
@@ -84,18 +100,18 @@ def _terminal_progress(event: TerminalNews) -> ToolCallStart | ToolCallProgress:
         case TerminalOpened():
             return _terminal_start(event)
         case TerminalPrinted():
-            meta: dict[str, JsonValue] = {
+            news: dict[str, JsonValue] = {
                 "terminal_output": {"terminal_id": event.terminal_id, "data": event.data}
             }
         case TerminalEnded():
-            meta = {
+            news = {
                 "terminal_exit": {
                     "terminal_id": event.terminal_id,
                     "exit_code": event.exit_code,
                     "signal": event.signal,
                 }
             }
-    return ToolCallProgress(tool_call_id=event.call_id, meta=meta)
+    return ToolCallProgress(tool_call_id=event.call_id, meta=call_meta(event.parent_id, news))
 
 
 def _terminal_start(event: TerminalOpened) -> ToolCallStart:
@@ -104,13 +120,14 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
     Editors look for `terminal_info` in a `tool_call` only, and take one whose id they know as news
     of that call. A terminal that they were not told of so, they refuse as content.
     """
+    info: dict[str, JsonValue] = {"terminal_id": event.terminal_id, "cwd": event.cwd}
     return ToolCallStart(
         tool_call_id=event.call_id,
         title=_COMMAND,
         kind="execute",
         status="in_progress",
         content=(Terminal(terminal_id=event.terminal_id),),
-        meta={"terminal_info": {"terminal_id": event.terminal_id, "cwd": event.cwd}},
+        meta=call_meta(event.parent_id, {"terminal_info": info}),
     )
 
 

@@ -18,9 +18,11 @@ from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
 from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
+    CANCEL_TASK_METHOD,
     DIAGNOSTICS_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
+    CancelTaskNotification,
     DiagnosticsNotification,
     ForkSessionRequest,
     SteeringRequest,
@@ -138,6 +140,7 @@ class Connection:
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),
+            CANCEL_TASK_METHOD: notification_handler(CancelTaskNotification, prompts.cancel_task),
             DIAGNOSTICS_METHOD: notification_handler(
                 DiagnosticsNotification, sessions.take_diagnostics
             ),

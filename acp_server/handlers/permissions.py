@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from acp_server.handlers.calls import contents, locations
+from acp_server.handlers.calls import call_meta, contents, locations
 from acp_server.handlers.link import Link
 from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
 from acp_server.protocol.calls import Calls
@@ -39,6 +39,7 @@ class EditorAsker:
                 status="pending",
                 content=contents((*question.content, *told)) or None,
                 locations=locations(question.locations) or None,
+                meta=call_meta(question.parent_id),
             ),
             options=tuple(
                 PermissionOption(option_id=choice.id, name=choice.name, kind=choice.kind)

@@ -10,7 +10,11 @@ from acp_server.handlers.link import Link
 from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
-from acp_server.protocol.extensions import SteeringRequest, SteeringResponse
+from acp_server.protocol.extensions import (
+    CancelTaskNotification,
+    SteeringRequest,
+    SteeringResponse,
+)
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
 from acp_server.session.answers import Answer
 from acp_server.session.registry import SessionRegistry
@@ -65,6 +69,12 @@ class PromptHandlers:
     def cancel(self, request: CancelNotification) -> None:
         """Stop a session's work, at once; unknown and idle sessions have none."""
         self._sessions.cancel(request.session_id)
+
+    def cancel_task(self, request: CancelTaskNotification) -> None:
+        """Stop one task of a sub-agent's, at once; one that does not run needs none."""
+        session = self._sessions.get(request.session_id)
+        if session is not None:
+            session.tasks.cancel(request.tool_call_id, request.task)
 
 
 def _answered(response: SteeringResponse) -> Job:

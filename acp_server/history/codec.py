@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol, cast, get_args, get_origin, get_type_hint
 
 from pydantic import JsonValue
 
-from acp_server.session.records import CallRecord, TerminalRecord
+from acp_server.session.records import CallRecord, TaskMessage, TerminalRecord
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -116,6 +116,7 @@ def _object(found: dict[str, JsonValue]) -> object:
 def _types() -> dict[str, type[Record]]:
     found: dict[str, type[Record]] = {}
     pending: list[object] = [Message, Event, PromptReceived, CallRecord, TerminalRecord]
+    pending.append(TaskMessage)
     while pending:
         kind = pending.pop()
         if not isinstance(kind, type):

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event as ThreadEvent
 from typing import Protocol
 
-from acp_server.session.records import Page, SessionFacts, StoredSession
+from acp_server.session.records import Page, SessionFacts, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -49,7 +49,7 @@ class SyncWanted:
     """All that was recorded is to reach the disk."""
 
 
-Shown = Event | PromptReceived
+Shown = Event | PromptReceived | TaskMessage
 Recorded = Shown | Message | SessionFacts | Created | Rebuilt | TurnBegun | TurnEnded | SyncWanted
 
 

@@ -24,7 +24,7 @@ from acp_server.history.inbox import (
     TurnEnded,
 )
 from acp_server.session.errors import ArchiveError, SessionError, UnknownSessionError
-from acp_server.session.records import Page, SessionFacts, StoredSession
+from acp_server.session.records import Page, SessionFacts, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -144,7 +144,7 @@ class SessionJournal:
         self._archive = archive
         self._inbox = inbox
 
-    def show(self, event: Event | PromptReceived) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Keep an event that is shown."""
         self._inbox.record(self._id, event)
 

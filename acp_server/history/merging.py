@@ -25,7 +25,7 @@ CUT_SHORT = "The server ended before this call had finished."
 
 def record_of(event: CallAppeared) -> CallRecord:
     """Return the record of a call that begins."""
-    return CallRecord(event, CallChanged(event.call_id))
+    return CallRecord(event, CallChanged(event.call_id, parent_id=event.parent_id))
 
 
 def changed(record: CallRecord, event: CallChanged | TerminalOpened | TerminalEnded) -> CallRecord:

@@ -38,7 +38,7 @@ from acp_server.history.tables import (
     replace_messages,
     save_entry,
 )
-from acp_server.session.records import SessionFacts
+from acp_server.session.records import SessionFacts, TaskMessage
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
     CallAppeared,
@@ -209,7 +209,7 @@ class Scribe:
     def _message_row(self, message: Message, seq: int) -> MessageRow:
         return MessageRow(seq, self._next_entry - 1, encode(message), datetime.now(UTC), message)
 
-    def _show(self, event: Event | PromptReceived) -> None:
+    def _show(self, event: Event | PromptReceived | TaskMessage) -> None:
         match event:
             case MessageChunk() | ThoughtChunk() | SummaryChunk():
                 self._say(event)
@@ -222,6 +222,8 @@ class Scribe:
                 self._calls.print(event)
             case PromptReceived() | NoticeRaised() | PlanChanged() | CompactionChanged():
                 self._note(event)
+            case TaskMessage():
+                self._enter(event, event.call_id)
             case ContextMeasured():
                 pass
             case _:

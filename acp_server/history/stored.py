@@ -26,6 +26,7 @@ from acp_server.session.records import (
     Page,
     SavedSystem,
     StoredSession,
+    TaskMessage,
 )
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
@@ -41,6 +42,7 @@ from acp_server.turn.events import (
 logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
+_WHOLE = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]
@@ -152,7 +154,7 @@ def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Ent
         entry = _decoded(body)
         if isinstance(entry, CallRecord):
             yield seq, _with_output(entry, output.get(seq, ""))
-        elif isinstance(entry, PromptReceived | PlanChanged | NoticeRaised | CompactionChanged):
+        elif isinstance(entry, _WHOLE):
             yield seq, entry
 
 

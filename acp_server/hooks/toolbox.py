@@ -18,6 +18,8 @@ class HookedToolbox:
 
     whole: Toolbox
     hooks: Hooks
+    closes_hooks: bool = True
+    """Whether the hooks end with these tools; those of a session go on behind a task's."""
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
@@ -34,7 +36,8 @@ class HookedToolbox:
 
     async def close(self) -> None:
         """End all that still runs, hooks too."""
-        self.hooks.close()
+        if self.closes_hooks:
+            self.hooks.close()
         await self.whole.close()
 
 

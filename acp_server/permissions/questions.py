@@ -39,6 +39,8 @@ class Question:
     locations: tuple[Location, ...] = ()
     reason: str = ""
     """Why it is asked, as a phrase for the user; empty where that goes without saying."""
+    parent_id: str = ""
+    """The call that delegated, if a sub-agent asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from acp_server.protocol.identifiers import SessionId
+from acp_server.protocol.identifiers import SessionId, ToolCallId
 from acp_server.protocol.model import ExtensibleModel, Lenient, OrElse, SiftedArray, Uint32
 from acp_server.protocol.prompting import PromptRequest
 from acp_server.protocol.sessions import (
@@ -13,6 +13,7 @@ from acp_server.protocol.sessions import (
 
 ACTIVE_FILE_METHOD = "_hermes/active_file"
 DIAGNOSTICS_METHOD = "_hermes/diagnostics"
+CANCEL_TASK_METHOD = "_hermes/cancel_task"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
@@ -51,6 +52,16 @@ class DiagnosticsNotification(ExtensibleModel):
     session_id: SessionId
     path: str
     items: SiftedArray[Diagnostic] = ()
+
+
+class CancelTaskNotification(ExtensibleModel):
+    """`_hermes/cancel_task`: end one of the tasks that a call has delegated; the others go on."""
+
+    session_id: SessionId
+    tool_call_id: ToolCallId
+    """The call that delegated."""
+    task: Uint32
+    """The task's number, from 1."""
 
 
 class ForkSessionRequest(ExtensibleModel):

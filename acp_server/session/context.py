@@ -229,7 +229,7 @@ class ProjectBriefing:
             model="",
             provider=settings.provider,
             platform=settings.platform,
-            identity=Identity(soul=self._soul()),
+            identity=Identity(self._soul(), skips_context_files=settings.skips_context_files),
             enforcement=settings.enforcement,
             environment=replace(environment, profile=profile_of(home)),
             hint_overrides={n: HintOverride(*o) for n, o in settings.hint_overrides.items()},
@@ -263,6 +263,8 @@ class ProjectBriefing:
 
     def _found_now(self, window_tokens: int | None) -> ContextFound:
         """Return the project's instructions as they are at this moment."""
+        if self._settings.skips_context_files:
+            return ContextFound()
         request = self._request(window_tokens)
         return self._allowed(find_context(request, scan, self._settings.is_trusted))
 

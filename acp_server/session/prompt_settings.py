@@ -40,4 +40,6 @@ class PromptSettings:
     has_user_profile: bool = True
     memory_limit: int = MEMORY_LIMIT
     user_limit: int = USER_LIMIT
+    skips_context_files: bool = False
+    """Whether SOUL.md and the project's instructions are left out, as for sub-agents."""
     is_trusted: Callable[[Path, str], bool] = _nothing

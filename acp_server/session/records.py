@@ -78,6 +78,17 @@ class CallRecord:
     terminal: TerminalRecord | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TaskMessage:
+    """What a sub-agent was sent or has answered; kept, and no part of what was shown."""
+
+    call_id: str
+    """The call that delegated."""
+    number: int
+    """The task's, from 1."""
+    message: Message
+
+
 Entry = (
     PromptReceived
     | MessageChunk
@@ -87,6 +98,7 @@ Entry = (
     | NoticeRaised
     | SummaryChunk
     | CompactionChanged
+    | TaskMessage
 )
 """Something that was shown, whole: the chunks of one message are one, a compaction has ended."""
 
@@ -115,7 +127,7 @@ class Page:
 class Journal(Protocol):
     """Keeps one session. What is recorded within a tenth of a second is written together."""
 
-    def show(self, event: Event | PromptReceived) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Keep an event that is shown; passing states of a call and measurements are left out."""
         ...
 

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acp_server.session.markdown import block
-from acp_server.session.records import CallRecord, Entry, StoredSession, TerminalRecord
+from acp_server.session.records import (
+    CallRecord,
+    Entry,
+    StoredSession,
+    TaskMessage,
+    TerminalRecord,
+)
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -14,6 +20,7 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.events import (
+    CallAppeared,
     CallChanged,
     CallContent,
     CompactionChanged,
@@ -45,7 +52,7 @@ def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown
             yield from _call_events(entry, results, shows_terminals=shows_terminals)
         elif isinstance(entry, SummaryChunk):
             yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
-        else:
+        elif not isinstance(entry, TaskMessage):
             yield entry
 
 
@@ -109,21 +116,22 @@ def _summary_events(summary: SummaryChunk, *, is_ended: bool) -> Iterator[Event]
 def _call_events(
     record: CallRecord, results: Mapping[str, str], *, shows_terminals: bool
 ) -> Iterator[Event]:
-    call_id, terminal = record.appeared.call_id, record.terminal
+    terminal = record.terminal
     yield record.appeared
     if terminal is not None and shows_terminals:
-        yield from _terminal_events(call_id, terminal)
+        yield from _terminal_events(record.appeared, terminal)
         yield record.state
         return
-    text = results.get(call_id) or _raw_text(record.state)
+    text = results.get(record.appeared.call_id) or _raw_text(record.state)
     printed = terminal.data if terminal is not None else text
     yield replace(record.state, content=_without_terminals(record.state, printed))
 
 
-def _terminal_events(call_id: str, terminal: TerminalRecord) -> Iterator[Event]:
-    yield TerminalOpened(call_id, terminal.terminal_id, terminal.cwd)
-    yield TerminalPrinted(call_id, terminal.terminal_id, terminal.data)
-    yield TerminalEnded(call_id, terminal.terminal_id, terminal.exit_code, terminal.signal)
+def _terminal_events(call: CallAppeared, terminal: TerminalRecord) -> Iterator[Event]:
+    ids, parent_id = (call.call_id, terminal.terminal_id), call.parent_id
+    yield TerminalOpened(*ids, terminal.cwd, parent_id)
+    yield TerminalPrinted(*ids, terminal.data, parent_id)
+    yield TerminalEnded(*ids, terminal.exit_code, terminal.signal, parent_id)
 
 
 def _raw_text(state: CallChanged) -> str:

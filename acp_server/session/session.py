@@ -33,6 +33,7 @@ from acp_server.session.servers import ServerDesk
 from acp_server.session.skills import SkillDesk
 from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
+from acp_server.session.tasks import RunningTasks
 from acp_server.session.turns import Screen, Ticket, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
 from acp_server.turn.conversation import (
@@ -63,12 +64,11 @@ class Session:
         self.id, self.spent, self.workspace = facts.id, facts.spent, workspace
         self._equipment, self._briefing = equipment, equipment.briefing(workspace)
         self.conversation = Conversation(past.messages, past.journal)
-        self.active_file: Path | None = None
-        """The file in the user's view, where the editor says so."""
+        self.active_file: Path | None = None  # in the user's view, where the editor says so
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
         self.on_turn_end: Callable[[str], None] = _forget  # why it ended; not waited for
-        self.bulletin, self.diagnostics = Bulletin(), DiagnosticsBoard()
+        self.bulletin, self.diagnostics, self.tasks = Bulletin(), DiagnosticsBoard(), RunningTasks()
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
@@ -309,7 +309,11 @@ class Session:
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once, for one model."""
         toolbox, model_id = await self._tools(), self.model_id
-        system = await self._system.text_for(model_id)
+        kit = self.kit_for(model_id, toolbox, await self._system.text_for(model_id))
+        return replace(kit, max_requests=self._equipment.max_turn_requests, upkeep=self._upkeep)
+
+    def kit_for(self, model_id: str, toolbox: Toolbox, system: str) -> Kit:
+        """Return what works with a model, on the conversation or beside it."""
         if model_id not in self._models:
             self._models[model_id] = self._equipment.catalog.model(model_id)
         return Kit(
@@ -319,23 +323,19 @@ class Session:
             new_id=new_id,
             system=system,
             thought_level=self.thought_level,
-            max_requests=self._equipment.max_turn_requests,
-            upkeep=self._upkeep,
             record=self.chronicle,
         )
 
     async def _rewrite_system(self) -> str:
         return await self._system.rewrite(self.model_id)
 
-    async def _tool_names(self) -> frozenset[str]:
+    async def tool_names(self) -> frozenset[str]:
+        """Return the names of the tools that its project leaves it."""
         return frozenset(spec.name for spec in (await self._tools()).specs)
 
     async def _tools(self) -> Toolbox:
         toolbox = await self.prepare()
         await self.servers.ready()
-        return self._narrowed(toolbox)
-
-    def _narrowed(self, toolbox: Toolbox) -> Toolbox:
         allowed = self._system.allowed_tools
         return toolbox if allowed is None else NarrowToolbox(toolbox, allowed)
 
@@ -364,7 +364,7 @@ class Session:
             self._briefing,
             self._equipment.catalog,
             self.conversation,
-            self._tool_names,
+            self.tool_names,
             saved=facts.system,
             is_former=facts.system is not None,
             on_write=self.chronicle.keep,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from acp_server.session.errors import UnknownSessionError
-from acp_server.session.records import Journal, Page, SessionFacts, StoredSession
+from acp_server.session.records import Journal, Page, SessionFacts, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -12,7 +12,7 @@ from acp_server.turn.events import Event, PromptReceived
 class UnkeptJournal:
     """Keeps nothing of a session."""
 
-    def show(self, event: Event | PromptReceived) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Drop it."""
 
     def append(self, message: Message) -> None:

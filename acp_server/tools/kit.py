@@ -1,6 +1,7 @@
 """The tools that a session has, joined to its files, its shell, its editor and its gate."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -8,10 +9,12 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.checkpoints.keeper import Ground, Keeper
+from acp_server.delegation.office import Office
+from acp_server.delegation.office import Premises as OfficePremises
 from acp_server.hooks.running import Hooks
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.store import Memory
-from acp_server.permissions.gate import PermissionGate, look_away
+from acp_server.permissions.gate import Gate, PermissionGate, look_away
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
@@ -22,6 +25,7 @@ from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.attachments import Attachments
 from acp_server.tools.checking import Checks
 from acp_server.tools.clarify import clarify_tool
+from acp_server.tools.delegate_task import Delegation, delegate_task_tool
 from acp_server.tools.diagnosing import Diagnosis
 from acp_server.tools.editing import Workshop
 from acp_server.tools.exit_plan import exit_plan_tool
@@ -41,12 +45,13 @@ from acp_server.tools.skills import skill_tools
 from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
 from acp_server.tools.tool import Tool
-from acp_server.tools.toolbox import SessionToolbox
+from acp_server.tools.toolbox import SessionToolbox, ToolSource
 from acp_server.tools.undoing import SessionCheckpoints
 from acp_server.tools.web.fetching import Fetcher
 from acp_server.tools.web.loading import LazySites
 from acp_server.tools.web_fetch import web_fetch_tool
 from acp_server.tools.write_file import write_file_tool
+from acp_server.turn.conversation import Message
 from acp_server.turn.errors import TurnError
 from acp_server.turn.ports import Toolbox
 from prompt_engine.threats import scan
@@ -68,6 +73,7 @@ TOOL_NAMES = (
     "skills_list",
     "skill_view",
     "skill_manage",
+    "delegate_task",
 )
 """The names of all tools, in the order in which the model is told of them."""
 
@@ -77,6 +83,19 @@ CHARACTERS_PER_TOKEN = 3
 def names_offered(memory: MemoryPremises) -> tuple[str, ...]:
     """Return the names of the tools that a session has, before its project narrows them."""
     return tuple(name for name in TOOL_NAMES if memory.limits or name != MEMORY_TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What a session shares with its sub-agents."""
+
+    around: Surroundings
+    desk: FileDesk
+    gate: Gate
+    keeper: Keeper
+    hooks: Hooks | None
+    more: ToolSource
+    """Where the tools of servers are found."""
 
 
 class SessionToolMaker:
@@ -98,15 +117,35 @@ class SessionToolMaker:
     def toolbox(self, around: Surroundings) -> Toolbox:
         """Return the tools of a session."""
         gate = self._gate(around)
-        workspace, user_home = around.session.workspace, self._premises.user_home
-        desk = FileDesk(workspace, around.editor, user_home)
+        desk = FileDesk(around.session.workspace, around.editor, self._premises.user_home)
+        keeper = self._keeper(around.session)
+        workshop, shell = self._workplace(around, desk, gate, keeper)
+        around.session.checkpoints.take(_checkpoints(around.session, workshop, keeper))
+        own = self._tools(around, workshop, shell, around.session.conversation)
+        hooks = self._hooks(around, shell.session)
+        more = around.join_servers(gate) if around.join_servers is not None else tuple
+        room = _Room(around, desk, gate, keeper, hooks, more)
+        tools = (*own, self._delegation_tool(room))
+        self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
+        attach, close = Attachments(workshop).attach, shell.background.close
+        toolbox = SessionToolbox(tools, gate, attach, close, more)
+        return _hooked(toolbox, hooks, closes_hooks=True)
+
+    def _workplace(
+        self, around: Surroundings, desk: FileDesk, gate: Gate, keeper: Keeper
+    ) -> tuple[Workshop, Shell]:
+        """Return what files are worked on with behind a gate, and a shell."""
         shell = self._shell(around)
         diagnosis = self._diagnosis(around, shell.session)
-        keeper = self._keeper(around.session)
-        workshop = Workshop(desk, gate, workspace, user_home, diagnosis, keeper)
-        root = workspace.cwd.resolve()
-        around.session.checkpoints.take(SessionCheckpoints(around.session, workshop, keeper, root))
-        tools = (
+        workspace, user_home = around.session.workspace, self._premises.user_home
+        return Workshop(desk, gate, workspace, user_home, diagnosis, keeper), shell
+
+    def _tools(
+        self, around: Surroundings, workshop: Workshop, shell: Shell, said: Iterable[Message]
+    ) -> tuple[Tool, ...]:
+        """Return all tools but the one that delegates, for a conversation."""
+        gate = workshop.gate
+        return (
             read_file_tool(workshop),
             search_files_tool(workshop),
             write_file_tool(workshop),
@@ -114,24 +153,19 @@ class SessionToolMaker:
             terminal_tool(workshop, shell),
             process_tool(workshop, shell),
             self._web_tool(gate),
-            todo_tool(around.session.conversation),
+            todo_tool(said),
             clarify_tool(around.enquirer),
             exit_plan_tool(gate, around.enquirer),
             *self._memory_tools(gate),
             *self._search_tools(around.session),
             *self._skill_tools(around.session, gate),
         )
-        self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
-        attach, close = Attachments(workshop).attach, shell.background.close
-        more = around.join_servers(gate) if around.join_servers is not None else tuple
-        toolbox = SessionToolbox(tools, gate, attach, close, more)
-        return self._hooked(toolbox, around, shell.session)
 
-    def _hooked(self, toolbox: Toolbox, around: Surroundings, shell: ShellSession) -> Toolbox:
-        """Return the tools with the user's hooks about them, if there are any."""
+    def _hooks(self, around: Surroundings, shell: ShellSession) -> Hooks | None:
+        """Return the user's hooks, if there are any."""
         rules, session = self._premises.hooks, around.session
         if rules.is_empty:
-            return toolbox
+            return None
         hooks = Hooks(
             rules,
             HookShell(shell, session.workspace.cwd).run,
@@ -139,7 +173,25 @@ class SessionToolMaker:
             partial(_facts, session),
         )
         session.on_turn_end = hooks.end_turn
-        return HookedToolbox(toolbox, hooks)
+        return hooks
+
+    def _delegation_tool(self, room: "_Room") -> Tool:
+        """Return the tool that delegates; sub-agents share what is in the room."""
+        around = room.around
+
+        def make(task_gate: Gate, names: frozenset[str]) -> Toolbox:
+            workshop, shell = self._workplace(around, room.desk, task_gate, room.keeper)
+            tools = (*self._tools(around, workshop, shell, ()), *room.more())
+            chosen = [tool for tool in tools if tool.spec.name in names]
+            toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
+            return _hooked(toolbox, room.hooks, closes_hooks=False)
+
+        session, delegation = around.session, self._premises.delegation
+        briefing = delegation.briefing(session.workspace)
+        office = Office(
+            OfficePremises(session, room.gate, briefing, make, around.tasks), delegation.rules
+        )
+        return delegate_task_tool(Delegation(session, room.gate, office))
 
     def skills(self, session: Session) -> SessionSkills:
         """Return the skills of a session; always the same."""
@@ -176,7 +228,7 @@ class SessionToolMaker:
             witness=look_away if terms is None else terms.witness,
         )
 
-    def _web_tool(self, gate: PermissionGate) -> Tool:
+    def _web_tool(self, gate: Gate) -> Tool:
         rules = self._premises.web
         return web_fetch_tool(Fetcher(LazySites(rules), rules.timeout_seconds), gate, scan)
 
@@ -185,7 +237,7 @@ class SessionToolMaker:
         ground = Ground(session.id, roots, premises.own_folder, premises.environment)
         return Keeper(ground, premises.checkpoints, session.bulletin.say)
 
-    def _memory_tools(self, gate: PermissionGate) -> tuple[Tool, ...]:
+    def _memory_tools(self, gate: Gate) -> tuple[Tool, ...]:
         """Return the tool for the memory, if any store is switched on."""
         own_folder, rules = self._premises.own_folder, self._premises.memory
         if not rules.limits:
@@ -200,7 +252,7 @@ class SessionToolMaker:
         archives = Archives(self._recall, session.id, partial(_condensed, session))
         return (session_search_tool(archives),)
 
-    def _skill_tools(self, session: Session, gate: PermissionGate) -> tuple[Tool, ...]:
+    def _skill_tools(self, session: Session, gate: Gate) -> tuple[Tool, ...]:
         roots = (session.workspace.cwd, *session.workspace.additional)
         return skill_tools(self.skills(session), gate, roots)
 
@@ -223,6 +275,15 @@ def _shown_variables(premises: Premises) -> Mapping[str, str]:
     """Return the variables that a command of the model's sees."""
     given = premises.environment.items()
     return {name: value for name, value in given if name not in premises.secret_names}
+
+
+def _checkpoints(session: Session, workshop: Workshop, keeper: Keeper) -> SessionCheckpoints:
+    return SessionCheckpoints(session, workshop, keeper, session.workspace.cwd.resolve())
+
+
+def _hooked(toolbox: Toolbox, hooks: Hooks | None, *, closes_hooks: bool) -> Toolbox:
+    """Return tools with the user's hooks about them."""
+    return toolbox if hooks is None else HookedToolbox(toolbox, hooks, closes_hooks)
 
 
 def _spawn(tasks: TaskGroup, task: Task) -> None:

@@ -10,13 +10,15 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.checkpoints.rules import CheckpointRules
+from acp_server.delegation.task import Rules as DelegationRules
 from acp_server.hooks.rules import HookRules
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Asker
+from acp_server.session.briefing import Briefing, PlainBriefing
 from acp_server.session.editor import Editor
 from acp_server.session.enquiries import Enquirer, NoEnquirer
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
-from acp_server.session.session import Session
+from acp_server.session.session import Session, Workspace
 from acp_server.session.skills import Skills
 from acp_server.session.terms import Terms
 from acp_server.session.watch import FolderWatch
@@ -65,6 +67,15 @@ class WebRules:
 
 
 @dataclass(frozen=True, slots=True)
+class DelegationPremises:
+    """How sub-agents work."""
+
+    rules: DelegationRules = field(default_factory=DelegationRules)
+    briefing: Callable[[Workspace], Briefing] = lambda _workspace: PlainBriefing()
+    """Makes what the sub-agents of a session are told beside their tasks."""
+
+
+@dataclass(frozen=True, slots=True)
 class Premises:
     """What the tools of all sessions share."""
 
@@ -87,6 +98,7 @@ class Premises:
     web: WebRules = WebRules()
     hooks: HookRules = field(default_factory=HookRules)
     checkpoints: CheckpointRules = field(default_factory=CheckpointRules)
+    delegation: DelegationPremises = field(default_factory=DelegationPremises)
 
 
 @dataclass(frozen=True, slots=True)

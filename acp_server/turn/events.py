@@ -117,6 +117,8 @@ class CallAppeared:
     name: str
     kind: CallKind = "other"
     title: str = ""
+    parent_id: str = ""
+    """The call that this one is made for, by a sub-agent; empty for the agent's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class CallChanged:
     """Whether it may be left out for a later one: a diff that grows, output that runs."""
     permission: str | None = None
     """What the user answered when this was asked about; kept, not shown."""
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ class TerminalOpened:
     call_id: str
     terminal_id: str
     cwd: str
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,7 @@ class TerminalPrinted:
     call_id: str
     terminal_id: str
     data: str
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,7 @@ class TerminalEnded:
     terminal_id: str
     exit_code: int | None
     signal: str | None
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from prompt_engine.facts import Facts, HintOverride
 from prompt_engine.section import JOINT, Section
 from prompt_engine.sections.prose import prose
 
-WITHOUT_FILES = ("acp", "ci", "cli", "cron", "sms")
+WITHOUT_FILES = ("acp", "ci", "cli", "cron", "sms", "task")
 WITH_FILES = (
     "bluebubbles",
     "discord",

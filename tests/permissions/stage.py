@@ -24,7 +24,7 @@ from acp_server.tools.kit import SessionToolMaker
 from acp_server.tools.loading import Premises, Surroundings, WebRules
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
-from acp_server.turn.ports import Outcome, Toolbox
+from acp_server.turn.ports import Model, Outcome, Toolbox
 from tests.support.engine import equipment
 
 MARKER = "hush-4711"
@@ -73,6 +73,8 @@ class Stage:
     home: Path = field(init=False)
     before: Snapshot = field(init=False, default_factory=dict[str, tuple[int, str]])
     """What was there in the beginning, for a test that keeps it."""
+    model: Model | None = None
+    """Who is asked; nobody unless the test says so."""
 
     def __post_init__(self) -> None:
         self.root, self.outside = self.base / "workspace", self.base / "outside"
@@ -198,7 +200,7 @@ async def acting(
 ) -> AsyncGenerator[Actor]:
     """Open a session on a stage; leaving ends all that it runs."""
     user = user or Recorder()
-    catalog = FixedCatalog("test", "test", lambda: ScriptedModel("nothing"))
+    catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
     session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
     environment |= {"ACP_TEST_KEY": "hush-key-4711"}

@@ -16,6 +16,7 @@ from acp_server.session.records import (
     Page,
     SessionFacts,
     StoredSession,
+    TaskMessage,
     TerminalRecord,
 )
 from acp_server.turn.conversation import Message
@@ -132,7 +133,7 @@ class MemoryJournal:
         self._kept = kept
         self._archive = archive
 
-    def show(self, event: Event | PromptReceived) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Keep an event that is shown."""
         match event:
             case CallAppeared():

@@ -17,6 +17,7 @@ from acp_server.tools.arguments import (
     schema_of,
 )
 from acp_server.tools.clarify import ClarifyArguments
+from acp_server.tools.delegate_task import DelegateArguments
 from acp_server.tools.exit_plan import PlanArguments
 from acp_server.tools.memory import MemoryArguments
 from acp_server.tools.patch import PatchArguments
@@ -47,6 +48,7 @@ TOOLS: dict[str, type[Arguments]] = {
     "skills_list": ListSkillsArguments,
     "skill_view": ViewSkillArguments,
     "skill_manage": ManageSkillArguments,
+    "delegate_task": DelegateArguments,
 }
 
 

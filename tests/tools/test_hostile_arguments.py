@@ -15,6 +15,7 @@ MEGABYTE = 1_000_000
 TOOLS = (
     *("read_file", "search_files", "write_file", "patch", "terminal", "process", "web_fetch"),
     *("todo", "clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
+    "delegate_task",
 )
 
 BROKEN = {

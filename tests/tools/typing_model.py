@@ -13,7 +13,7 @@ from itertools import count
 import anyio
 from pydantic import JsonValue
 
-from acp_server.turn.conversation import ToolCall, ToolResult
+from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage, text_of
 from acp_server.turn.ports import (
     CallArguments,
     CallEnded,
@@ -39,20 +39,36 @@ class Typist:
         self.requests: list[ModelRequest] = []
         self.results: list[ToolResult] = []
         """The results of the newest calls, in the order in which they were made."""
+        self.parts: dict[str, list[Sequence[Action]]] = {}
+        """The rounds of sub-agents, by what their task is."""
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
         """Play; see the port."""
         self.requests.append(request)
+        part = self._part(request)
+        if part is not None:
+            return await _play(part, receive)
         results = [part for part in request.messages[-1].parts if isinstance(part, ToolResult)]
         if results:
             self.results = results
             await receive(TextDelta("Done."))
             return "end_turn"
-        actions = self.rounds.pop(0)
-        for action in actions:
-            await (action() if callable(action) else receive(action))
-        has_calls = any(isinstance(action, CallStarted) for action in actions)
-        return "tool_use" if has_calls else "end_turn"
+        return await _play(self.rounds.pop(0), receive)
+
+    def _part(self, request: ModelRequest) -> Sequence[Action] | None:
+        """Return the round of a sub-agent, if one asks."""
+        first, played = request.messages[0], len(request.messages) // 2
+        said = text_of(first.parts) if isinstance(first, UserMessage) else ""
+        found = (rounds for task, rounds in self.parts.items() if said.startswith(task))
+        rounds = next(found, None)
+        return None if rounds is None else rounds[min(played, len(rounds) - 1)]
+
+
+async def _play(actions: Sequence[Action], receive: Receive) -> ModelStop:
+    for action in actions:
+        await (action() if callable(action) else receive(action))
+    has_calls = any(isinstance(action, CallStarted) for action in actions)
+    return "tool_use" if has_calls else "end_turn"
 
 
 def call(name: str, /, **arguments: JsonValue) -> ToolCall:

@@ -1,0 +1,163 @@
+"""The tool `delegate_task`: tasks for sub-agents, done at the same time, and what came of each.
+
+Delegating has no effect of its own: what a sub-agent does passes the session's gate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from acp_server.delegation.office import Office
+from acp_server.delegation.reporting import facts, overview, report
+from acp_server.delegation.task import Progress, Task
+from acp_server.delegation.toolsets import UnknownToolsetError, tools_for
+from acp_server.permissions.gate import Gate
+from acp_server.session.session import Session
+from acp_server.tools.arguments import Arguments, SoFar
+from acp_server.tools.live_output import show_while
+from acp_server.tools.places import shown
+from acp_server.tools.report import Report
+from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import CallKind
+from acp_server.turn.ports import Outcome
+
+NAME = "delegate_task"
+DESCRIPTION = (
+    "Hand work to sub-agents: one by goal, or several at once by tasks. They know only goal and "
+    "context (give paths, findings, limits, what to answer), work alone and cannot ask you. You "
+    "get their last answers. For work that is independent or would fill your context. toolsets "
+    "(default all): file, terminal, web, skills, session_search, todo, mcp-NAME."
+)
+KIND: CallKind = "think"
+TITLE = "Delegate"
+MOST_TASKS = 20
+OVERVIEW_SECONDS = 0.25
+NO_GOAL = "say what is to be done: a goal, or tasks with one each"
+SHARED = "Part of: {goal}"
+
+
+class Order(BaseModel):
+    """One task, as the model words it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    goal: str
+    context: str | None = None
+    toolsets: list[str] | None = None
+
+
+class DelegateArguments(Arguments):
+    """One task, or several; then what stands beside them is for all."""
+
+    goal: str | None = None
+    context: str | None = None
+    toolsets: list[str] | None = None
+    tasks: list[Order] | None = Field(default=None, max_length=MOST_TASKS)
+
+
+class DelegateUse(Use[DelegateArguments]):
+    """Some tasks, done."""
+
+    def __init__(self, delegation: "Delegation", report: Report) -> None:
+        super().__init__(DelegateArguments, report)
+        self._delegation = delegation
+        self._tasks: Sequence[Progress] = ()
+        self._shown = ""
+
+    def describe(self, so_far: SoFar) -> Description | None:
+        """Say how many tasks there are, or which one."""
+        orders = so_far.complete.get("tasks")
+        if isinstance(orders, list) and len(orders) > 1:
+            return Description(f"Delegate {len(orders)} tasks")
+        goal = so_far.text("goal").strip()
+        if isinstance(orders, list) and orders and isinstance(orders[0], dict):
+            goal = str(orders[0].get("goal", ""))
+        return Description(f"Delegate: {goal}") if goal else None
+
+    async def run(self, arguments: DelegateArguments) -> Outcome:
+        """Do them all; what came of each is told, also when some have failed."""
+        self._delegation.gate.leave(self.report.call_id)  # else its agents' questions would wait
+        try:
+            tasks = await self._delegation.tasks(arguments)
+        except UnknownToolsetError as error:
+            return Outcome(str(error), is_error=True)
+        if not all(task.goal.strip() for task in tasks):
+            return Outcome(NO_GOAL, is_error=True)
+        await self.report.begin()
+        self._tasks = self._delegation.office.begin(tasks)
+        sink = _Told(self.report)
+        work = partial(self._delegation.office.do, self.report.call_id, self._tasks, sink)
+        await show_while(self, OVERVIEW_SECONDS, work)
+        is_vain = all(each.state in {"failed", "cancelled"} for each in self._tasks)
+        return self._outcome("", is_error=is_vain)
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return what came of the tasks until then."""
+        return self._outcome(reason, is_error=True)
+
+    def write(self, chunk: bytes) -> None:
+        """Nothing is printed."""
+
+    async def flush(self) -> None:
+        """Show how the tasks stand, if that is news."""
+        text = overview(self._tasks)
+        if text != self._shown:
+            self._shown = text
+            self.report.show_passing((Text(text),))
+
+    def _outcome(self, reason: str, *, is_error: bool) -> Outcome:
+        root = self._delegation.session.workspace.cwd
+        told = report(self._tasks, partial(shown, root=root)) if self._tasks else ""
+        text = "\n\n".join(part for part in (reason, told) if part)
+        return Outcome(text, is_error, raw_output={"tasks": facts(self._tasks)})
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """What the tool of a session works with."""
+
+    session: Session
+    gate: Gate
+    office: Office
+
+    async def tasks(self, arguments: DelegateArguments) -> Sequence[Task]:
+        """Return the tasks that are wanted.
+
+        Raises:
+            UnknownToolsetError: one names tools that no task may have.
+        """
+        present = sorted(await self.session.tool_names())
+        shared = _joined(arguments.context)
+        if arguments.tasks and arguments.goal:
+            shared = _joined(SHARED.format(goal=arguments.goal), shared)
+        orders = arguments.tasks or [Order(goal=arguments.goal or "")]
+        return [
+            Task(
+                number,
+                order.goal,
+                _joined(shared, order.context),
+                tools_for(order.toolsets or arguments.toolsets or (), present),
+            )
+            for number, order in enumerate(orders, start=1)
+        ]
+
+
+class _Told:
+    """A sink over what a call may tell."""
+
+    def __init__(self, report: Report) -> None:
+        self.emit = report.tell
+        self.emit_now = report.tell_now
+
+
+def _joined(*texts: str | None) -> str:
+    return "\n\n".join(text for text in texts if text and text.strip())
+
+
+def delegate_task_tool(delegation: Delegation) -> Tool:
+    """Return the tool for a session."""
+    spec = spec_of(NAME, DESCRIPTION, DelegateArguments)
+    return Tool(spec, KIND, TITLE, partial(DelegateUse, delegation))
