@@ -7,9 +7,10 @@ a mistyped one included, goes to `acp_server.cli`.
 import gc
 import sys
 
-SERVE_OPTIONS = ("--model", "--mode", "--log-level", "--log-file", "--unstable")
+SERVE_OPTIONS = ("--model", "--mode", "--sandbox", "--log-level", "--log-file", "--unstable")
 CHOICES = {
     "--mode": ("ask", "accept_edits", "plan", "bypass"),
+    "--sandbox": ("off", "workspace", "strict"),
     "--log-level": ("debug", "info", "warning", "error"),
     "--unstable": ("true", "false"),
 }

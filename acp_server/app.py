@@ -63,6 +63,7 @@ from acp_server.tools.loading import (
     ToolLoader,
     WebRules,
 )
+from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
 from prompt_engine.memory_entries import StoreName
@@ -198,37 +199,37 @@ def _tool_loader(
     configuration: Configuration, watch: FolderWatch, terms: Terms | None
 ) -> ToolLoader:
     current = configuration.settings
-    return ToolLoader(
-        Premises(
-            terms=terms,
-            user_home=Path.home(),
-            own_folder=configuration.home,
-            environment=settings.child_environment({}),
-            secret_names=settings.secret_variables(),
-            memory=memory_premises(current),
-            recall=partial(open_recall, configuration.home),
-            skills=skill_rules(configuration),
-            watch=watch,
-            checks=CheckRules(current.diagnostics_commands, current.diagnostics_timeout_seconds),
-            hooks=hook_rules(
-                current.hooks_before_tool,
-                current.hooks_after_tool,
-                current.hooks_after_turn,
-                is_broken="hooks_before_tool" in configuration.misfits,
-            ),
-            web=WebRules(
-                current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes
-            ),
-            checkpoints=CheckpointRules(
-                current.checkpoints_enabled,
-                current.checkpoints_include,
-                current.checkpoints_max_file_mb,
-                current.checkpoints_max_total_mb,
-                current.checkpoints_keep_days,
-            ),
-            delegation=_delegation(configuration),
-        )
+    premises = Premises(
+        terms=terms,
+        user_home=Path.home(),
+        own_folder=configuration.home,
+        environment=settings.child_environment({}),
+        secret_names=settings.secret_variables(),
+        memory=memory_premises(current),
+        recall=partial(open_recall, configuration.home),
+        skills=skill_rules(configuration),
+        watch=watch,
+        checks=CheckRules(current.diagnostics_commands, current.diagnostics_timeout_seconds),
+        hooks=hook_rules(
+            current.hooks_before_tool,
+            current.hooks_after_tool,
+            current.hooks_after_turn,
+            is_broken="hooks_before_tool" in configuration.misfits,
+        ),
+        web=WebRules(current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes),
+        checkpoints=CheckpointRules(
+            current.checkpoints_enabled,
+            current.checkpoints_include,
+            current.checkpoints_max_file_mb,
+            current.checkpoints_max_total_mb,
+            current.checkpoints_keep_days,
+        ),
+        sandbox=SandboxRules(
+            current.sandbox_mode, current.sandbox_network, current.sandbox_writable
+        ),
+        delegation=_delegation(configuration),
     )
+    return ToolLoader(premises)
 
 
 def _delegation(configuration: Configuration) -> DelegationPremises:

@@ -32,6 +32,7 @@ from acp_server.configuration.values import (
     PlatformHint,
     PrivatePlaces,
     ReviewWrites,
+    SandboxMode,
     ToolHook,
     TurnHook,
     UserPath,
@@ -232,6 +233,27 @@ class Settings(BaseModel):
             "ACP_SERVER_BUSY_PROMPT",
         ),
     ] = "steer"
+    sandbox_mode: Annotated[
+        SandboxMode,
+        Source(
+            "How far commands are confined: they write in the workspace; strict: read there too",
+            "sandbox.mode",
+            "ACP_SERVER_SANDBOX",
+            "--sandbox",
+        ),
+    ] = "workspace"
+    sandbox_network: Annotated[
+        bool,
+        Source(
+            "Whether confined commands may use the network",
+            "sandbox.network",
+            "ACP_SERVER_SANDBOX_NETWORK",
+        ),
+    ] = False
+    sandbox_writable: Annotated[
+        Paths,
+        Source("More folders that they may write, such as caches", "sandbox.writable"),
+    ] = ()
     mcp_servers: Annotated[
         Mapping[str, McpServer],
         Source("Servers of the Model Context Protocol, by name", "mcp_servers"),

@@ -88,6 +88,7 @@ SecretText: TypeAlias = Annotated[
 ]
 ReviewWrites: TypeAlias = Annotated[Literal["apply", "propose", "off"], BeforeValidator(_off)]
 WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
+SandboxMode: TypeAlias = Annotated[Literal["off", "workspace", "strict"], BeforeValidator(_off)]
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
 
 

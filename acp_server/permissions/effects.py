@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+Standing = Literal["free", "confined", "unconfined", "unprotected"]
+"""How a command stands to the sandbox: there is to be none, it is in it, it asks to be let out, or
+it should be in it and there is none on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class RunCommand:
     cwd: Target
     is_input: bool = False
     """Whether a command that runs already reads this: what it makes of it, nobody can know."""
+    standing: Standing = "free"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class Deed:
     command: str | None = None
     host: str | None = None
     is_protected: bool = False
+    is_unconfined: bool = False
+    """Whether it leaves the sandbox, which a yes to the command does not cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Orders:
             return Refuse(ORDERED_NOT.format(rule=found.written))
         if deed.is_protected:
             return decision if isinstance(decision, Ask) else Ask(PROTECTED)
-        if found is None:
+        if found is None or (found.action == "allow" and deed.is_unconfined):
             return decision
         if found.action == "allow":
             return Allow()
@@ -95,7 +97,12 @@ def deed_of(tool: str, facts: Facts) -> Deed:
         case SkillFacts():
             return Deed(tool, facts.files.files, is_protected=bool(facts.doubts))
         case CommandFacts():
-            return Deed(tool, command=facts.command, is_protected=facts.is_protected)
+            return Deed(
+                tool,
+                command=facts.command,
+                is_protected=facts.is_protected,
+                is_unconfined=facts.standing == "unconfined",
+            )
         case ServerFacts():
             return Deed(tool)
         case _:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from acp_server.permissions.effects import Standing
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
 from acp_server.permissions.scopes import (
@@ -46,6 +47,8 @@ class CommandFacts:
     """Why what it touches is not simply allowed, in phrases for a person; no "always" covers it."""
     is_protected: bool = False
     """Whether it touches what nobody touches unasked."""
+    standing: Standing = "free"
+    """How it stands to the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,8 @@ MEMORY_ASKED = "the settings want to have you asked about each change of the mem
 CLAIMED_TO_DESTROY = "its server says that it may destroy something"
 CLAIMED_TO_READ = "only its server's word stands for it that it changes nothing"
 CHANGED_SINCE = "changed since the turn, and that would be lost: {names}"
+UNCONFINED = "it would run outside the sandbox, where it can write anywhere and use the network"
+UNPROTECTED = "commands cannot be confined on this machine"
 REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
@@ -203,11 +208,26 @@ def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
     said = rules.verdict_on_command(facts.command)
     if said is False:
         return Refuse(REJECTED_ONCE_FOR_ALL)
-    if not facts.doubts and (said or assessment.verdict == "reads"):
+    if _is_free(facts, is_covered=said is True):
         return Allow()
+    return _question_on_command(facts)
+
+
+def _is_free(facts: CommandFacts, *, is_covered: bool) -> bool:
+    """Whether a command runs unasked: no "always" was ever said of leaving the sandbox."""
+    if facts.doubts or facts.standing == "unconfined":
+        return False
+    return is_covered or (facts.assessment.verdict == "reads" and facts.standing != "unprotected")
+
+
+def _question_on_command(facts: CommandFacts) -> Ask:
+    assessment = facts.assessment
+    plain = assessment.reason or "; ".join(facts.doubts)
+    if facts.standing == "unconfined":
+        return Ask("; ".join(filter(None, (UNCONFINED, plain))))
     prefix = None if facts.doubts else assessment.prefix
     scope = CommandScope(prefix) if prefix else None
-    return Ask(assessment.reason or "; ".join(facts.doubts), scope)
+    return Ask(plain or (UNPROTECTED if facts.standing == "unprotected" else ""), scope)
 
 
 def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:

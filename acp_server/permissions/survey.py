@@ -147,7 +147,9 @@ class Surveyor:
             doubts += self._doubts(effect, assessment, self._ground())
         is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
         told = tuple(doubts[:MOST_TOLD])
-        return CommandFacts(effect.command, assessment, told, is_protected=is_protected)
+        return CommandFacts(
+            effect.command, assessment, told, is_protected=is_protected, standing=effect.standing
+        )
 
     def _doubts(self, effect: RunCommand, assessment: Assessment, ground: Ground) -> Iterator[str]:
         """Yield why what a command touches is not simply allowed."""

@@ -34,14 +34,10 @@ from acp_server.session.skills import SkillDesk
 from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
 from acp_server.session.tasks import RunningTasks
+from acp_server.session.tidings import Tidings
 from acp_server.session.turns import Screen, Ticket, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
-from acp_server.turn.conversation import (
-    Conversation,
-    Text,
-    UserMessage,
-    text_of,
-)
+from acp_server.turn.conversation import Conversation, Text, UserMessage, text_of
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Kit, Turn
@@ -68,7 +64,8 @@ class Session:
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
         self.on_turn_end: Callable[[str], None] = _forget  # why it ended; not waited for
-        self.bulletin, self.diagnostics, self.tasks = Bulletin(), DiagnosticsBoard(), RunningTasks()
+        self.bulletin, self.tidings, self.tasks = Bulletin(), Tidings(), RunningTasks()
+        self.diagnostics = DiagnosticsBoard()
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
@@ -240,7 +237,8 @@ class Session:
         async def completed(message: UserMessage, sink: Sink) -> UserMessage:
             return await self._completion.completed(message, kit.toolbox, None, sink)
 
-        return replace(kit, asides=TurnAsides(self._steering, completed, self.chronicle.receive))
+        asides = TurnAsides(self._steering, completed, self.chronicle.receive)
+        return replace(kit, asides=asides, tidings=self.tidings.take)
 
     def on_notice(self, show: Callable[[str], bool]) -> None:
         """Have sentences for the user shown between turns too; `show` returns whether it did."""

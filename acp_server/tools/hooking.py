@@ -1,5 +1,6 @@
 """Hooks as processes: run as every local command is, with JSON on stdin and a deadline.
 
+Not confined, for the user has said what they are to do, and it may well be outside the workspace.
 Without our secrets, on the record of who ends what the server leaves behind, and ended with all
 that they started when their time is up or the turn is cancelled.
 """
@@ -35,7 +36,7 @@ class HookShell:
             log.write(chunk)
 
         try:
-            child = await self.shell.start(hook.command, self.cwd, "pipe")
+            child = await self.shell.start(hook.command, self.cwd, "pipe", is_unconfined=True)
         except ShellError as error:
             return Ran(None, "", failure=str(error))
         try:

@@ -34,11 +34,13 @@ from acp_server.tools.hooking import HookShell
 from acp_server.tools.loading import MemoryPremises, Premises, Surroundings
 from acp_server.tools.memory import memory_tool
 from acp_server.tools.patch import patch_tool
-from acp_server.tools.process import process_tool
+from acp_server.tools.process import ends_of, process_tool
 from acp_server.tools.read_file import read_file_tool
 from acp_server.tools.search_files import search_files_tool
 from acp_server.tools.session_search import Archives, SummaryError, session_search_tool
 from acp_server.tools.shell.background import BackgroundCommands
+from acp_server.tools.shell.confinement.bounds import Territory
+from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher
 from acp_server.tools.skills import skill_tools
@@ -104,6 +106,7 @@ class SessionToolMaker:
     def __init__(self, premises: Premises) -> None:
         self._premises = premises
         self._watcher: Watcher | None = None
+        self._sandbox = Sandbox(premises.sandbox, premises.environment)
         self._recall = premises.recall() if premises.recall is not None else None
         self.room = SkillRoom(
             premises.own_folder,
@@ -265,10 +268,24 @@ class SessionToolMaker:
         premises = self._premises
         if self._watcher is None:
             self._watcher = Watcher(around.tasks, premises.environment)
+        sandbox = self._sandbox_for(around)
         shell = ShellSession(
-            self._watcher, around.tasks, premises.environment, premises.secret_names
+            self._watcher, around.tasks, premises.environment, premises.secret_names, sandbox
         )
-        return Shell(shell, BackgroundCommands(shell), around.editor, premises.secret_names)
+        background = BackgroundCommands(shell)
+        around.session.tidings.add(partial(ends_of, background))
+        return Shell(shell, background, around.editor, premises.secret_names, sandbox)
+
+    def _sandbox_for(self, around: Surroundings) -> SessionSandbox | None:
+        """Return the sandbox of a session; whether there can be one is found out meanwhile."""
+        premises, workspace = self._premises, around.session.workspace
+        if premises.sandbox.mode == "off":
+            return None
+        roots = tuple(root.resolve() for root in (workspace.cwd, *workspace.additional))
+        places = premises.user_home, premises.own_folder, premises.environment
+        territory = Territory(roots, premises.sandbox, *places)
+        around.tasks.start_soon(self._sandbox.announce, around.session.bulletin.say)
+        return SessionSandbox(self._sandbox, territory)
 
 
 def _shown_variables(premises: Premises) -> Mapping[str, str]:

@@ -23,6 +23,7 @@ from acp_server.session.skills import Skills
 from acp_server.session.terms import Terms
 from acp_server.session.watch import FolderWatch
 from acp_server.skills.rules import SkillRules
+from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.turn.ports import Toolbox
 from prompt_engine.memory_entries import StoreName
 
@@ -99,6 +100,7 @@ class Premises:
     hooks: HookRules = field(default_factory=HookRules)
     checkpoints: CheckpointRules = field(default_factory=CheckpointRules)
     delegation: DelegationPremises = field(default_factory=DelegationPremises)
+    sandbox: SandboxRules = field(default_factory=SandboxRules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,21 @@
 """The tool `process`: what became of commands that run in the background."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
-from acp_server.permissions.effects import RunCommand
+from acp_server.permissions.effects import RunCommand, Standing, Target
 from acp_server.permissions.questions import Question
+from acp_server.session.editor import Exit
 from acp_server.session.markdown import block
 from acp_server.tools.arguments import Arguments, SoFar
 from acp_server.tools.editing import Workshop
 from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
-from acp_server.tools.shell.background import BackgroundCommand
+from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
+from acp_server.tools.shell.confinement.denials import denial_in
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import for_model
 from acp_server.tools.terminal import MOST_RESULT_CHARACTERS, Shell, code, headline
@@ -47,6 +49,7 @@ class ProcessUse(Use[ProcessArguments]):
         super().__init__(ProcessArguments, report)
         self._workshop = workshop
         self._background = shell.background
+        self._sandbox = shell.sandbox
 
     def describe(self, so_far: SoFar) -> Description | None:
         """Name what is done."""
@@ -82,7 +85,8 @@ class ProcessUse(Use[ProcessArguments]):
         poll = self._background.poll(arguments.session_id)
         lost = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
         news = for_model(poll.text, MOST_RESULT_CHARACTERS).rstrip("\n")
-        return Outcome(f"{_line(poll.state)}\n{lost}{news or '(nothing new)'}")
+        denial = self._denial(poll.state, poll.text)
+        return Outcome(f"{_line(poll.state)}\n{lost}{news or '(nothing new)'}{denial}")
 
     async def _log(self, arguments: ProcessArguments) -> Outcome:
         excerpt = self._background.log(arguments.session_id, arguments.offset, arguments.limit)
@@ -99,7 +103,7 @@ class ProcessUse(Use[ProcessArguments]):
         place = await self._workshop.place(str(state.cwd))
         question = Question(
             call_id=self.report.call_id,
-            effect=RunCommand(arguments.data, target_of(place), is_input=True),
+            effect=await self._input(arguments.data, state, target_of(place)),
             title=f"Write to {state.id}: {code(headline(state.command))}",
             kind="execute",
             content=(Text(block(arguments.data)),),
@@ -113,9 +117,24 @@ class ProcessUse(Use[ProcessArguments]):
         await self._background.write(state.id, arguments.data.encode())
         return Outcome(f"wrote {len(arguments.data):,} characters")
 
+    async def _input(self, data: str, state: BackgroundCommand, cwd: Target) -> RunCommand:
+        """Return what it is to write to a command: it stands to the sandbox as that does."""
+        standing: Standing = "free"
+        if self._sandbox is not None:
+            standing = await self._sandbox.standing(is_unconfined=state.is_unconfined)
+        return RunCommand(data, cwd, is_input=True, standing=standing)
+
     async def _wait(self, arguments: ProcessArguments) -> Outcome:
         state = await self._background.wait(arguments.session_id, arguments.timeout)
         return Outcome(_line(state))
+
+    def _denial(self, state: BackgroundCommand, output: str) -> str:
+        if self._sandbox is None or state.is_unconfined:
+            return ""
+        has_failed = state.exit is not None and state.exit != Exit(code=0)
+        has_network = self._sandbox.territory.rules.has_network
+        denial = denial_in(output, has_failed=has_failed, has_network=has_network)
+        return f"\n{denial}" if denial else ""
 
     async def _kill(self, arguments: ProcessArguments) -> Outcome:
         return Outcome(_line(await self._background.kill(arguments.session_id)))
@@ -130,6 +149,14 @@ def _line(state: BackgroundCommand) -> str:
     else:
         status = f"exit code {state.exit.code}"
     return f"{state.id}: {status}, {state.total_lines} lines: {headline(state.command)}"
+
+
+def ends_of(background: BackgroundCommands) -> Sequence[str]:
+    """Return what the model is to be told of commands that have ended meanwhile, once."""
+    return [
+        f'[A background command has ended: {_line(state)}; process(action="log") shows its output]'
+        for state in background.take_ends()
+    ]
 
 
 def process_tool(workshop: Workshop, shell: Shell) -> Tool:

@@ -1,7 +1,6 @@
 """The tool `terminal`: a shell command, shown live in whatever way the editor can."""
 
 import re
-import shutil
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import anyio
 from anyio import to_thread
 from pydantic import Field, JsonValue
 
-from acp_server.permissions.effects import RunCommand
+from acp_server.permissions.effects import RunCommand, Standing
 from acp_server.permissions.questions import Question
 from acp_server.session.editor import (
     Editor,
@@ -42,7 +41,9 @@ from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.command import Ended, LocalCommand
-from acp_server.tools.shell.environment import MARK_VARIABLE, STEERING, command_environment
+from acp_server.tools.shell.confinement.denials import denial_in
+from acp_server.tools.shell.confinement.sandbox import ConfinedElsewhere, SessionSandbox
+from acp_server.tools.shell.elsewhere import UNATTENDED, argv_elsewhere, was_not_confined
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.named_paths import named_paths
 from acp_server.tools.shell.output import OutputLog, for_model
@@ -56,6 +57,10 @@ DESCRIPTION = (
     "Run a bash command in the workspace (workdir: elsewhere), each in a fresh shell without "
     "stdin. background=true for servers and long jobs: returns a session_id for the process tool. "
     "Do not use it to read, search or edit files."
+)
+CONFINED_DESCRIPTION = (
+    "{plain} Commands run in a sandbox: they write in the workspace and temporary folders only"
+    "{network}. Only if one fails for that, run it again with unconfined=true: the user is asked."
 )
 DEFAULT_TIMEOUT_SECONDS = 180
 MOST_TIMEOUT_SECONDS = 3_600
@@ -82,6 +87,12 @@ class TerminalArguments(Arguments):
     background: bool = False
 
 
+class ConfinedArguments(TerminalArguments):
+    """The same where there is a sandbox, which the command may ask to be let out of."""
+
+    unconfined: bool = False
+
+
 @dataclass(slots=True)
 class Shell:
     """What the commands of a session work with."""
@@ -90,7 +101,8 @@ class Shell:
     background: BackgroundCommands
     editor: Editor
     secret_names: Collection[str]
-    is_editor_silent: bool = False
+    sandbox: SessionSandbox | None = None
+    is_editor_unfit: bool = False
     """Whether a terminal of the editor's was asked for in vain; none is asked for again."""
 
 
@@ -98,12 +110,13 @@ class TerminalUse(Use[TerminalArguments]):
     """One command run."""
 
     def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
-        super().__init__(TerminalArguments, report)
+        super().__init__(ConfinedArguments if shell.sandbox else TerminalArguments, report)
         self._workshop = workshop
         self._shell = shell
         self._log = OutputLog(LOG_BYTES, LOG_BYTES)
         self._view: TerminalView | None = None
         self._show: TerminalShow | None = None
+        self._standing: Standing = "free"
 
     def describe(self, so_far: SoFar) -> Description | None:
         """Return the command, as far as it is there."""
@@ -124,6 +137,7 @@ class TerminalUse(Use[TerminalArguments]):
             return Outcome(NUL, is_error=True)
         try:
             place = await self._workshop.place(arguments.workdir or ".")
+            self._standing = await self._stand(arguments)
             refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
@@ -152,12 +166,17 @@ class TerminalUse(Use[TerminalArguments]):
         description = self.describe(SoFar({"command": command}, {}))
         return Question(
             call_id=self.report.call_id,
-            effect=RunCommand(command, target_of(place)),
+            effect=RunCommand(command, target_of(place), standing=self._standing),
             title=description.title if description else "Run a command",
             kind="execute",
             content=(Text(block(command, "sh")),),
             locations=(Location(str(place.path)),),
         )
+
+    async def _stand(self, arguments: TerminalArguments) -> Standing:
+        wish = isinstance(arguments, ConfinedArguments) and arguments.unconfined
+        sandbox = self._shell.sandbox
+        return "free" if sandbox is None else await sandbox.standing(is_unconfined=wish)
 
     async def _touched(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
         """Return the folder and every path that the command names."""
@@ -170,7 +189,9 @@ class TerminalUse(Use[TerminalArguments]):
         return await start(arguments, cwd)
 
     async def _start(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
-        started = await self._shell.background.start(arguments.command, cwd)
+        started = await self._shell.background.start(
+            arguments.command, cwd, is_unconfined=self._standing == "unconfined"
+        )
         return Outcome(
             f"started in the background; session_id {started.id} (see the process tool)",
             raw_output={"session_id": started.id},
@@ -178,9 +199,11 @@ class TerminalUse(Use[TerminalArguments]):
 
     async def _run(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         editor = self._shell.editor
-        if editor.has_terminals and not editor.shows_output and not self._shell.is_editor_silent:
+        if editor.has_terminals and not editor.shows_output and not self._shell.is_editor_unfit:
             terminal = await self._open(arguments, cwd)
-            return await self._run_in_editor(terminal, arguments)
+            outcome = await self._run_in_editor(terminal, arguments)
+            if outcome is not None:
+                return outcome
         if editor.shows_output:
             return await self._run_shown(arguments, cwd)
         show = TextShow(self.report, self._log)
@@ -205,7 +228,10 @@ class TerminalUse(Use[TerminalArguments]):
     async def _run_locally(
         self, arguments: TerminalArguments, cwd: Path, show: Showing, interval_seconds: float
     ) -> Ended:
-        command = LocalCommand(self._shell.session, arguments.command, cwd)
+        is_unconfined = self._standing == "unconfined"
+        command = LocalCommand(
+            self._shell.session, arguments.command, cwd, is_unconfined=is_unconfined
+        )
         ended = Ended(Exit(), timed_out=False)
 
         async def receive(chunk: bytes) -> None:
@@ -226,19 +252,25 @@ class TerminalUse(Use[TerminalArguments]):
             EditorError: it said no, perhaps because the user did, so nothing is run in another
                 way; or nothing at all, and may have begun it: it must not be begun twice.
         """
-        argv = _argv(arguments.command, self._shell.secret_names)
+        confined = ConfinedElsewhere()
+        if self._shell.sandbox is not None and self._standing == "confined":
+            confined = await self._shell.sandbox.launch_elsewhere()
+        argv = argv_elsewhere(arguments.command, self._shell.secret_names, confined)
         try:
             return await self._shell.editor.open_terminal(
-                Launch(argv, cwd, _UNATTENDED, 2 * LOG_BYTES)
+                Launch(argv, cwd, UNATTENDED, 2 * LOG_BYTES)
             )
         except TimeoutError:
-            self._shell.is_editor_silent = True
+            self._shell.is_editor_unfit = True
             raise EditorError(SILENT) from None
 
     async def _run_in_editor(
         self, terminal: EditorTerminal, arguments: TerminalArguments
-    ) -> Outcome:
-        """Show it in the editor's terminal, which is given back whatever happens."""
+    ) -> Outcome | None:
+        """Show it in the editor's terminal, which is given back whatever happens.
+
+        None if nothing was run, for our launcher is not there: then it is run here.
+        """
         self._view = TerminalView(terminal.id)
         try:
             await self.report.show((self._view,))
@@ -251,6 +283,10 @@ class TerminalUse(Use[TerminalArguments]):
             raise
         finally:
             await terminal.release()
+        if self._standing == "confined" and was_not_confined(ended.exit.code, self._log.text()):
+            self._shell.is_editor_unfit = True
+            self._view, self._log = None, OutputLog(LOG_BYTES, LOG_BYTES)
+            return None
         return self._outcome(ended, arguments)
 
     async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> Ended:
@@ -276,37 +312,33 @@ class TerminalUse(Use[TerminalArguments]):
 
     def _outcome(self, ended: Ended, arguments: TerminalArguments) -> Outcome:
         output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
-        status = _status(ended, arguments)
+        status, denial = _status(ended, arguments), self._denial(ended)
         raw: dict[str, JsonValue] = {
             "exit_code": ended.exit.code,
             "signal": ended.exit.signal,
             "timed_out": ended.timed_out,
         }
-        text = "\n".join(part for part in (output.rstrip("\n"), status) if part) or "(no output)"
+        parts = (output.rstrip("\n"), status, denial)
+        text = "\n".join(filter(None, parts)) or "(no output)"
         has_failed = ended.timed_out or bool(ended.exit.signal or ended.exit.code)
-        return Outcome(text, has_failed, shown=self._shown(status), raw_output=raw)
+        return Outcome(text, has_failed, shown=self._shown(status, denial), raw_output=raw)
 
-    def _shown(self, status: str) -> tuple[CallContent, ...]:
+    def _denial(self, ended: Ended) -> str:
+        """Return what the sandbox may have refused, for the model and the user."""
+        sandbox = self._shell.sandbox
+        if sandbox is None or self._standing != "confined":
+            return ""
+        has_failed = ended.timed_out or ended.exit != Exit(code=0)
+        has_network = sandbox.territory.rules.has_network
+        return denial_in(self._log.text(), has_failed=has_failed, has_network=has_network)
+
+    def _shown(self, status: str, denial: str = "") -> tuple[CallContent, ...]:
+        told = (Text(denial),) if denial else ()
         if self._view is not None:
-            return (self._view,)
+            return (self._view, *told)
         output = self._log.text()
         block = (Text(fenced(output, TEXT_CHARACTERS)),) if output.strip() else ()
-        return (*block, Text(status)) if status or not block else block
-
-
-_UNATTENDED = {
-    name: value
-    for name, value in command_environment({}, (), "").items()
-    if name not in {MARK_VARIABLE, "TERM"}  # the editor has a terminal, and ends what is in it
-}
-
-
-def _argv(command: str, secret_names: Collection[str]) -> tuple[str, ...]:
-    """Return what runs a command in the editor: without our secrets, and nothing on stdin."""
-    names = sorted({*secret_names, *STEERING})
-    hidden = [part for name in names for part in ("-u", name)]
-    shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
-    return ("env", *hidden, *shell, "-c", f"exec </dev/null; {command}")
+        return (*block, Text(status), *told) if status or not block else (*block, *told)
 
 
 async def _tried(act: Callable[[], Awaitable[None]]) -> None:
@@ -355,5 +387,10 @@ def _status(ended: Ended, arguments: TerminalArguments) -> str:
 
 def terminal_tool(workshop: Workshop, shell: Shell) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of("terminal", DESCRIPTION, TerminalArguments)
+    if shell.sandbox is None:
+        spec = spec_of("terminal", DESCRIPTION, TerminalArguments)
+    else:
+        network = "" if shell.sandbox.territory.rules.has_network else ", and have no network"
+        description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION, network=network)
+        spec = spec_of("terminal", description, ConfinedArguments)
     return Tool(spec, "execute", "Run a command", partial(TerminalUse, workshop, shell))

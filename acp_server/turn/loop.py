@@ -136,6 +136,8 @@ class Kit:
     upkeep: Upkeep | None = None
     record: Record | None = None
     asides: Asides | None = None
+    tidings: Callable[[], Sequence[str]] | None = None
+    """Returns what happened meanwhile that the model has not asked about, once."""
 
 
 @dataclass(slots=True)
@@ -182,7 +184,7 @@ class Turn:
         self._is_to_go_on = False
         """Whether the next request asks for the rest of what a broken stream had said."""
         self._meanwhile: tuple[UserPart, ...] = ()
-        """What the user has said while calls ran: it stands behind their results."""
+        """What happened and was said while calls ran: it stands behind their results."""
 
     async def run(self, prompt: UserMessage) -> StopReason:
         """Answer one prompt.
@@ -192,7 +194,7 @@ class Turn:
             TurnError: the model cannot be asked, or failed.
         """
         prompt = self._fitted(prompt)
-        self._append(prompt)
+        self._append(UserMessage((*prompt.parts, *self._tidings())))
         await self._commit()
         for left in reversed(range(self._kit.max_requests)):
             await self._prepare()
@@ -206,7 +208,7 @@ class Turn:
         """Open another step with what the user has said behind the last one; return whether."""
         said = await self._said_meanwhile() if reason in {"end_turn", "max_tokens"} else ()
         if said:
-            self._append(UserMessage(said))
+            self._append(UserMessage((*self._tidings(), *said)))
             await self._commit()
         return bool(said)
 
@@ -215,6 +217,10 @@ class Turn:
         if asides is None or asides.is_empty or self._is_settled:
             return ()
         return self._with_room(await asides.take(self._sink))
+
+    def _tidings(self) -> tuple[Text, ...]:
+        take = self._kit.tidings
+        return () if take is None or self._is_settled else tuple(map(Text, take()))
 
     def settle(self) -> None:
         """Write down what is half done; what the turn does later is forgotten.
@@ -329,8 +335,9 @@ class Turn:
             await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
-            self._meanwhile = await self._said_meanwhile()
-            return batch.ends_turn and not self._meanwhile
+            remarks = await self._said_meanwhile()
+            self._meanwhile = (*self._tidings(), *remarks)
+            return batch.ends_turn and not remarks
         finally:
             self._close()
 

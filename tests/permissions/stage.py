@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -199,19 +199,30 @@ async def acting(
     hooks: HookRules | None = None,
 ) -> AsyncGenerator[Actor]:
     """Open a session on a stage; leaving ends all that it runs."""
+    premises = replace(premises_of(stage), web=web or WebRules(), hooks=hooks or HookRules())
+    async with acting_with(stage, mode, premises, user, additional) as actor:
+        yield actor
+
+
+def premises_of(stage: Stage) -> Premises:
+    """Return what the tools of a stage share."""
+    environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
+    environment |= {"ACP_TEST_KEY": "hush-key-4711"}
+    return Premises(stage.home, stage.own, environment, ("ACP_TEST_KEY",))
+
+
+@asynccontextmanager
+async def acting_with(
+    stage: Stage,
+    mode: Mode,
+    premises: Premises,
+    user: Recorder | None = None,
+    additional: tuple[Path, ...] = (),
+) -> AsyncGenerator[Actor]:
+    """Open a session on a stage with premises of its own; leaving ends all that it runs."""
     user = user or Recorder()
     catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
     session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
-    environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
-    environment |= {"ACP_TEST_KEY": "hush-key-4711"}
-    premises = Premises(
-        stage.home,
-        stage.own,
-        environment,
-        ("ACP_TEST_KEY",),
-        web=web or WebRules(),
-        hooks=hooks or HookRules(),
-    )
     maker = SessionToolMaker(premises)
     async with anyio.create_task_group() as tasks:
         toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))

@@ -1,5 +1,6 @@
 """Orders: which rule of a run fits, and what no rule opens."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,9 @@ def test_what_a_rule_allows_is_done_unasked(order: Order, facts: Facts) -> None:
         pytest.param(Order("allow", commands=(("make",),)), running("A=1 make"), id="variable"),
         pytest.param(Order("allow", commands=(("git", "log"),)), running("git push"), id="others"),
         pytest.param(Order("allow", hosts=("a.org",)), running("make"), id="no host"),
+        pytest.param(
+            Order("allow"), replace(running("make"), standing="unconfined"), id="out of the sandbox"
+        ),
     ],
 )
 def test_what_no_rule_fits_is_decided_as_ever(order: Order, facts: Facts) -> None:

@@ -1,5 +1,7 @@
 """Tool calls: run together, each told as it ends, and all of them told to the model."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -180,3 +182,15 @@ async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run
         ("c1", "completed"),
     ]
     assert stage.history[1] == AssistantMessage((whole,))
+
+
+async def test_what_happened_meanwhile_is_told_behind_the_results_and_the_prompt() -> None:
+    call = ToolCall("c1", "echo", "{}")
+    model = Playing(Round(calling(call), "tool_use"), DONE)
+    stage = Stage(model, Tools(echo=echo))
+    news = [["[before]"], ["[meanwhile]"]]
+    stage.kit = replace(stage.kit, tidings=lambda: news.pop(0))
+    await stage.run()
+    first, _, results, _ = stage.history
+    assert first == UserMessage((*HI.parts, Text("[before]")))
+    assert results == UserMessage((ToolResult("c1", "{}"), Text("[meanwhile]")))

@@ -33,6 +33,8 @@ class BackgroundCommand:
     running_seconds: float
     total_lines: int
     exit: Exit | None
+    is_unconfined: bool = False
+    """Whether it was let out of the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,21 @@ class BackgroundCommands:
         self._running: dict[str, _Running] = {}
         self._is_closed = False
 
-    async def start(self, command: str, cwd: Path) -> BackgroundCommand:
+    async def start(
+        self, command: str, cwd: Path, *, is_unconfined: bool = False
+    ) -> BackgroundCommand:
         """Start a command; its stdin is a pipe that `write` feeds.
 
         Raises:
             ShellError: it cannot be started, or too many are running.
         """
         self._check_room()
-        running = _Running(self._new_id(), command, cwd)
+        running = _Running(self._new_id(), command, cwd, is_unconfined=is_unconfined)
         self._running[running.id] = running  # takes its place before anything is awaited
         try:
-            child = running.child = await self._session.start(command, cwd, "pipe")
+            child = running.child = await self._session.start(
+                command, cwd, "pipe", is_unconfined=is_unconfined
+            )
         finally:
             if running.child is None:
                 del self._running[running.id]
@@ -78,7 +84,12 @@ class BackgroundCommands:
 
     def list(self) -> Sequence[BackgroundCommand]:
         """Return all commands, in the order of their starts."""
-        return [running.state() for running in self._running.values()]
+        return [running.seen() for running in self._running.values()]
+
+    def take_ends(self) -> Sequence[BackgroundCommand]:
+        """Return the commands that have ended and were not seen so by anybody yet; once."""
+        ended = (each for each in self._running.values() if each.is_over.is_set())
+        return [running.seen() for running in ended if not running.is_end_seen]
 
     def poll(self, command_id: str) -> Poll:
         """Return how a command stands and what is new.
@@ -88,7 +99,7 @@ class BackgroundCommands:
         """
         running = self._find(command_id)
         news = running.backlog.news(is_last=running.is_over.is_set())
-        return Poll(running.state(), news.text, news.lost_bytes)
+        return Poll(running.seen(), news.text, news.lost_bytes)
 
     def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> Excerpt:
         """Return up to `limit` lines from line `offset` (from 0) on; without it, the last ones."""
@@ -119,7 +130,7 @@ class BackgroundCommands:
         running = self._find(command_id)
         with anyio.move_on_after(timeout_seconds):
             await running.is_over.wait()
-        return running.state()
+        return running.seen()
 
     async def kill(self, command_id: str) -> BackgroundCommand:
         """End a command with all that it started; if it has ended, what it left running."""
@@ -128,7 +139,7 @@ class BackgroundCommands:
             await self._session.end(running.started())
         running.scope.cancel()
         await running.is_over.wait()
-        return running.state()
+        return running.seen()
 
     async def close(self) -> None:
         """End every command of the session, also what those left running that were waited for.
@@ -177,10 +188,12 @@ class BackgroundCommands:
 class _Running:
     """One background command, its output, its end."""
 
-    def __init__(self, command_id: str, command: str, cwd: Path) -> None:
+    def __init__(self, command_id: str, command: str, cwd: Path, *, is_unconfined: bool) -> None:
         self.id = command_id
         self.command = command
         self.cwd = cwd
+        self.is_unconfined = is_unconfined
+        self.is_end_seen = False
         self.child: Child | None = None
         self.scope = anyio.CancelScope()
         self.backlog = Backlog(KEEP_BYTES)
@@ -212,4 +225,10 @@ class _Running:
             running_seconds=until - self._started,
             total_lines=self.backlog.total_lines,
             exit=self._exit,
+            is_unconfined=self.is_unconfined,
         )
+
+    def seen(self) -> BackgroundCommand:
+        """Return how it stands, to somebody who wants to know."""
+        self.is_end_seen = self.is_over.is_set()
+        return self.state()

@@ -53,6 +53,8 @@ class Launch:
     cwd: Path
     environment: Mapping[str, str]
     stdin: Stdin = "empty"
+    launcher: tuple[str, ...] = ()
+    """What starts the shell that runs the command, and keeps it within bounds."""
 
 
 class Child:
@@ -252,7 +254,8 @@ def _arguments(launch: Launch) -> tuple[str, ...]:
     shell = shutil.which("bash", path=launch.environment.get("PATH", os.defpath))
     shell, options = (shell, ("-p",)) if shell and Path(shell).is_absolute() else ("/bin/sh", ())
     wait = _WAIT_THEN_RUN[launch.stdin]
-    return (shell, *options, "-c", wait, shell, shell, *options, "-c", launch.command)
+    command = (*launch.launcher, shell, *options, "-c", launch.command)
+    return (shell, *options, "-c", wait, shell, *command)
 
 
 def _why_not_started(error: OSError | ValueError, launch: Launch) -> str:

@@ -21,10 +21,13 @@ class Ended:
 class LocalCommand:
     """One command in a shell of its own, without a terminal and with nothing to read."""
 
-    def __init__(self, session: ShellSession, command: str, cwd: Path) -> None:
+    def __init__(
+        self, session: ShellSession, command: str, cwd: Path, *, is_unconfined: bool = False
+    ) -> None:
         self._session = session
         self._command = command
         self._cwd = cwd
+        self._is_unconfined = is_unconfined
 
     async def run(self, on_output: Receive, timeout_seconds: float | None) -> Ended:
         """Run it to the end of its shell, passing on what it prints, stdout and stderr in order.
@@ -36,7 +39,9 @@ class LocalCommand:
         Raises:
             ShellError: it cannot be started.
         """
-        child = await self._session.start(self._command, self._cwd, "empty")
+        child = await self._session.start(
+            self._command, self._cwd, "empty", is_unconfined=self._is_unconfined
+        )
         try:
             with anyio.move_on_after(timeout_seconds) as limit:
                 await self._session.follow(child, on_output)

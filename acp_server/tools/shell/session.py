@@ -9,6 +9,7 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 
 from acp_server.tools.shell.child import Child, Launch, Receive, Stdin
+from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.environment import command_environment
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.processes import end_processes
@@ -27,6 +28,7 @@ class ShellSession:
         tasks: TaskGroup,
         own: Mapping[str, str],
         secret_names: Collection[str],
+        sandbox: SessionSandbox | None = None,
     ) -> None:
         """Prepare; `own` are our variables, of which no command sees those of `secret_names`.
 
@@ -36,11 +38,14 @@ class ShellSession:
         self._watcher = watcher
         self._own = own
         self._secret_names = secret_names
+        self._sandbox = sandbox
         self._mark = watcher.session_mark()
         self._commands = 0
 
-    async def start(self, command: str, cwd: Path, stdin: Stdin) -> Child:
-        """Start a command in a shell of its own.
+    async def start(
+        self, command: str, cwd: Path, stdin: Stdin, *, is_unconfined: bool = False
+    ) -> Child:
+        """Start a command in a shell of its own, confined where there is a sandbox.
 
         Raises:
             ShellError: it cannot be started.
@@ -48,7 +53,10 @@ class ShellSession:
         self._commands += 1
         mark = f"{self._mark}{self._commands}."
         environment = command_environment(self._own, self._secret_names, mark)
-        child = await Child.start(Launch(command, cwd, environment, stdin))
+        launcher: tuple[str, ...] = ()
+        if self._sandbox is not None and not is_unconfined:
+            launcher, environment = await self._sandbox.launch(environment)
+        child = await Child.start(Launch(command, cwd, environment, stdin, launcher))
         try:
             self._watcher.register(child.group, mark)
         except ShellError:

@@ -1,4 +1,4 @@
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -150,3 +150,30 @@ async def test_output_without_end_is_kept_in_bounds(tmp_path: Path) -> None:
         poll = commands.poll(yes.id)
         assert (len(poll.text), poll.lost_bytes) == (200_000, 2_800_000)
         assert poll.state.total_lines == 1_500_000
+
+
+SEEING: dict[str, Callable[[BackgroundCommands, str], Awaitable[object]]] = {
+    "wait": lambda commands, name: commands.wait(name, 5),
+    "kill": lambda commands, name: commands.kill(name),
+}
+
+
+@pytest.mark.parametrize("see", SEEING.values(), ids=SEEING.keys())
+async def test_an_end_that_somebody_has_seen_is_not_told(
+    tmp_path: Path, see: Callable[[BackgroundCommands, str], Awaitable[object]]
+) -> None:
+    async with opened(tmp_path) as (commands, _):
+        started = await commands.start("true", tmp_path)
+        await see(commands, started.id)
+        assert commands.take_ends() == []
+
+
+async def test_an_end_that_nobody_has_seen_is_told_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (commands, _):
+        started = await commands.start("exit 3", tmp_path)
+        other = await commands.start("sleep 60", tmp_path)
+        while not (ends := commands.take_ends()):  # noqa: ASYNC110  nobody tells
+            await anyio.sleep(0.005)
+        assert [(end.id, end.exit) for end in ends] == [(started.id, Exit(code=3))]
+        assert commands.take_ends() == []
+        assert [each.id for each in commands.list()] == [started.id, other.id]

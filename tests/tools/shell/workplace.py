@@ -11,6 +11,7 @@ import psutil
 
 from acp_server.settings import child_environment
 from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher
 
@@ -59,14 +60,17 @@ def new_token() -> str:
 
 @asynccontextmanager
 async def workplace(
-    folder: Path, own: Mapping[str, str] | None = None, secret_names: tuple[str, ...] = ()
+    folder: Path,
+    own: Mapping[str, str] | None = None,
+    secret_names: tuple[str, ...] = (),
+    sandbox: SessionSandbox | None = None,
 ) -> AsyncGenerator[Place]:
     """Open a place; leaving ends all that runs there."""
     token = new_token()
     variables = own_environment(token, folder) | dict(own or {})
     async with anyio.create_task_group() as tasks:
         watcher = Watcher(tasks, variables, look_seconds=0.1)
-        session = ShellSession(watcher, tasks, variables, secret_names)
+        session = ShellSession(watcher, tasks, variables, secret_names, sandbox)
         try:
             with anyio.fail_after(3 * PATIENCE_SECONDS):
                 yield Place(folder, token, watcher, session)

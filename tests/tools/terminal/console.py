@@ -33,6 +33,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.tools.loading import Premises, Surroundings, ToolLoader
+from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
 from acp_server.turn.ports import Toolbox
 from tests.support.editor import Object, Pending
@@ -72,7 +73,7 @@ class Console(Room):
 
     def remembered(self, made: ToolCall) -> str:
         """Return what the model will be told of a call with the next prompt."""
-        messages = [m for m in self._session().conversation if isinstance(m, UserMessage)]
+        messages = [m for m in self.session.conversation if isinstance(m, UserMessage)]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
         return next(each.text for each in results if each.call_id == made.id)
 
@@ -97,7 +98,9 @@ class Console(Room):
         )
         return sum(len(line.encode()) + UPDATE_OVERHEAD_BYTES for line in lines)
 
-    def _session(self) -> Session:
+    @property
+    def session(self) -> Session:
+        """The session itself."""
         return self.registry.find(self.session_id)
 
 
@@ -109,6 +112,7 @@ async def open_console(
     *,
     mode: Mode = "bypass",
     sessions: int = 1,
+    sandbox: SandboxRules | None = None,
 ) -> AsyncGenerator[Console]:
     """Open sessions over one workspace; see this module."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
@@ -118,7 +122,8 @@ async def open_console(
     server_end, editor_end = memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
     link = Link.over(server_end)
-    loader = ToolLoader(Premises(folder, own, VARIABLES, settings.secret_variables()))
+    premises = Premises(folder, own, VARIABLES, settings.secret_variables())
+    loader = ToolLoader(replace(premises, sandbox=sandbox or premises.sandbox))
     plain = equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     registry = SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader)))
     try:

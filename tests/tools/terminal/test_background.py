@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import anyio
 import psutil
 import pytest
 from pydantic import JsonValue
 
+from acp_server.turn.conversation import Text, UserMessage
 from tests.tools.shell.workplace import until
 from tests.tools.terminal.console import LIVE, Console, open_console, process, run
 from tests.tools.workroom import Told, allowed
@@ -168,3 +170,30 @@ def _runs(process_id: int) -> bool:
         return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+async def test_an_end_is_told_with_a_prompt_and_only_once(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        name = await start(room, "exit 3")
+        with anyio.fail_after(10):
+            while not _remarks(room):
+                await _say(room)
+        await _say(room)
+        assert _remarks(room) == [_end(name, "exit code 3", "exit 3")]
+
+
+async def _say(room: Console) -> None:
+    room.model.rounds = [[]]
+    await room.editor.prompt(room.session_id, "how far are you?")
+
+
+def _end(name: str, how: str, command: str) -> str:
+    told = f"{name}: {how}, 0 lines: {command}"
+    return f'[A background command has ended: {told}; process(action="log") shows its output]'
+
+
+def _remarks(room: Console) -> list[str]:
+    """What the model was told besides results, prompts left out."""
+    messages = [each for each in room.session.conversation if isinstance(each, UserMessage)]
+    texts = [part.text for each in messages for part in each.parts if isinstance(part, Text)]
+    return [text for text in texts if text.startswith("[A background")]

@@ -1,0 +1,56 @@
+"""What of a command's output looks as if the sandbox had refused something.
+
+The system tells nobody but the command, so this goes by what that printed, and says no more.
+"""
+
+import re
+from collections.abc import Iterator
+
+MOST_LINES = 3
+MOST_CHARACTERS = 200
+LOOKED_AT_CHARACTERS = 20_000
+"""From the end: errors come last."""
+
+_REFUSED = re.compile(
+    r"permission denied|operation not permitted|read-only file system|network is unreachable"
+    r"|name resolution|could ?n.t resolve|could not resolve|name or service not known"
+    r"|nodename nor servname|failed to (?:connect|lookup|resolve)|\b(?:EACCES|EPERM|EROFS)\b"
+    r"|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b|acp-server: this cannot be confined",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(
+    r": (?:Permission denied|Operation not permitted|Read-only file system"
+    r"|Network is unreachable)[.']?$"
+)
+"""How the system itself words it; all that counts of a command that says it went well."""
+
+TOLD = (
+    "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
+    "the temporary folders only{network}, and read no keys.{way_out}]"
+)
+WAY_OUT = " If it is needed, run it again with unconfined=true: the user is asked."
+NO_NETWORK = ", have no network but their own localhost"
+
+
+def denial_in(output: str, *, has_failed: bool, has_network: bool, may_ask: bool = True) -> str:
+    """Return a remark on what a confined command was refused, as far as its output tells.
+
+    >>> denial_in("fine", has_failed=True, has_network=False)
+    ''
+    """
+    lines = list(_refused(output[-LOOKED_AT_CHARACTERS:], _REFUSED if has_failed else _PLAIN))
+    if not lines:
+        return ""
+    quoted = "; ".join(f"`{line[:MOST_CHARACTERS]}`" for line in lines[-MOST_LINES:])
+    return TOLD.format(
+        lines=quoted,
+        network="" if has_network else NO_NETWORK,
+        way_out=WAY_OUT if may_ask else "",
+    )
+
+
+def _refused(output: str, sign: re.Pattern[str]) -> Iterator[str]:
+    for line in dict.fromkeys(output.splitlines()):
+        plain = line.strip().replace("`", "'")
+        if sign.search(plain):
+            yield plain

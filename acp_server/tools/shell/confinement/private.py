@@ -1,0 +1,44 @@
+"""What in a home folder is nobody's business: keys, tokens, histories, what browsers keep.
+
+One table, and the names that the gate protects anywhere. What tools need to start at all is not
+among them, such as git's own settings.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_server.permissions.protected import is_protected
+
+_PRIVATE = (
+    *(".claude/.credentials.json", ".codex/auth.json", ".config/github-copilot"),
+    *(".config/gh", ".config/glab-cli", ".config/hub", ".config/git/credentials"),
+    *(".config/gcloud", ".config/doctl", ".config/rclone", ".config/op", ".config/1Password"),
+    *(".config/sops", ".config/age", ".config/containers/auth.json", ".config/pypoetry/auth.toml"),
+    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml"),
+    *(".gradle/gradle.properties", ".terraform.d/credentials.tfrc.json", ".terraformrc"),
+    *(".vault-token", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", ".oci", ".databrickscfg"),
+    *(".bash_history", ".zsh_history", ".histfile", ".local/share/fish/fish_history"),
+    *(".python_history", ".node_repl_history", ".psql_history", ".mysql_history"),
+    *(".sqlite_history", ".rediscli_history", ".local/share/keyrings", ".local/share/kwalletd"),
+    *(".local/share/python_keyring", ".mozilla", ".thunderbird", ".config/google-chrome"),
+    *(".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/Signal"),
+    *("Library/Keychains", "Library/Cookies", "Library/Mail", "Library/Messages"),
+    *("Library/Safari", "Library/Application Support/Google/Chrome"),
+    *("Library/Application Support/Firefox", "Library/Application Support/1Password"),
+)
+_NEEDED = frozenset({".git", ".gitconfig", ".gitmodules", ".hermesignore"})
+"""Protected elsewhere for what they make others do, not for what they tell."""
+_OF_THE_MACHINE = ("/run/secrets", "/run/credentials", "/var/run/secrets")
+
+
+def private_paths(home: Path) -> Iterator[Path]:
+    """Yield what is private of a user's, whether it is there or not."""
+    yield from map(Path, _OF_THE_MACHINE)
+    yield from (home / name for name in _PRIVATE)
+    try:
+        with os.scandir(home) as entries:
+            names = [entry.name for entry in entries]
+    except OSError:
+        return
+    yield from (home / n for n in names if n not in _NEEDED and is_protected(Path(n)))

@@ -1,0 +1,69 @@
+"""Bounds as a profile of macOS' own sandbox. Pure text.
+
+The last rule that fits an operation counts, so what is allowed again stands behind what is denied.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from acp_server.tools.shell.confinement.bounds import Bounds
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper")
+_FIRST = """\
+(version 1)
+(allow default)
+(deny signal)
+(allow signal (target same-sandbox))
+(deny process-info* (target others))
+(allow process-info* (target same-sandbox))
+(deny appleevent-send)
+(deny lsopen)
+(deny mach-lookup (global-name "com.apple.SecurityServer"))
+(deny mach-lookup (global-name "com.apple.securityd.xpc"))"""
+"""Nobody outside is signalled, looked into or asked to do what the command may not."""
+_CLOSED = """\
+(deny network*)
+(allow network* (local ip "localhost:*"))
+(allow network* (remote ip "localhost:*"))"""
+_NO_SOCKETS = """\
+(deny network-outbound (remote unix-socket))
+(allow network-outbound (literal "/private/var/run/mDNSResponder"))"""
+
+
+def profile(bounds: Bounds) -> str:
+    """Return the profile that keeps a command within its bounds."""
+    return "\n".join(_rules(bounds)) + "\n"
+
+
+def _rules(bounds: Bounds) -> Iterator[str]:
+    yield _FIRST
+    yield _NO_SOCKETS if bounds.has_network else _CLOSED
+    if bounds.readable is not None:
+        yield "(deny file-read-data)"
+        yield _rule("allow", "file-read-data", (*bounds.readable, Path("/dev")))
+        yield '(allow file-read-data (literal "/"))'
+    yield "(deny file-write*)"
+    yield _rule("deny", "file-read-data", bounds.hidden)
+    yield _rule("allow", "file-read-data", (*bounds.opened, *bounds.writable))
+    yield _rule("allow", "file-write*", bounds.writable)
+    devices = " ".join(f"(literal {_quoted(each)})" for each in _DEVICES)
+    yield f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))'
+    inside = [path for path in bounds.hidden if _lies_below(path, bounds.writable)]
+    yield _rule("deny", "file-read-data file-write*", inside)
+    within = [path for path in bounds.writable if _lies_below(path, inside)]
+    yield _rule("allow", "file-read-data file-write*", within)
+    yield _rule("allow", "file-read-data", [p for p in bounds.opened if _lies_below(p, inside)])
+
+
+def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
+    below = " ".join(f"(subpath {_quoted(str(path))})" for path in paths)
+    return f"({verdict} {operations} {below})" if below else ""
+
+
+def _lies_below(path: Path, others: Iterable[Path]) -> bool:
+    return any(path != other and path.is_relative_to(other) for other in others)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,190 @@
+"""Which bounds a command is given, and what the launchers make of them."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.shell.confinement.bounds import Bounds, git_store
+from acp_server.tools.shell.confinement.denials import denial_in
+from acp_server.tools.shell.confinement.launchers import Missing, PerlLauncher
+from acp_server.tools.shell.confinement.sandbox import (
+    UNAVAILABLE,
+    ConfinedElsewhere,
+    Sandbox,
+    SessionSandbox,
+)
+from acp_server.tools.shell.confinement.seatbelt import profile
+from acp_server.tools.shell.elsewhere import argv_elsewhere, was_not_confined
+from tests.tools.confinement.ground import Ground, confined, make_ground, needs_sandbox
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return make_ground(tmp_path)
+
+
+def test_the_bounds_of_a_workspace(ground: Ground) -> None:
+    bounds = ground.territory().bounds()
+    private = (".ssh", ".aws", ".config/gh", ".netrc", ".bash_history")
+    assert bounds == replace(
+        bounds,
+        writable=(ground.root, ground.temporary),
+        opened=(ground.own / "skills",),
+        readable=None,
+        has_network=False,
+    )
+    ours = {path for path in bounds.hidden if path.is_relative_to(ground.home)}
+    assert ours == {ground.own, *(ground.home / name for name in private)}
+
+
+def test_strict_bounds_name_what_may_be_read(ground: Ground) -> None:
+    readable = ground.territory(replace(ground.rules, mode="strict")).bounds().readable
+    assert readable is not None
+    assert not any(ground.home.is_relative_to(path) for path in readable)
+    assert Path("/usr") in readable
+
+
+def _git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_repository_of_a_linked_work_tree_is_writable_and_no_forged_one(
+    ground: Ground,
+) -> None:
+    _git(ground.outside, "init", "-q")
+    _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
+    _git(ground.outside, "worktree", "add", "-q", str(ground.root / "tree"))
+    assert git_store(ground.root / "tree") == ground.outside / ".git"
+    assert git_store(ground.outside) is None
+    (ground.outside / "sub").mkdir()
+    assert git_store(ground.outside / "sub") == ground.outside / ".git"
+    forged = ground.root / "forged"
+    forged.mkdir()
+    for target in (ground.home, ground.outside / ".git" / "worktrees" / "tree"):
+        (forged / ".git").write_text(f"gitdir: {target}\n")
+        assert git_store(forged) is None
+    (forged / ".git").unlink()
+    (forged / ".git").symlink_to(ground.home)
+    assert git_store(forged) is None
+
+
+@needs_sandbox
+async def test_git_works_in_the_workspace(ground: Ground) -> None:
+    async with confined(ground) as place:
+        outcome = await place.run(
+            "git init -q . && echo a > a && git add a && git commit -qm first && git log --oneline"
+        )
+    assert outcome.ended.exit.code == 0, outcome.output
+    assert "first" in outcome.output
+
+
+@needs_sandbox
+async def test_git_works_in_a_linked_work_tree(ground: Ground) -> None:
+    _git(ground.outside, "init", "-q")
+    _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
+    tree = ground.home / "tree"
+    _git(ground.outside, "worktree", "add", "-q", str(tree))
+    async with confined(replace(ground, root=tree)) as place:
+        outcome = await place.run("echo a > a && git add a && git commit -qm second && git status")
+    assert outcome.ended.exit.code == 0, outcome.output
+
+
+BOUNDS = Bounds((Path("/w"),), (Path("/h/.ssh"), Path("/w/own")), (Path("/w/own/skills"),))
+
+
+def test_the_words_of_the_linux_launcher() -> None:
+    arguments = PerlLauncher("/usr/bin/perl").arguments(BOUNDS, {"PERL5LIB": "a b"})
+    assert arguments[0] == "/usr/bin/perl"
+    assert arguments[2:] == (
+        *("write=/w", "hide=/h/.ssh", "hide=/w/own", "open=/w/own/skills", "net=closed"),
+        *("var=PERL5LIB=a b", "--"),
+    )
+
+
+def test_the_profile_of_macos_denies_before_it_allows() -> None:
+    lines = profile(BOUNDS).splitlines()
+    rules = [
+        "(deny network*)",
+        "(deny file-write*)",
+        '(deny file-read-data (subpath "/h/.ssh") (subpath "/w/own"))',
+        '(allow file-read-data (subpath "/w/own/skills") (subpath "/w"))',
+        '(allow file-write* (subpath "/w"))',
+        '(deny file-read-data file-write* (subpath "/w/own"))',
+        '(allow file-read-data (subpath "/w/own/skills"))',
+    ]
+    assert [line for line in lines if line in rules] == rules
+
+
+def test_the_profile_of_macos_for_strict_bounds_with_a_network() -> None:
+    bounds = replace(BOUNDS, readable=(Path("/usr"), Path('/a "b"\\')), has_network=True)
+    lines = profile(bounds).splitlines()
+    assert "(deny network*)" not in lines
+    assert "(deny network-outbound (remote unix-socket))" in lines
+    assert "(deny file-read-data)" in lines
+    assert (
+        '(allow file-read-data (subpath "/usr") (subpath "/a \\"b\\"\\\\") (subpath "/dev"))'
+        in lines
+    )
+
+
+async def test_where_there_is_no_sandbox_it_is_said_once(ground: Ground) -> None:
+    looks: list[str] = []
+
+    def find() -> Missing:
+        looks.append("look")
+        return Missing("there is none")
+
+    sandbox = Sandbox(ground.rules, {}, find)
+    session = SessionSandbox(sandbox, ground.territory())
+    said: list[str] = []
+    for _ in range(2):
+        await sandbox.announce(said.append)
+        assert await session.standing(is_unconfined=True) == "unprotected"
+        assert await session.launch({"A": "b"}) == ((), {"A": "b"})
+    assert said == [UNAVAILABLE.format(reason="there is none")]
+    assert looks == ["look"]
+
+
+async def test_a_sandbox_that_is_off_is_not_looked_for(ground: Ground) -> None:
+    def find() -> Missing:
+        raise AssertionError
+
+    rules = replace(ground.rules, mode="off")
+    session = SessionSandbox(Sandbox(rules, {}, find), ground.territory(rules))
+    assert await session.standing(is_unconfined=True) == "free"
+    assert await session.launch({}) == ((), {})
+
+
+REFUSED = {
+    "cat: /x: Permission denied": True,
+    "touch: cannot touch '/x': Read-only file system": True,
+    "Error: EACCES: permission denied, open '/x'": True,
+    "curl: (6) Could not resolve host: example.org": True,
+    "AssertionError: 1 != 2": False,
+}
+
+
+@pytest.mark.parametrize(("line", "is_told"), REFUSED.items(), ids=REFUSED.keys())
+def test_what_looks_like_a_refusal_is_quoted(line: str, *, is_told: bool) -> None:
+    told = denial_in(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
+    assert (f"`{line}`" in told) is is_told
+
+
+def test_a_success_is_told_only_what_the_system_words_itself() -> None:
+    plain, quoted = "rm: /x: Permission denied", "3 tests about EACCES passed"
+    assert denial_in(quoted, has_failed=False, has_network=False) == ""
+    assert denial_in(plain, has_failed=False, has_network=False) != ""
+
+
+def test_a_command_for_elsewhere_runs_only_where_its_launcher_is(tmp_path: Path) -> None:
+    there = tmp_path / "launcher"
+    there.write_text("")
+    for files, code, output in (((str(there),), 0, "hello\n"), ((str(there), "/none"), 121, None)):
+        argv = argv_elsewhere("echo hello", (), ConfinedElsewhere(("/usr/bin/env",), files))
+        ran = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert ran.returncode == code
+        assert was_not_confined(ran.returncode, ran.stdout) is (output is None)
+        assert output is None or ran.stdout == output

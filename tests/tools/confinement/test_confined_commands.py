@@ -1,0 +1,261 @@
+"""What confined commands can do, and what they cannot, on this machine."""
+
+import os
+import shlex
+import socket
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tools.confinement.ground import (
+    SECRET,
+    Ground,
+    confined,
+    make_ground,
+    needs_landlock,
+    needs_sandbox,
+    with_network,
+)
+
+pytestmark = needs_sandbox
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return make_ground(tmp_path)
+
+
+def _state(folder: Path) -> dict[str, tuple[int, int, str]]:
+    """What lies in a folder: modes, times, contents."""
+    found: dict[str, tuple[int, int, str]] = {}
+    for path in (folder, *sorted(folder.rglob("*"))):
+        status = path.lstat()
+        text = path.read_text() if path.is_file() else ""
+        found[str(path)] = (status.st_mode, status.st_mtime_ns, text)
+    return found
+
+
+WRITES = {
+    "a new file": "echo x > {outside}/new",
+    "an old file": "echo x > {outside}/there.txt",
+    "more of an old file": "echo x >> {outside}/there.txt",
+    "cut an old file": "truncate -s 0 {outside}/there.txt",
+    "delete": "rm -f {outside}/there.txt",
+    "a folder": "mkdir {outside}/folder",
+    "a link": "ln -s /etc {outside}/link",
+    "a hard link in": "ln {outside}/there.txt mine && echo x > mine",
+    "move there": "touch mine; mv mine {outside}/mine",
+    "move away": "mv {outside}/there.txt mine",
+    "a pipe": "mkfifo {outside}/pipe",
+    "a link that leads there": "ln -s {outside} way; echo x > way/new",
+    "a link to the file": "ln -s {outside}/there.txt way; echo x > way",
+    "a path with dots": "echo x > ../../outside/new",
+    "by way of /proc": "echo x > /proc/self/root{outside}/new",
+    "by way of its folder": "cd {outside} && echo x > new",
+    "in the home": "echo x > ~/new; echo x > {outside}/new",
+    "a grandchild": 'bash -c "bash -c \\"echo x > {outside}/new\\""',
+    "a child of its own session": "setsid -w sh -c 'echo x > {outside}/new'",
+    "a daemon": "(setsid sh -c 'echo x > {outside}/new; touch {root}/done' &); "
+    "until [ -e {root}/done ]; do sleep 0.01; done; false",
+    "a child without our variables": "env -i /bin/sh -c 'echo x > {outside}/new'",
+    "another user's powers": "unshare -Ur sh -c 'echo x > {outside}/new'",
+    "a mount": "unshare -Urm sh -c 'mount --bind {root} {outside} && echo x > {outside}/new'",
+    "another program": '{python} -c \'open("{outside}/new", "w").write("x")\'',
+}
+
+
+@pytest.mark.parametrize("command", WRITES.values(), ids=WRITES.keys())
+async def test_nothing_is_written_outside(ground: Ground, command: str) -> None:
+    before = _state(ground.outside)
+    names = sorted(ground.home.iterdir())
+    async with confined(ground) as place:
+        outcome = await place.run(_filled(command, ground))
+    assert _state(ground.outside) == before
+    assert sorted(ground.home.iterdir()) == names
+    assert outcome.ended.exit.code != 0, outcome.output
+
+
+METADATA = {
+    "its mode": "chmod 777 {outside}/there.txt",
+    "its time": "touch -d 2001-01-01 {outside}/there.txt",
+    "the mode of a folder": "chmod 777 {outside}",
+}
+
+
+@needs_landlock
+@pytest.mark.parametrize("command", METADATA.values(), ids=METADATA.keys())
+async def test_not_even_modes_and_times_change_outside(ground: Ground, command: str) -> None:
+    before = _state(ground.outside)
+    async with confined(ground) as place:
+        outcome = await place.run(
+            f"grep -q ' ro,' /proc/self/mountinfo; {_filled(command, ground)}"
+        )
+        has_view = (await place.run("grep -q ' / / ro' /proc/self/mountinfo")).ended.exit.code == 0
+    if not has_view:
+        pytest.skip("there are no namespaces to be had on this machine")
+    assert _state(ground.outside) == before
+    assert outcome.ended.exit.code != 0
+
+
+async def test_the_workspace_and_the_temporary_folders_are_written(ground: Ground) -> None:
+    command = (
+        "mkdir -p a/b && echo x > a/b/c && mv a/b/c a/d && ln a/d a/e && chmod 600 a/d && rm a/e "
+        f"&& echo y > {ground.temporary}/t && echo z > /dev/null && cat a/d {ground.temporary}/t"
+    )
+    async with confined(ground) as place:
+        outcome = await place.run(command)
+    assert (outcome.output, outcome.ended.exit.code) == ("x\ny\n", 0)
+
+
+async def test_a_folder_that_the_settings_name_is_written(ground: Ground) -> None:
+    rules = replace(ground.rules, writable=(ground.outside,))
+    async with confined(ground, rules) as place:
+        outcome = await place.run(f"echo x > {ground.outside}/there.txt")
+    assert outcome.ended.exit.code == 0
+    assert (ground.outside / "there.txt").read_text() == "x\n"
+
+
+PRIVATE = (
+    "~/.ssh/id_ed25519",
+    "~/.aws/credentials",
+    "~/.config/gh/hosts.yml",
+    "~/.netrc",
+    "~/.bash_history",
+    "~/.hermes/.env",
+    "~/.hermes/acp/credentials.json",
+    "~/.hermes/acp/sessions.db",
+)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+async def test_what_is_private_is_not_read(ground: Ground, name: str) -> None:
+    async with confined(ground) as place:
+        told = await place.run(
+            f"cat {name}; ln -s {name} way; cat way; cp {name} mine; ln {name} hard; cat hard; "
+            f"bash -c 'cat {name}'; cd ~; cat {name.removeprefix('~/')}; "
+            f"cat /proc/self/root{name.replace('~', str(ground.home))}"
+        )
+    assert SECRET not in told.output
+    assert not (ground.root / "mine").exists() or not (ground.root / "mine").read_text()
+
+
+async def test_the_rest_of_the_home_is_read(ground: Ground) -> None:
+    async with confined(ground) as place:
+        outcome = await place.run(
+            "cat ~/notes/today.md ~/.gitconfig ~/.hermes/skills/*/SKILL.md && ls ~ / > /dev/null"
+        )
+    assert outcome.ended.exit.code == 0, outcome.output
+    assert "Say hello." in outcome.output
+
+
+async def test_what_became_private_a_moment_ago_is_not_read(ground: Ground) -> None:
+    async with confined(ground) as place:
+        (ground.home / ".kube").mkdir()
+        (ground.home / ".kube" / "config").write_text(SECRET)
+        assert SECRET not in (await place.run("cat ~/.kube/config")).output
+
+
+async def test_a_workspace_that_holds_private_files_keeps_them(ground: Ground) -> None:
+    home = replace(ground, root=ground.home)
+    async with confined(home) as place:
+        told = await place.run(
+            "cat .ssh/id_ed25519; echo x > .ssh/authorized_keys; echo x > notes/new; cat notes/new"
+        )
+    assert SECRET not in told.output
+    assert told.output.endswith("x\n")
+    assert not (ground.home / ".ssh" / "authorized_keys").exists()
+
+
+async def test_strict_commands_read_nothing_but_their_own_and_the_system(ground: Ground) -> None:
+    (ground.root / "own.txt").write_text("own")
+    rules = replace(ground.rules, mode="strict")
+    async with confined(ground, rules) as place:
+        refused = await place.run(f"cat ~/notes/today.md; ls ~; ls {ground.outside}")
+        read = await place.run("cat own.txt /etc/passwd > /dev/null && git --version")
+    assert "nothing" not in refused.output
+    assert "there.txt" not in refused.output
+    assert read.ended.exit.code == 0, read.output
+
+
+NETWORK = {
+    "a connection": "import socket; socket.create_connection(('127.0.0.1', {port}), 2)",
+    "a datagram": (
+        "import socket; s = socket.socket(2, 2); s.connect(('192.0.2.1', 9)); s.send(b'x')"
+    ),
+    "a name": "import socket; socket.create_connection(('example.org', 80), 2)",
+    "a socket of another program": (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.connect('{socket}')"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", NETWORK.values(), ids=NETWORK.keys())
+async def test_nothing_outside_is_reached(ground: Ground, code: str) -> None:
+    path = ground.temporary / "listening"
+    with closing(socket.create_server(("127.0.0.1", 0))) as server, closing(_listening(path)):
+        filled = code.format(port=server.getsockname()[1], socket=path)
+        async with confined(ground) as place:
+            reached = await place.run(f"{sys.executable} -S -c {shlex.quote(filled)}")
+            left = await place.run(
+                f"(setsid {sys.executable} -S -c {shlex.quote(filled)} && touch reached &) ; wait"
+            )
+    assert reached.ended.exit.code != 0
+    assert left.ended.exit.code == 0
+    assert not (ground.root / "reached").exists()
+
+
+def _listening(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(os.path.relpath(path))
+    listener.listen()
+    return listener
+
+
+async def test_the_network_is_used_where_it_is_allowed(ground: Ground) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        code = f"import socket; socket.create_connection({server.getsockname()!r}, 5)"
+        async with confined(ground, with_network(ground)) as place:
+            outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
+    assert outcome.ended.exit.code == 0, outcome.output
+
+
+async def test_a_test_server_within_one_command_is_reached(ground: Ground) -> None:
+    code = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); "
+        "socket.create_connection(s.getsockname(), 5); print('reached')"
+    )
+    async with confined(ground) as place:
+        outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
+    assert outcome.output == "reached\n"
+
+
+@needs_landlock
+async def test_nobody_outside_is_signalled_or_looked_into(ground: Ground) -> None:
+    async with confined(ground) as place:
+        own = os.getpid()
+        signalled = await place.run(f"kill -0 {own}")
+        looked = await place.run(f"cat /proc/{own}/environ /proc/{own}/mem")
+        child = await place.run("sleep 60 & kill $! && wait $!")
+    assert signalled.ended.exit.code != 0
+    assert looked.output.count("ermission denied") == 2
+    assert child.ended.exit.code == 128 + 15
+
+
+@needs_landlock
+async def test_variables_that_perl_would_obey_reach_the_command_alone(ground: Ground) -> None:
+    (ground.root / "Loaded.pm").write_text(f"open my $f, '>', '{ground.outside}/new'; 1;")
+    own = {"PERL5LIB": str(ground.root), "PERL5OPT": "-MLoaded"}
+    async with confined(ground, own=own) as place:
+        outcome = await place.run("echo $PERL5LIB $PERL5OPT")
+    assert outcome.output == f"{ground.root} -MLoaded\n"
+    assert not (ground.outside / "new").exists()
+
+
+def _filled(command: str, ground: Ground) -> str:
+    named = {"{outside}": ground.outside, "{root}": ground.root, "{python}": sys.executable}
+    for name, path in named.items():
+        command = command.replace(name, str(path))
+    return command

@@ -1,0 +1,161 @@
+"""Confined commands as the model, the user and the editor's own terminal see them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.policy import UNCONFINED
+from acp_server.tools.shell.confinement.rules import SandboxRules
+from tests.support.editor import Object, at
+from tests.tools.confinement.ground import needs_sandbox
+from tests.tools.terminal.console import (
+    HOSTING,
+    LIVE,
+    PLAIN,
+    SECRET,
+    EditorShell,
+    open_console,
+    process,
+    run,
+)
+from tests.tools.terminal.test_background import start
+from tests.tools.workroom import Answer, allowed
+
+pytestmark = needs_sandbox
+ASKS = "session/request_permission"
+NO = allowed("reject_once")
+YES = allowed("allow_once")
+
+
+def rules(folder: Path) -> SandboxRules:
+    return SandboxRules("workspace", temporary=(folder / "temp",))
+
+
+def shell(variables: Mapping[str, str] | None = None) -> EditorShell:
+    return EditorShell(variables or {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET})
+
+
+WAYS = {"shown live": LIVE, "shown as text": PLAIN, "run by the editor": HOSTING}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+async def test_what_was_refused_is_told_to_model_and_user(tmp_path: Path, way: JsonValue) -> None:
+    answers: Mapping[str, Answer] = shell().answers if way == HOSTING else {}
+    async with open_console(tmp_path, way, answers, sandbox=rules(tmp_path)) as room:
+        told = await room.run_one(run(f"echo x > {room.outside}/new; echo y > mine"))
+        assert not (room.outside / "new").exists()
+        assert (room.root / "mine").read_text() == "y\n"
+        assert "bash: line 1: " in told.text.partition("[The sandbox may have refused this: ")[2]
+        assert "unconfined=true" in told.text
+        assert "The sandbox may have refused" in told.shown
+
+
+async def test_a_command_that_does_nothing_unusual_is_told_as_ever(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+        failed = await room.run_one(run("echo 'no permission denied here' > a; cat a; exit 0"))
+        assert failed.text == "no permission denied here"
+        assert (await room.run_one(run("exit 3"))).text == "[exit code 3]"
+
+
+async def test_a_command_that_is_let_out_is_asked_about_and_runs_free(tmp_path: Path) -> None:
+    answers = {ASKS: allowed("allow_once")}
+    async with open_console(
+        tmp_path, LIVE, answers, mode="accept_edits", sandbox=rules(tmp_path)
+    ) as room:
+        told = await room.run_one(run(f"echo x > {room.outside}/new", unconfined=True))
+        assert (told.status, (room.outside / "new").read_text()) == ("completed", "x\n")
+        (asked,) = room.editor.asked(ASKS)
+        assert UNCONFINED in str(asked)
+        assert [each["kind"] for each in _options(asked)] == ["allow_once", "reject_once"]
+
+
+async def test_even_what_only_reads_is_asked_about_when_it_is_to_be_let_out(tmp_path: Path) -> None:
+    async with open_console(
+        tmp_path, LIVE, {ASKS: NO}, mode="ask", sandbox=rules(tmp_path)
+    ) as room:
+        assert (await room.run_one(run("ls"))).status == "completed"
+        assert room.editor.asked(ASKS) == []
+        assert (await room.run_one(run("ls", unconfined=True))).status == "failed"
+        assert len(room.editor.asked(ASKS)) == 1
+
+
+async def test_no_answer_for_later_covers_leaving_the_sandbox(tmp_path: Path) -> None:
+    answers: Mapping[str, Answer] = {ASKS: allowed("allow_session")}
+    async with open_console(tmp_path, LIVE, answers, mode="ask", sandbox=rules(tmp_path)) as room:
+        await room.run_one(run("ruff check --version"))
+        await room.run_one(run("ruff check --help"))
+        assert len(room.editor.asked(ASKS)) == 1
+        told = await room.run_one(run("ruff check --help", unconfined=True))
+        assert (told.status, len(room.editor.asked(ASKS))) == ("failed", 2)
+
+
+async def test_plan_mode_lets_nothing_out(tmp_path: Path) -> None:
+    async with open_console(
+        tmp_path, LIVE, {ASKS: YES}, mode="plan", sandbox=rules(tmp_path)
+    ) as room:
+        assert (await room.run_one(run("ls", unconfined=True))).status == "failed"
+        assert room.editor.asked(ASKS) == []
+
+
+async def test_bypass_confines_too_unless_the_model_says_otherwise(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+        assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "failed"
+        told = await room.run_one(run(f"touch {room.outside}/a", unconfined=True))
+        assert told.status == "completed"
+
+
+async def test_background_commands_are_confined_and_told_so(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+        name = await start(room, f"read -r line; echo x > {room.outside}/$line")
+        await room.run_one(process("write", session_id=name, data="new\n"))
+        assert "exit code 1" in (await room.run_one(process("wait", session_id=name))).text
+        assert "may have refused" in (await room.run_one(process("poll", session_id=name))).text
+        assert not (room.outside / "new").exists()
+
+
+async def test_the_editors_terminal_gets_the_launcher_and_none_of_our_secrets(
+    tmp_path: Path,
+) -> None:
+    async with open_console(tmp_path, HOSTING, shell().answers, sandbox=rules(tmp_path)) as room:
+        told = await room.run_one(run("echo [$ANTHROPIC_API_KEY]; setsid -w touch /usr/new; id -u"))
+        (create,) = room.editor.asked("terminal/create")
+        words = cast("list[str]", create["args"])
+        assert f"write={room.root}" in words
+        assert words[:2] == ["-u", "ANTHROPIC_API_KEY"]
+        assert told.text.startswith("[]\n")
+        assert "touch: cannot touch" in told.text
+
+
+async def test_what_the_editor_cannot_confine_is_run_here(tmp_path: Path) -> None:
+    async with open_console(tmp_path, HOSTING, _Elsewhere().answers, sandbox=rules(tmp_path)) as r:
+        told = await r.run_one(run(f"echo hello; echo x > {r.outside}/new"))
+        assert told.text.startswith("hello\n")
+        assert not (r.outside / "new").exists()
+        assert "hello" in told.shown
+        await r.run_one(run("echo again"))
+        assert len(r.editor.asked("terminal/create")) == 1, "nor is it tried again"
+
+
+class _Elsewhere(EditorShell):
+    """A machine on which our files do not lie."""
+
+    def __init__(self) -> None:
+        super().__init__({"PATH": "/usr/bin:/bin"})
+
+    def _create(self, params: Object) -> JsonValue:
+        words = cast("list[str]", params["args"])
+        there = [f"/elsewhere{word}" if word.endswith(".pl") else word for word in words]
+        return super()._create({**params, "args": cast("JsonValue", there)})
+
+
+def _options(asked: Object) -> list[Object]:
+    return cast("list[Object]", at(asked, "options"))
+
+
+async def test_without_a_sandbox_nothing_is_confined(tmp_path: Path) -> None:
+    async with open_console(tmp_path, LIVE) as room:
+        assert (await room.run_one(run("ls", unconfined=True))).status == "completed"
+        assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "completed"
