@@ -4,6 +4,7 @@ Keeping never fails and never holds a turn up for long: what cannot be kept is t
 goes on. All work on disk happens in one thread after the other.
 """
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from acp_server.checkpoints.records import Record
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.checkpoints.store import CheckpointStore, folder_of
 from acp_server.checkpoints.turns import OpenTurn, Touched, completed, new_record, origin_now
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -163,7 +166,10 @@ class Keeper:
         """Forget what is too old or too much, once for a process."""
         if not self._is_tidy and self._store.folder.exists():
             self._is_tidy = True
-            await self._tried(self._look.prune)
+            try:
+                await self._in_thread(self._look.prune)
+            except (CheckpointError, OSError) as error:  # another server is at it, or will be
+                logger.info("old checkpoints could not be cleared away: %s", error)
 
     def _mark(self, record: Record, is_undone: bool) -> None:  # noqa: FBT001  called by position
         self._store.write(replace(record, is_undone=is_undone, is_closed=True))

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.checkpoints.errors import KeepingError
-from acp_server.checkpoints.git import Git, GitError, find_git, own_excludes, split
+from acp_server.checkpoints.git import Git, GitError, LateError, find_git, own_excludes, split
 from acp_server.checkpoints.manifests import Manifest, Unkept
 from acp_server.checkpoints.records import State
 from acp_server.checkpoints.snapshots import RootSnapshot, tree_of
 from acp_server.checkpoints.store import CheckpointStore
 
+MOST_LATES = 2
+"""A root that takes too long so often is not looked through again."""
 NO_GIT = "git is not installed, so only what tools edit is kept, not what commands change"
 
 
@@ -26,6 +28,7 @@ class WorkspaceLook:
     variables: Mapping[str, str]
     _given_up: dict[Path, str] = field(default_factory=dict[Path, str], init=False)
     """Roots that are too large to be looked through, with the reason."""
+    _lates: dict[Path, int] = field(default_factory=dict[Path, int], init=False)
     _excludes: dict[str, str | None] = field(default_factory=dict[str, str | None], init=False)
     _used_bytes: int | None = field(default=None, init=False)
 
@@ -55,6 +58,7 @@ class WorkspaceLook:
                     found = self._looked(root, program, deadline)
                 except KeepingError as error:
                     faults.append(f"{root}: {error.reason}")
+                    unkept[str(root)] = Unkept(error.reason, ())
                     continue
                 states.update(found.states)
                 unkept.update(found.unkept)
@@ -79,6 +83,11 @@ class WorkspaceLook:
         git = self._git(root, program, deadline)
         try:
             return self._mended(git)
+        except LateError as error:  # once may be chance, or another server that had the lock
+            self._lates[root] = self._lates.get(root, 0) + 1
+            if self._lates[root] >= MOST_LATES:
+                self._given_up[root] = error.reason
+            raise
         except GitError:
             raise
         except KeepingError as error:

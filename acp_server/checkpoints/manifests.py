@@ -24,7 +24,7 @@ CLOCK_SLACK_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Unkept:
-    """A file that is there and not kept, and why."""
+    """A file that is there and not kept, or a folder that was not looked through, and why."""
 
     reason: str
     marks: Marks
@@ -95,12 +95,18 @@ def changes_between(before: Manifest, after: Manifest, look: Look) -> Iterator[C
     rules_changed = any(path.rpartition("/")[2] == IGNORE_FILE for path in changed)
     for path in paths:
         old, new = before.states.get(path), after.states.get(path)
-        if path in before.unkept or (old == new and path not in after.unkept):
+        if _is_within(path, before.unkept) or (old == new and path not in after.unkept):
             continue
         if old is None and not _is_new(path, new, known, before.taken_at, look):
             continue
-        is_certain = path not in after.unkept and not (old is None and rules_changed)
+        is_seen = not _is_within(path, after.unkept)
+        is_certain = is_seen and not (old is None and rules_changed)
         yield Change(path, old, new, is_certain)
+
+
+def _is_within(path: str, unkept: Mapping[str, Unkept]) -> bool:
+    """Whether a file, or a folder that it lies in, was not kept."""
+    return path in unkept or any(folder in unkept for folder in folders_above(path))
 
 
 def _is_new(

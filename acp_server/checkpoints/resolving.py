@@ -48,8 +48,6 @@ def _settled(
         is_covered = path in before.states or path in after.states
         changes[path] = _joined(edit, before, after) if is_covered else _from_edit(edit)
     unkept |= {p: reason for p, reason in lost_between(before, look) if p not in edits}
-    faults = dict.fromkeys((*before.faults, *after.faults))
-    unkept |= {"": "; ".join(faults)} if faults else {}
     return tuple(filter(_is_real, changes.values())), unkept
 
 

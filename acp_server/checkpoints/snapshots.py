@@ -17,7 +17,7 @@ from acp_server.checkpoints.errors import KeepingError
 from acp_server.checkpoints.git import LATE, Git, GitError, LateError, joined, split
 from acp_server.checkpoints.manifests import Manifest, Marks, Unkept
 from acp_server.checkpoints.records import State
-from acp_server.checkpoints.rules import MEGABYTE, CheckpointRules
+from acp_server.checkpoints.rules import CheckpointRules
 
 CHUNK_FILES = 1_000
 """So many are kept at a time; what is kept is kept, whenever the time ends."""
@@ -115,7 +115,7 @@ class RootSnapshot:
     def _has_room(self, name: str) -> bool:
         status = self._status(name)
         if status is not None and self.taken_bytes + status.st_size > self.room_bytes:
-            most = f"{self.rules.max_total_bytes // MEGABYTE:,}"
+            most = f"{self.rules.max_total_mb:g}"
             self._leave(name, f"all that is kept would be more than {most} MB", status)
             return False
         self.taken_bytes += status.st_size if status else 0

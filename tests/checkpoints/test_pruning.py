@@ -1,0 +1,76 @@
+"""What is kept goes when it is too old or too much; what is still needed stays."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from acp_server.checkpoints.rules import CheckpointRules
+from tests.checkpoints.keeping import HAS_GIT, Bench, bench_in
+
+pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
+
+
+def age(bench: Bench) -> None:
+    """Make all objects as old as they must be to be cleared away."""
+    long_ago = time.time() - 86_400
+    for path in bench.own.glob("acp/checkpoints/*/git/objects/??/*"):
+        os.utime(path, (long_ago, long_ago))
+
+
+async def record_two(bench: Bench) -> None:
+    path = bench.put("a.txt", "zero\n")
+    for text in ("one\n", "two\n"):
+        await bench.command(lambda text=text: path.write_text(text))
+
+
+async def test_records_that_are_too_old_go_with_their_bytes(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path)
+    await record_two(bench)
+    states = [each.changes[0].before for each in await bench.keeper.records()]
+    old = bench_in(tmp_path, CheckpointRules(keep_days=1e-9))
+    age(old)
+    await old.keeper.tidy()
+    assert await old.keeper.records() == []
+    assert len([*bench.own.glob("acp/checkpoints/*/git/objects/??/*")]) == 1
+    assert len(states) == 2
+    assert (bench.told, old.told) == ([], [])
+
+
+async def test_what_the_index_knows_stays_so_that_the_next_turn_can_be_undone(
+    tmp_path: Path,
+) -> None:
+    bench = bench_in(tmp_path, CheckpointRules(keep_days=1e-9))
+    await record_two(bench)
+    age(bench)
+    await bench.keeper.tidy()
+    record = await bench.command((bench.root / "a.txt").unlink)
+    assert record is not None
+    before = record.changes[0].before
+    assert before is not None
+    assert await bench.keeper.read(before.blob) == b"two\n"
+
+
+async def test_of_too_much_the_oldest_goes_first(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path)
+    path = bench.put("a.bin", b"")
+    for _ in range(3):
+        await bench.command(lambda: path.write_bytes(os.urandom(40_000)))
+    newest = (await bench.keeper.records())[0]
+    small = bench_in(tmp_path, CheckpointRules(max_total_mb=0.09))
+    await small.keeper.tidy()
+    assert [each.id for each in await small.keeper.records()] == [newest.id]
+
+
+async def test_what_would_be_too_much_is_not_kept_and_named(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, CheckpointRules(max_total_mb=0.01))
+    small, large = bench.put("small", "text\n"), bench.put("large", os.urandom(20_000))
+
+    def change() -> None:
+        small.write_text("other\n")
+        large.write_text("other\n")
+
+    record = await bench.command(change)
+    assert bench.changed(record) == {"small"}
+    assert bench.unkept(record) == {"large": "all that is kept would be more than 0.01 MB"}
