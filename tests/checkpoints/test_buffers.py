@@ -1,0 +1,57 @@
+"""A text that was not saved is what an edit starts from, and what an undo brings back."""
+
+from pathlib import Path
+
+from tests.checkpoints.scripts import ASKING, say
+from tests.support.editor import Object
+from tests.tools.typing_model import call
+from tests.tools.workroom import FILES, RefusedError, allowed, open_workroom
+
+
+async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> None:
+    buffers: dict[str, str] = {}
+
+    def read(params: Object) -> Object:
+        path = str(params["path"])
+        if path not in buffers:
+            raise RefusedError("no such buffer")
+        return {"content": buffers[path]}
+
+    def write(params: Object) -> Object:
+        path, text = str(params["path"]), str(params["content"])
+        buffers[path] = text
+        Path(path).write_text(text)
+        return {}
+
+    answers = {ASKING: allowed(), "fs/read_text_file": read, "fs/write_text_file": write}
+    async with open_workroom(tmp_path, capabilities=FILES, answers=answers) as room:
+        path = room.put("a.txt", "saved\n")
+        buffers[str(path)] = "typed and not saved\n"
+        await room.run(call("write_file", path="a.txt", content="by the tool\n"))
+        assert path.read_text() == "by the tool\n"
+        await say(room, "/undo")
+        assert (buffers[str(path)], path.read_text()) == ("typed and not saved\n",) * 2
+
+
+async def test_what_was_typed_since_and_not_saved_is_asked_about(tmp_path: Path) -> None:
+    buffers: dict[str, str] = {}
+
+    def read(params: Object) -> Object:
+        path = str(params["path"])
+        return {"content": buffers.get(path) or Path(path).read_text()}
+
+    def write(params: Object) -> Object:
+        path, text = str(params["path"]), str(params["content"])
+        buffers[path] = text
+        Path(path).write_text(text)
+        return {}
+
+    rejected = allowed("reject_once")
+    answers = {ASKING: rejected, "fs/read_text_file": read, "fs/write_text_file": write}
+    async with open_workroom(tmp_path, capabilities=FILES, answers=answers) as room:
+        path = room.put("a.txt", "old\n")
+        await room.run(call("write_file", path="a.txt", content="by the tool\n"))
+        buffers[str(path)] = "typed since\n"
+        await say(room, "/undo")
+        assert len(room.editor.asked(ASKING)) == 1
+        assert (buffers[str(path)], path.read_text()) == ("typed since\n", "by the tool\n")
