@@ -15,13 +15,20 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server import settings
-from acp_server.briefings import prompt_settings, task_settings
 from acp_server.checkpoints.rules import CheckpointRules
-from acp_server.credentials import Credential, Credentials, KeyStore
+from acp_server.configured import (
+    configured_credential,
+    evolution_rules,
+    mcp_premises,
+    memory_premises,
+    prompt_settings,
+    skill_rules,
+    task_settings,
+)
+from acp_server.credentials import Credentials, KeyStore
 from acp_server.delegation.task import Budget, Rules
 from acp_server.diagnostics import configure_logging
-from acp_server.evolution.loading import Evolution, EvolutionRules, ServerParts
-from acp_server.evolution.tally import Intervals
+from acp_server.evolution.loading import Evolution, ServerParts
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handlers.link import Link
@@ -31,7 +38,7 @@ from acp_server.history.loading import LazyArchive, open_recall
 from acp_server.hooks.configured import hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
-from acp_server.mcp.loading import McpLoader, McpPremises
+from acp_server.mcp.loading import McpLoader
 from acp_server.memory.loading import LazyMemory, open_pages
 from acp_server.models.anthropic.access import Access
 from acp_server.models.anthropic.provider import AnthropicProvider, Plan
@@ -47,17 +54,17 @@ from acp_server.permissions.trust import (
 from acp_server.session.loading import LazyBriefing, open_folder_events
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
+from acp_server.session.records import Archive
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.session.skills import Skills
 from acp_server.session.terms import Terms
+from acp_server.session.unkept import UnkeptArchive
 from acp_server.session.watch import FolderWatch, Task
-from acp_server.settings import Configuration, Settings
-from acp_server.skills.rules import SkillRules
+from acp_server.settings import Configuration
 from acp_server.tools.loading import (
     CheckRules,
     DelegationPremises,
-    MemoryPremises,
     Premises,
     Surroundings,
     ToolLoader,
@@ -66,7 +73,6 @@ from acp_server.tools.loading import (
 from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.turn.ports import Toolbox
 from prompt_engine.cache_control import mark
-from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
     from acp_server.skills.room import SkillRoom
@@ -76,8 +82,6 @@ logger = logging.getLogger(__name__)
 TURNS_END_SECONDS = 0.8
 FLUSH_SECONDS = 0.5
 LAST_RESORT_SECONDS = 1.7
-PLATFORM = "acp"
-"""What the settings call the surface that we are."""
 
 
 def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
@@ -157,7 +161,7 @@ def build(
     watch = _watch(link)
     tools = _tool_loader(configuration, watch, terms)
     servers = McpLoader(mcp_premises(current))
-    archive = LazyArchive(configuration.home / "acp" / "sessions.db")
+    archive = _archive(configuration, terms)
     memory = _external_memory(configuration, link)
     parts = ServerParts(
         catalog=catalog,
@@ -188,6 +192,12 @@ def build(
     catalog.on_change(connection.tell_options)
     archive.on_problem = connection.tell_problem
     return connection
+
+
+def _archive(configuration: Configuration, terms: Terms | None) -> Archive:
+    if terms is not None and terms.is_ephemeral:
+        return UnkeptArchive()
+    return LazyArchive(configuration.home / "acp" / "sessions.db")
 
 
 def _briefed(configuration: Configuration, terms: Terms | None) -> PromptSettings:
@@ -239,49 +249,9 @@ def _delegation(configuration: Configuration) -> DelegationPremises:
     return DelegationPremises(rules, partial(LazyBriefing, task_settings(configuration)))
 
 
-def skill_rules(configuration: Configuration) -> SkillRules:
-    """Return what the configuration says about skills."""
-    current = configuration.settings
-    here = current.skills_platform_disabled.get(PLATFORM, ())
-    return SkillRules(
-        external=tuple(path.absolute() for path in current.skills_external_dirs),
-        disabled=frozenset((*current.skills_disabled, *here)),
-        most_characters=current.skills_index_char_limit,
-        unrelated=frozenset(current.skills_unrelated_categories),
-    )
-
-
-def evolution_rules(configuration: Configuration) -> EvolutionRules:
-    """Return what the configuration says about reviews and the curator."""
-    current = configuration.settings
-    return EvolutionRules(
-        home=configuration.home,
-        memory=memory_premises(current),
-        review_writes=current.skills_review_writes,
-        intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
-        curates_unasked=current.skills_curator == "auto",
-    )
-
-
-def memory_premises(current: Settings) -> MemoryPremises:
-    """Return what the configuration says about the memory."""
-    limits: dict[StoreName, int] = {}
-    if current.memory_enabled:
-        limits["memory"] = current.memory_char_limit
-    if current.user_profile_enabled:
-        limits["user"] = current.user_char_limit
-    return MemoryPremises(limits, asks_first=current.memory_ask)
-
-
 def _external_memory(configuration: Configuration, link: Link) -> LazyMemory | None:
     name = configuration.settings.memory_provider
     return LazyMemory(name, configuration.home, partial(_spawn, link)) if name else None
-
-
-def mcp_premises(current: Settings) -> McpPremises:
-    """Return what the configuration says about MCP servers."""
-    variables, secrets = settings.child_environment({}), settings.secret_variables()
-    return McpPremises(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
 
 
 async def _close(
@@ -329,16 +299,6 @@ def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> Tru
         return TrustKeeper(record, NobodyToTrust(), session.workspace.cwd)
     store = TrustStore(home / "acp" / "trust.json")
     return TrustKeeper(store, LazyTrustAsker(link, session.id), session.workspace.cwd)
-
-
-def configured_credential(configuration: Configuration) -> Credential | None:
-    """Return the key or the token that the configuration gives; a key counts first."""
-    current, origins = configuration.settings, configuration.origins
-    if current.api_key is not None:
-        return Credential(origins["api_key"], api_key=current.api_key.get_secret_value())
-    if current.auth_token is not None:
-        return Credential(origins["auth_token"], auth_token=current.auth_token.get_secret_value())
-    return None
 
 
 def _catalog(

@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio import to_thread
 
-from acp_server.app import configured_credential
 from acp_server.cli.config_files import checked_files
 from acp_server.cli.editors_found import editors, found_editors
 from acp_server.cli.endpoint_check import endpoint
 from acp_server.cli.findings import Finding
 from acp_server.cli.kept_state import kept_state
 from acp_server.cli.skills_check import skill_findings
+from acp_server.configured import configured_credential
 from acp_server.credentials import Credentials, KeyStore
 from acp_server.headless.driver import SpawnedAgent, spawn
 from acp_server.headless.errors import DriverError

@@ -8,7 +8,7 @@ import click
 from pydantic import JsonValue
 
 from acp_server import settings
-from acp_server.briefings import content_trust
+from acp_server.configured import content_trust
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.threats import scan

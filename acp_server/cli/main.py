@@ -21,6 +21,7 @@ Serve = Callable[[dict[str, str]], int]
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
+    "run": "Do one task without an editor, as a pipeline would.",
     "demo": "Watch the server at work, in this terminal.",
     "setup": "Store the API key that the server signs in with.",
     "config": "Show the settings and where they came from; edit and check them.",

@@ -7,9 +7,9 @@ import anyio
 import click
 
 from acp_server import settings
-from acp_server.app import memory_premises, model_catalog, skill_rules
-from acp_server.briefings import prompt_settings
+from acp_server.app import model_catalog
 from acp_server.cli.kept_prompt import show_kept
+from acp_server.configured import memory_premises, prompt_settings, skill_rules
 from acp_server.models.families import known_window_tokens
 from acp_server.permissions.trust import NobodyToTrust, TrustKeeper, TrustStore
 from acp_server.session.briefing import Subject

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from acp_server import settings
-from acp_server.app import skill_rules
+from acp_server.configured import skill_rules
 from acp_server.settings import Configuration
 from acp_server.skills.room import SkillRoom
 from skills_store import Library

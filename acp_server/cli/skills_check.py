@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_server.app import skill_rules
 from acp_server.cli.findings import Finding
+from acp_server.configured import skill_rules
 from acp_server.settings import Configuration
 from acp_server.skills.room import SkillRoom
 

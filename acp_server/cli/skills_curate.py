@@ -8,6 +8,7 @@ import anyio
 import click
 
 from acp_server import app, settings
+from acp_server.configured import skill_rules
 from acp_server.evolution.curation import Curated, Curation, NothingToUndoError, Undone
 from acp_server.settings import Configuration
 from acp_server.skills.room import SkillRoom
@@ -85,7 +86,7 @@ async def _undo(configuration: Configuration, *, is_json: bool) -> int:
 
 
 def _room(configuration: Configuration) -> SkillRoom:
-    return SkillRoom(configuration.home, Path.home(), app.skill_rules(configuration))
+    return SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
 
 
 def _as_text(curated: Curated) -> str:

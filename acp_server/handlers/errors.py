@@ -18,6 +18,7 @@ from acp_server.session.errors import (
 from acp_server.turn.errors import (
     CredentialsMissingError,
     ModelFailedError,
+    ModelUnavailableError,
     PromptTooLargeError,
     TurnError,
 )
@@ -46,4 +47,6 @@ def translated() -> Generator[None]:
         data: dict[str, JsonValue] = {"message": str(error)}
         if isinstance(error, ModelFailedError):
             data["kind"] = error.kind
+        elif isinstance(error, ModelUnavailableError):
+            data["kind"] = "unavailable"
         raise RpcError(code, message, data) from error

@@ -1,5 +1,6 @@
 """session/prompt, session/cancel and _session/steering."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -17,12 +18,14 @@ from acp_server.protocol.extensions import (
 )
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
 from acp_server.session.answers import Answer
+from acp_server.session.briefing import LoadedFile
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.session.steering import addressed
 from acp_server.session.turns import Ticket
 from acp_server.turn.conversation import UserMessage
 from acp_server.turn.errors import TurnError
+from acp_server.turn.loop import Spent
 
 
 class PromptHandlers:
@@ -43,7 +46,8 @@ class PromptHandlers:
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
-            return Reply(_response(await session.prompt(ticket, message, screen, abandon)))
+            answer = await session.prompt(ticket, message, screen, abandon)
+            return Reply(_response(answer, session.instructions))
 
         return run
 
@@ -84,17 +88,32 @@ def _answered(response: SteeringResponse) -> Job:
     return run
 
 
-def _response(answer: Answer) -> PromptResponse:
-    """Return the answer to a prompt; what the turn used goes where ACP has no field for it."""
-    spent = answer.spent
-    if not spent.requests:
-        return PromptResponse(stop_reason=answer.reason)
-    usage: dict[str, JsonValue] = {
+def _response(answer: Answer, instructions: Sequence[LoadedFile]) -> PromptResponse:
+    """Return the answer to a prompt; what ACP has no field for goes where it has room."""
+    told: dict[str, JsonValue] = {}
+    if answer.spent.requests:
+        told["usage"] = _usage(answer.spent)
+    if instructions:
+        told["instructions"] = [_instruction(file) for file in instructions]
+    return PromptResponse(stop_reason=answer.reason, meta={"hermes": told} if told else None)
+
+
+def _usage(spent: Spent) -> dict[str, JsonValue]:
+    usage = spent.usage
+    return {
         "requests": spent.requests,
-        "inputTokens": spent.usage.input_tokens,
-        "outputTokens": spent.usage.output_tokens,
-        "cacheReadTokens": spent.usage.cache_read_tokens,
-        "cacheWriteTokens": spent.usage.cache_write_5m_tokens + spent.usage.cache_write_1h_tokens,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
         "costUsd": spent.cost_usd,
     }
-    return PromptResponse(stop_reason=answer.reason, meta={"hermes": {"usage": usage}})
+
+
+def _instruction(file: LoadedFile) -> dict[str, JsonValue]:
+    return {
+        "path": file.path,
+        "sha256": file.sha256,
+        "characters": file.characters,
+        "truncated": file.is_truncated,
+    }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 from pathspec import GitIgnoreSpec
 
@@ -19,8 +19,12 @@ from acp_server.permissions.policy import (
     CommandFacts,
     Decision,
     Facts,
+    FetchFacts,
     FileFacts,
+    MemoryFacts,
+    PlanFacts,
     Refuse,
+    RestoreFacts,
     ServerFacts,
     SkillFacts,
 )
@@ -103,10 +107,19 @@ def deed_of(tool: str, facts: Facts) -> Deed:
                 is_protected=facts.is_protected,
                 is_unconfined=facts.standing == "unconfined",
             )
-        case ServerFacts():
+        case RestoreFacts():
+            return Deed(tool, facts.files.files, is_protected=bool(facts.files.protected))
+        case FetchFacts(scope):
+            return Deed(tool, host=_host(scope.site))
+        case MemoryFacts() | ServerFacts() | PlanFacts():
             return Deed(tool)
         case _:
-            return Deed(tool)
+            assert_never(facts)
+
+
+def _host(site: str) -> str:
+    """Return a site without its port."""
+    return site[1:].partition("]")[0] if site.startswith("[") else site.partition(":")[0]
 
 
 def _fits(rule: Order, deed: Deed, root: Path) -> bool:

@@ -37,6 +37,18 @@ class Delivery:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """A file of instructions that the model was given."""
+
+    path: str
+    """As the model is told it: relative to the session's folder, or absolute."""
+    sha256: str
+    """Of the text that was given, in UTF-8."""
+    characters: int
+    is_truncated: bool = False
+
+
 class Briefing(Protocol):
     """What one session tells its model."""
 
@@ -54,6 +66,10 @@ class Briefing(Protocol):
 
     def description(self) -> str:
         """Return what the prompt holds, as Markdown."""
+        ...
+
+    def loaded(self) -> Sequence[LoadedFile]:
+        """Return the files of instructions that the model was given, here and on the way."""
         ...
 
     async def findings(self) -> str:
@@ -115,6 +131,10 @@ class PlainBriefing:
     def description(self) -> str:
         """Say how long it is."""
         return f"The system prompt has {len(self.system):,} characters."
+
+    def loaded(self) -> Sequence[LoadedFile]:
+        """There are none."""
+        return ()
 
     async def findings(self) -> str:
         """Nothing was looked for."""

@@ -14,9 +14,11 @@ from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.permissions.survey import Surveyor
-from acp_server.session.briefing import Delivery, Subject
+from acp_server.session.briefing import Delivery, LoadedFile, Subject
+from acp_server.session.context_words import note_texts, notices_on, row_of
 from acp_server.session.days import remark_on_day
 from acp_server.session.file_news import FileNews, Places, Standing, places_of, standing_of
+from acp_server.session.loaded_files import loaded_context, loaded_hints
 from acp_server.session.prompt_settings import PromptSettings
 from acp_server.session.session import Workspace
 from acp_server.session.watch import FolderWatch
@@ -25,7 +27,7 @@ from prompt_engine.assemble import Prompt, build
 from prompt_engine.facts import Facts, HintOverride, Identity, Passage
 from prompt_engine.hints import LoadedHints, loaded_in, wrap_all
 from prompt_engine.inputs import FileNote
-from prompt_engine.report import Entry, report_from
+from prompt_engine.report import report_from
 from prompt_engine.sections.workspace import workspace_list
 from prompt_engine.sources.context_files import (
     ContextFound,
@@ -41,9 +43,6 @@ from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import scan
 from prompt_engine.trust import sha256_of
-
-TOLD_FATES = ("truncated", "blocked", "dropped")
-TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
 
 
 @dataclass(slots=True)
@@ -82,6 +81,8 @@ class ProjectBriefing:
         self._notices: tuple[str, ...] = ()
         self._told: set[str] = set()
         self._home = resolve(workspace.cwd)
+        self._on_the_way: dict[str, LoadedFile] = {}
+        """Files of instructions that came with results, by their labels."""
         self._standing = Standing()
         """What files said when the model was told of them."""
         self._file_news = FileNews(watch, self._home, self._compared)
@@ -102,7 +103,7 @@ class ProjectBriefing:
         async with self._reading:
             self._prompt = await to_thread.run_sync(self._written, subject)
             self._file_news.begin(await to_thread.run_sync(self._begun))
-        self._notices = tuple(_notices(self._prompt.report.entries, self._found.notes))
+        self._notices = tuple(notices_on(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
     def notices(self) -> Sequence[str]:
@@ -122,7 +123,7 @@ class ProjectBriefing:
         if self._prompt is None:
             return "The system prompt is written at the first prompt."
         report = self._prompt.report
-        rows = [_row(entry) for entry in report.entries]
+        rows = [row_of(entry) for entry in report.entries]
         head = "| section | source | characters | tokens | |\n|---|---|---|---|---|"
         total = f"| **all** | | {report.characters:,} | about {report.estimated_tokens:,} | |"
         table = "\n".join([head, *rows, total])
@@ -161,6 +162,10 @@ class ProjectBriefing:
         self._prompt, self._day = Prompt(text, "", "", report), _day(state)
         self._file_news.begin(await to_thread.run_sync(self._begun))
         return True
+
+    def loaded(self) -> Sequence[LoadedFile]:
+        """Return the files of instructions that the model was given."""
+        return (*loaded_context(self._found), *self._on_the_way.values())
 
     async def findings(self) -> str:
         """Return what the workspace turned out to be when the facts were read."""
@@ -291,8 +296,9 @@ class ProjectBriefing:
             open_hints = tuple(each for each in found.hints if not self._is_protected(each.path))
             found = replace(found, hints=open_hints)
             loaded = loaded.plus(found.loaded)
+            self._on_the_way |= loaded_hints(found)
             text = wrap_all(found.hints, found.named_only, self._secret)
-            notices = self._news(_note_texts(found.notes))
+            notices = self._news(note_texts(found.notes))
             if text or notices:
                 deliveries[key] = Delivery(text, _labels(found), notices)
         own = self._found.loaded.files
@@ -362,37 +368,3 @@ def _hidden(note: FileNote) -> FileNote:
 
 def _texts(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
-
-
-def _notices(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]:
-    """Return a sentence for each text that the model does not see as it was written."""
-    files = {note.path for note in notes}
-    told = [
-        entry.notice
-        for entry in entries
-        if entry.fate in TOLD_FATES and entry.source not in files and entry.notice
-    ]
-    return [*told, *_note_texts(notes)]
-
-
-def _note_texts(notes: Sequence[FileNote]) -> list[str]:
-    return [_note_text(note) for note in notes if note.outcome in TOLD_OUTCOMES]
-
-
-def _note_text(note: FileNote) -> str:
-    match note.outcome:
-        case "cut":
-            kept, total = note.kept_characters, note.total_characters
-            return f"{note.path} is long: {kept:,} of its {total:,} characters are shown"
-        case "blocked":
-            lines = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
-            trust = f"`acp-server context trust {note.path}` allows exactly this text"
-            return f"{note.path} is kept from the model: {lines}; {trust}"
-        case _:
-            return f"{note.path} cannot be used: {note.reason or note.outcome}"
-
-
-def _row(entry: Entry) -> str:
-    fate = "" if entry.fate == "kept" else f"{entry.fate}: {entry.reason}".rstrip(": ")
-    size = f"{entry.characters:,} | {entry.estimated_tokens:,}"
-    return f"| {entry.name} | {entry.source} | {size} | {fate} |"

@@ -13,7 +13,7 @@ from anyio import to_thread
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from acp_server.session.briefing import Briefing, Delivery, Subject
+    from acp_server.session.briefing import Briefing, Delivery, LoadedFile, Subject
     from acp_server.session.prompt_settings import PromptSettings
     from acp_server.session.session import Workspace
     from acp_server.session.watch import EventSource, FolderWatch
@@ -51,6 +51,10 @@ class LazyBriefing:
         if self._briefing is None:
             return "The system prompt is written at the first prompt."
         return self._briefing.description()
+
+    def loaded(self) -> "Sequence[LoadedFile]":
+        """Return the files of instructions that the model was given."""
+        return () if self._briefing is None else self._briefing.loaded()
 
     async def findings(self) -> str:
         """Return what the workspace turned out to be."""

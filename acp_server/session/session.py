@@ -9,6 +9,7 @@ import anyio
 from acp_server.permissions.modes import Mode, is_mode
 from acp_server.session.answers import Answer
 from acp_server.session.asking import Nobody, answer_to
+from acp_server.session.briefing import LoadedFile
 from acp_server.session.bulletin import Bulletin
 from acp_server.session.checkpoints import CheckpointDesk
 from acp_server.session.choices import Choices
@@ -19,7 +20,6 @@ from acp_server.session.equipment import Equipment, Past, Workspace, beginning
 from acp_server.session.errands import Errands
 from acp_server.session.identifiers import new_id
 from acp_server.session.invocations import Interpreter
-from acp_server.session.narrow_toolbox import NarrowToolbox
 from acp_server.session.options import Option
 from acp_server.session.outside_memory import OutsideMemory
 from acp_server.session.own_commands import OwnCommands
@@ -35,6 +35,7 @@ from acp_server.session.steering import Manner, Steering, TurnAsides, shared
 from acp_server.session.system import SystemPrompt
 from acp_server.session.tasks import RunningTasks
 from acp_server.session.tidings import Tidings
+from acp_server.session.tool_supply import ToolSupply
 from acp_server.session.turns import Screen, Ticket, Work
 from acp_server.session.upkeep import SessionUpkeep, tell
 from acp_server.turn.conversation import Conversation, Text, UserMessage, text_of
@@ -71,6 +72,7 @@ class Session:
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
         self.skills, self.servers = SkillDesk(self.commands), ServerDesk(self.commands, servers)
         self.checkpoints = CheckpointDesk(self.commands, self.prepare)
+        self._supply = ToolSupply(self, equipment, lambda: self._system.allowed_tools)
         self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
         trust = equipment.trust(self) if equipment.trust is not None else None
@@ -85,11 +87,10 @@ class Session:
             self.conversation, self._upkeep, self._outside, self._choices, self.servers
         )
         self.commands.add(*self._own_commands())
-        self._interpreter = Interpreter(self.commands, self.skills, self._tools, new_id)
+        self._interpreter = Interpreter(self.commands, self.skills, self._supply.ready, new_id)
         self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
-        self._steering, self._preparing = Steering(), anyio.Lock()
+        self._steering = Steering()
         self._running: Ticket | None = None
-        self._toolbox: Toolbox | None = None
 
     @property
     def mode(self) -> Mode:
@@ -115,6 +116,11 @@ class Session:
     def window_tokens(self) -> int:
         """The size of its model's window."""
         return self._equipment.catalog.meter(self.model_id).window_tokens
+
+    @property
+    def instructions(self) -> Sequence[LoadedFile]:
+        """The files of instructions that the model was given."""
+        return self._briefing.loaded()
 
     @property
     def options(self) -> Sequence[Option]:
@@ -266,8 +272,7 @@ class Session:
         await self.wait_until_idle()
         async with anyio.create_task_group() as ending:
             ending.start_soon(self.servers.close)
-            if self._toolbox is not None:
-                ending.start_soon(self._toolbox.close)
+            ending.start_soon(self._supply.close)
 
     async def answer_to(self, instructions: str, text: str) -> str:
         """Return what the session's model makes of a text, apart from the conversation.
@@ -293,12 +298,7 @@ class Session:
 
     async def prepare(self) -> Toolbox:
         """Return the session's tools, made at the first call."""
-        async with self._preparing:
-            if self._toolbox is None:
-                self._toolbox = await self._equipment.toolbox(self)
-                if self._equipment.skills is not None:
-                    self.skills.take(await self._equipment.skills(self))
-        return self._toolbox
+        return await self._supply.prepare()
 
     async def gather(self) -> None:
         """Read the facts of the system prompt while nobody waits for them."""
@@ -306,7 +306,7 @@ class Session:
 
     async def _kit(self) -> Kit:
         """Return what a turn works with; the system prompt is written once, for one model."""
-        toolbox, model_id = await self._tools(), self.model_id
+        toolbox, model_id = await self._supply.ready(), self.model_id
         kit = self.kit_for(model_id, toolbox, await self._system.text_for(model_id))
         return replace(kit, max_requests=self._equipment.max_turn_requests, upkeep=self._upkeep)
 
@@ -329,13 +329,7 @@ class Session:
 
     async def tool_names(self) -> frozenset[str]:
         """Return the names of the tools that its project leaves it."""
-        return frozenset(spec.name for spec in (await self._tools()).specs)
-
-    async def _tools(self) -> Toolbox:
-        toolbox = await self.prepare()
-        await self.servers.ready()
-        allowed = self._system.allowed_tools
-        return toolbox if allowed is None else NarrowToolbox(toolbox, allowed)
+        return await self._supply.names()
 
     def _news(self) -> Sequence[str]:
         """Return what the user is to know before the turn, once."""
@@ -362,7 +356,7 @@ class Session:
             self._briefing,
             self._equipment.catalog,
             self.conversation,
-            self.tool_names,
+            self._supply.names,
             saved=facts.system,
             is_former=facts.system is not None,
             on_write=self.chronicle.keep,
@@ -379,7 +373,7 @@ class Session:
             self._compactor,
             self._choices,
             self._kit,
-            self._tools,
+            self._supply.ready,
             self._equipment.read_memory,
             lambda: self.on_choice(),  # noqa: PLW0108  it is set later
             new_id,

@@ -30,5 +30,7 @@ class Terms:
     """Whether the workspaces' own skills, settings, hooks and servers are used."""
     platform: str = "ci"
     """The surface that the model is told it speaks to."""
+    is_ephemeral: bool = False
+    """Whether nothing of it is kept."""
     wrapped: Callable[[ModelCatalog], ModelCatalog] = _as_it_is
     """Returns the models with whatever counts their calls around them."""

@@ -71,7 +71,7 @@ class BriefedRoom(Room):
         self.model.rounds = [answer]
         prompt = blocks or ({"type": "text", "text": "Look"},)
         ended = await self.editor.prompt(session_id or self.session_id, prompt)
-        assert ended == {"stopReason": "end_turn"}
+        assert at(ended, "stopReason") == "end_turn"
         return self.model.requests[-1]
 
     async def command(self, text: str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.briefings import prompt_settings
+from acp_server.configured import prompt_settings
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
 from acp_server.session.session import Workspace

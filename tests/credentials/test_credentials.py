@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.app import configured_credential
+from acp_server.configured import configured_credential
 from acp_server.credentials import Credential, Credentials, KeyStore
 from tests.support.editor import configuration
 

@@ -71,7 +71,7 @@ async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
     async with open_checked_editor(Failing(error)) as editor:
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
-        kind = None if isinstance(error, ModelUnavailableError) else "other"
+        kind = "unavailable" if isinstance(error, ModelUnavailableError) else "other"
         assert answer == expected.error(3, -32603, "The turn failed", reason, kind=kind)
         assert editor.said(session) == f"So far{reason}"
 

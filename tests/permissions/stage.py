@@ -222,10 +222,18 @@ async def acting_with(
     """Open a session on a stage with premises of its own; leaving ends all that it runs."""
     user = user or Recorder()
     catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
-    session = Session(Workspace(stage.root, additional), equipment(catalog, mode=mode))
+    made: list[Toolbox] = []
+
+    async def own(session: Session) -> Toolbox:
+        del session
+        return made[0]
+
+    equipped = replace(equipment(catalog, mode=mode), toolbox=own)
+    session = Session(Workspace(stage.root, additional), equipped)
     maker = SessionToolMaker(premises)
     async with anyio.create_task_group() as tasks:
         toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))
+        made.append(toolbox)
         try:
             with anyio.fail_after(20):
                 yield Actor(stage, session, toolbox, user)

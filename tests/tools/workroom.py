@@ -170,7 +170,8 @@ class Room:
     async def run(self, *calls: ToolCall) -> list[Told]:
         """Have the model make these calls together; return what was told of each."""
         self.model.rounds = [[action for made in calls for action in typed(made)]]
-        assert await self.editor.prompt(self.session_id, "go") == {"stopReason": "end_turn"}
+        answer = await self.editor.prompt(self.session_id, "go")
+        assert at(answer, "stopReason") == "end_turn"
         return [self.told(made.id) for made in calls]
 
     async def run_one(self, made: ToolCall) -> Told:

@@ -1,0 +1,148 @@
+"""What the options of `acp-server run` ask for, as a request that a run understands."""
+
+import os
+import select
+from pathlib import Path
+from typing import Literal, TextIO
+
+from pydantic import BaseModel, ConfigDict
+
+from acp_server import settings
+from acp_server.headless.run.budget import Budget
+from acp_server.headless.run.request import LAST, Rules, RunRequest
+from acp_server.headless.run.rule_texts import Policy, RuleError, policy_from, rule_from
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.orders import Order, Orders
+from acp_server.settings import Configuration
+
+MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
+ALL_OF_STDIN = "-"
+
+
+class WrongRequestError(Exception):
+    """The options do not go together, or name what is not there; the text says which."""
+
+
+class Given(BaseModel):
+    """The options, by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: str | None = None
+    prompt_file: Path | None = None
+    cwd: Path | None = None
+    model: str | None = None
+    mode: Literal["plan", "edit", "full"] = "edit"
+    session: str | None = None
+    resume: Literal["last"] | None = None
+    ephemeral: bool = False
+    skills: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    policy: Path | None = None
+    on_denied: Literal["fail", "continue"] = "continue"
+    max_turns: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
+    max_retries: int | None = None
+    trust_project: bool = False
+
+
+def request_from(given: Given, stdin: TextIO) -> RunRequest:
+    """Return the request.
+
+    Raises:
+        WrongRequestError: the options do not go together, or name what is not there.
+    """
+    if given.session is not None and given.resume is not None:
+        reason = "--session and --resume exclude each other"
+        raise WrongRequestError(reason)
+    if given.ephemeral and (given.session or given.resume):
+        reason = "--ephemeral keeps nothing, so it cannot go on with a session"
+        raise WrongRequestError(reason)
+    try:
+        rules = _rules(given)
+    except RuleError as error:
+        raise WrongRequestError(str(error)) from None
+    return RunRequest(
+        prompt=_prompt(given, stdin),
+        folder=(given.cwd or Path()).resolve(),
+        configuration=_configuration(given),
+        rules=rules,
+        budget=Budget(given.max_turns, given.max_cost, given.max_tokens),
+        timeout_seconds=given.timeout,
+        session=LAST if given.resume else given.session,
+        is_ephemeral=given.ephemeral,
+        skills=given.skills,
+    )
+
+
+def _configuration(given: Given) -> Configuration:
+    """Return the configuration.
+
+    Raises:
+        WrongRequestError: it is not right, and nobody is there to see a warning.
+    """
+    configuration = settings.load({"--model": given.model} if given.model else {})
+    if configuration.problems:
+        raise WrongRequestError("; ".join(configuration.problems))
+    changes = {} if given.max_retries is None else {"retries": given.max_retries}
+    changed = configuration.settings.model_copy(update=changes)
+    return Configuration(changed, configuration.home, configuration.origins, ())
+
+
+def _rules(given: Given) -> Rules:
+    """Return the rules; a no counts first, then what is asked, then what is allowed.
+
+    Raises:
+        RuleError: one of them is none.
+    """
+    policy = policy_from(given.policy) if given.policy is not None else Policy()
+    ordered: list[Order] = [rule_from("deny", text) for text in given.deny]
+    ordered += [rule_from("ask", text) for text in given.ask]
+    ordered += [rule_from("allow", text) for text in given.allow]
+    return Rules(
+        mode=MODES[given.mode],
+        orders=Orders((*ordered, *policy.rules)),
+        stops_when_asked=policy.fails_when_asked,
+        stops_when_denied=given.on_denied == "fail",
+        is_trusted=given.trust_project,
+    )
+
+
+def _prompt(given: Given, stdin: TextIO) -> str:
+    """Return the task, with what was piped in behind it.
+
+    Raises:
+        WrongRequestError: there is none.
+    """
+    if given.prompt is not None and given.prompt_file is not None:
+        reason = "give PROMPT or --prompt-file, not both"
+        raise WrongRequestError(reason)
+    if given.prompt == ALL_OF_STDIN:
+        task, piped = stdin.read(), ""
+    else:
+        task, piped = given.prompt or _text_of(given.prompt_file), _piped(stdin)
+    parts = [part for part in (task.strip(), piped.strip()) if part]
+    if not parts:
+        reason = "there is no task: give PROMPT, --prompt-file, or pipe it in"
+        raise WrongRequestError(reason)
+    return "\n\n".join(parts)
+
+
+def _text_of(file: Path | None) -> str:
+    try:
+        return "" if file is None else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = f"{file}: {error}"
+        raise WrongRequestError(reason) from None
+
+
+def _piped(stdin: TextIO) -> str:
+    """Return what is piped in; a pipe that nobody writes to is not waited for."""
+    if stdin.isatty():
+        return ""
+    is_there = os.name == "nt" or select.select([stdin], [], [], 0)[0]
+    return stdin.read() if is_there else ""

@@ -1,0 +1,113 @@
+"""What the configuration says to each room, in that room's own words. Builds and joins nothing."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from acp_server import settings
+from acp_server.credentials import Credential
+from acp_server.evolution.loading import EvolutionRules
+from acp_server.evolution.tally import Intervals
+from acp_server.mcp.loading import McpPremises
+from acp_server.permissions.trust import ContentTrust
+from acp_server.session.prompt_settings import PromptSettings
+from acp_server.settings import Configuration, Settings
+from acp_server.skills.rules import SkillRules
+from acp_server.tools.loading import MemoryPremises
+from prompt_engine.memory_entries import StoreName
+
+PLATFORM = "acp"
+"""What the settings call the surface that we are."""
+TASK_PLATFORM = "task"
+"""What a sub-agent writes to: the agent that has handed it a task."""
+
+
+def skill_rules(configuration: Configuration) -> SkillRules:
+    """Return what the configuration says about skills."""
+    current = configuration.settings
+    here = current.skills_platform_disabled.get(PLATFORM, ())
+    return SkillRules(
+        external=tuple(path.absolute() for path in current.skills_external_dirs),
+        disabled=frozenset((*current.skills_disabled, *here)),
+        most_characters=current.skills_index_char_limit,
+        unrelated=frozenset(current.skills_unrelated_categories),
+    )
+
+
+def evolution_rules(configuration: Configuration) -> EvolutionRules:
+    """Return what the configuration says about reviews and the curator."""
+    current = configuration.settings
+    return EvolutionRules(
+        home=configuration.home,
+        memory=memory_premises(current),
+        review_writes=current.skills_review_writes,
+        intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
+        curates_unasked=current.skills_curator == "auto",
+    )
+
+
+def memory_premises(current: Settings) -> MemoryPremises:
+    """Return what the configuration says about the memory."""
+    limits: dict[StoreName, int] = {}
+    if current.memory_enabled:
+        limits["memory"] = current.memory_char_limit
+    if current.user_profile_enabled:
+        limits["user"] = current.user_char_limit
+    return MemoryPremises(limits, asks_first=current.memory_ask)
+
+
+def mcp_premises(current: Settings) -> McpPremises:
+    """Return what the configuration says about MCP servers."""
+    variables, secrets = settings.child_environment({}), settings.secret_variables()
+    return McpPremises(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
+
+
+def configured_credential(configuration: Configuration) -> Credential | None:
+    """Return the key or the token that the configuration gives; a key counts first."""
+    current, origins = configuration.settings, configuration.origins
+    if current.api_key is not None:
+        return Credential(origins["api_key"], api_key=current.api_key.get_secret_value())
+    if current.auth_token is not None:
+        return Credential(origins["auth_token"], auth_token=current.auth_token.get_secret_value())
+    return None
+
+
+def prompt_settings(configuration: Configuration) -> PromptSettings:
+    """Return what the configuration says about system prompts."""
+    current, home = configuration.settings, configuration.home
+    hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
+    return PromptSettings(
+        home=home,
+        variables=settings.child_environment(hidden),
+        provider=current.provider,
+        enforcement=current.tool_use_enforcement,
+        environment_hint=current.environment_hint,
+        probes_python=current.environment_probe,
+        max_characters=current.context_file_max_chars,
+        agents_md_scope=current.agents_md_scope,
+        hint_overrides={
+            name: (hint.replace, hint.append) for name, hint in current.platform_hints.items()
+        },
+        system_message=current.system_message,
+        has_memory=current.memory_enabled,
+        has_user_profile=current.user_profile_enabled,
+        memory_limit=current.memory_char_limit,
+        user_limit=current.user_char_limit,
+        is_trusted=content_trust(home).is_given,
+    )
+
+
+def content_trust(home: Path) -> ContentTrust:
+    """Return where it is kept which blocked files of instructions the user allows."""
+    return ContentTrust(home / "acp" / "context_trust.json")
+
+
+def task_settings(configuration: Configuration) -> PromptSettings:
+    """Return the same for sub-agents: our identity, and nothing of what is remembered."""
+    return replace(
+        prompt_settings(configuration),
+        platform=TASK_PLATFORM,
+        skips_context_files=True,
+        has_memory=False,
+        has_user_profile=False,
+    )

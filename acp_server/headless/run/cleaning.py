@@ -1,0 +1,73 @@
+"""Makes what models, tools and servers say harmless for whoever reads a run's output.
+
+Secrets go, and what would steer a terminal. A text is cleaned whole: half a secret is none that
+anybody could find, so what streams is cut only where no secret can stand.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from acp_server.redaction import HIDDEN, SHORTEST_KNOWN, without_secrets
+from acp_server.surrogates import mended
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:$|_)",
+    re.IGNORECASE,
+)
+_NO_SECRET = re.compile(r"(?:true|false|yes|no|none|null|\d{1,5}|/[\w./-]*)", re.IGNORECASE)
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def secrets_in(environment: Mapping[str, str], known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the values of an environment that are secret by their names, and those known besides.
+
+    >>> secrets_in({"GITHUB_TOKEN": "abcdefgh", "HOME": "/home/me", "USE_TOKEN": "true"})
+    ('abcdefgh',)
+    """
+    found = (
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and not _NO_SECRET.fullmatch(value)
+    )
+    return tuple(dict.fromkeys(each for each in (*known, *found) if len(each) >= SHORTEST_KNOWN))
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """Takes secrets out of texts."""
+
+    secrets: tuple[str, ...] = ()
+
+    def text(self, text: str) -> str:
+        """Return a text without secrets, as UTF-8 can hold it."""
+        text = mended(text)
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN)
+        return without_secrets(text)
+
+    def plain(self, text: str) -> str:
+        """Return a text for a terminal or a log: without what would steer it."""
+        return _CONTROLS.sub("", _ESCAPES.sub("", self.text(text).replace("\r\n", "\n")))
+
+    def line(self, text: str) -> str:
+        """Return a text on one line."""
+        return " ".join(self.plain(text).split())
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """Return JSON with all its texts cleaned, its keys included."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.json(each) for each in value]
+            case dict():
+                return {self.text(key): self.json(each) for key, each in value.items()}
+            case _:
+                return value

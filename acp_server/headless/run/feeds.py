@@ -1,0 +1,81 @@
+"""What of a run is shown while it goes on, for people: plain lines on stderr, the answer on stdout.
+
+On a terminal the same lines have colours; nothing that a model says can steer it.
+"""
+
+from collections.abc import Callable
+
+import anyio
+
+from acp_server.headless.call_state import CallState
+from acp_server.headless.run.cleaning import Cleaner
+from acp_server.headless.run.report import Report
+from acp_server.headless.updates import Update
+from acp_server.permissions.gate import Passage
+from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
+
+Say = Callable[[str, str], None]
+"""Takes a line and its style: one of `quiet`, `ok`, `problem`, `warning`."""
+
+
+class SilentFeed:
+    """Shows nothing."""
+
+    async def begin(self, report: Report) -> None:
+        """Show nothing."""
+
+    async def show(self, update: Update) -> None:
+        """Show nothing."""
+
+    async def deny(self, passage: Passage) -> None:
+        """Show nothing."""
+
+    async def end(self) -> None:
+        """Hold nothing back."""
+
+
+class ProgressFeed:
+    """Shows a line for each call, each notice and each denial."""
+
+    def __init__(self, say: Say, cleaner: Cleaner) -> None:
+        self._say = say
+        self._cleaner = cleaner
+        self._calls: dict[str, CallState] = {}
+
+    async def begin(self, report: Report) -> None:
+        """Show which session it is."""
+        self._say(f"session {report.session_id}", "quiet")
+
+    async def show(self, update: Update) -> None:
+        """Show a call that has ended, or a notice."""
+        now = anyio.current_time()
+        match update:
+            case ToolCallStart():
+                self._calls[update.tool_call_id] = state = CallState(now)
+                state.begin(update)
+                self._end_of(update.tool_call_id, state)
+            case ToolCallProgress():
+                state = self._calls.setdefault(update.tool_call_id, CallState(now))
+                state.change(update, now)
+                self._end_of(update.tool_call_id, state)
+            case Notice():
+                style = "warning" if update.severity != "info" else "quiet"
+                self._say(self._cleaner.line(update.title), style)
+            case _:
+                return
+
+    async def deny(self, passage: Passage) -> None:
+        """Show that something was not let through."""
+        reason = passage.refusal.reason if passage.refusal is not None else ""
+        self._say(f"denied: {passage.tool}: {self._cleaner.line(reason)}", "problem")
+
+    async def end(self) -> None:
+        """Hold nothing back."""
+
+    def _end_of(self, call_id: str, state: CallState) -> None:
+        if state.is_over:
+            del self._calls[call_id]
+            title = self._cleaner.line(state.title)
+            is_done = state.status == "completed"
+            sign, style = ("done", "quiet") if is_done else ("failed", "problem")
+            self._say(f"{state.kind}: {title}: {sign}", style)

@@ -1,0 +1,45 @@
+"""Findings: what a run that reviews has to say about places in files, read from its answer.
+
+The shape is asked of the model as a JSON schema; it is documented with the command.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Severity = Literal["error", "warning", "note"]
+RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+
+
+class Finding(BaseModel):
+    """One finding; lines are counted from 1."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Annotated[str, Field(description="relative to the workspace", min_length=1)]
+    line: Annotated[int | None, Field(ge=1)] = None
+    end_line: Annotated[int | None, Field(ge=1)] = None
+    severity: Severity = "warning"
+    title: Annotated[str, Field(min_length=1)]
+    message: str = ""
+
+
+class Findings(BaseModel):
+    """The whole answer of a run that reviews."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
+    """Return findings, the weightiest first; of equals those in files of the change first."""
+    in_change = frozenset(changed)
+
+    def weight(finding: Finding) -> tuple[bool, int, str, int]:
+        is_elsewhere = finding.path not in in_change
+        return is_elsewhere, RANK[finding.severity], finding.path, finding.line or 0
+
+    return sorted(findings, key=weight)

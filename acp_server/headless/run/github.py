@@ -1,0 +1,138 @@
+"""GitHub Actions: what its runner reads from a step's output, and the files that it gives a step.
+
+All that models and tools say is written while the runner takes no commands, so that none of it can
+be one. Sources: the pages "Workflow commands for GitHub Actions" and "Limits" of its documentation.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from acp_server.headless.run.findings import Finding, ranked
+
+MOST_OF_A_LEVEL = 10
+"""Annotations of one level that are shown of one step."""
+MOST_SUMMARY_BYTES = 1024 * 1024
+CUT = "\n\n… (the rest did not fit)\n"
+LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
+
+Write = Callable[[str], None]
+
+
+class Workflow:
+    """The step that this process is, seen from within."""
+
+    def __init__(self, write: Write, environment: Mapping[str, str]) -> None:
+        """Write commands with `write`, a line each; nothing else is taken for one from now on."""
+        self._write = write
+        self._environment = environment
+        self._token = secrets.token_hex(16)
+        self._stop()
+
+    def hide(self, secret: str) -> None:
+        """Have the runner take a secret out of the log too."""
+        for line in filter(None, secret.splitlines()):
+            self._command(command("add-mask", line))
+
+    def begin_group(self, title: str) -> None:
+        """Begin what is folded in the log."""
+        self._command(command("group", title))
+
+    def end_group(self) -> None:
+        """End it."""
+        self._command(command("endgroup", ""))
+
+    def annotate(self, findings: Sequence[Finding], changed: Sequence[str]) -> int:
+        """Put findings at their lines, as many as are shown; return how many are not."""
+        shown = shown_annotations(findings, changed)
+        for finding in shown:
+            self._command(annotation(finding))
+        return len(findings) - len(shown)
+
+    def summarise(self, markdown: str) -> None:
+        """Add to the step's summary, as much as there is room for."""
+        file = self._environment.get("GITHUB_STEP_SUMMARY")
+        if file:
+            path = Path(file)
+            room = MOST_SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0)
+            _append(path, fitted(markdown, room))
+
+    def put_out(self, outputs: Mapping[str, str]) -> None:
+        """Set outputs of the step."""
+        file = self._environment.get("GITHUB_OUTPUT")
+        if file:
+            _append(Path(file), "".join(output_text(*each) for each in outputs.items()))
+
+    def end(self) -> None:
+        """Let the runner take commands again."""
+        self._write(f"::{self._token}::")
+
+    def _stop(self) -> None:
+        self._write(f"::stop-commands::{self._token}")
+
+    def _command(self, text: str) -> None:
+        self._write(f"::{self._token}::")
+        self._write(text)
+        self._stop()
+
+
+def command(name: str, value: str, **properties: object) -> str:
+    r"""Return a workflow command on one line; None leaves a property out.
+
+    >>> command("error", "50% of a\nb", file="a,b.py", line=3)
+    '::error file=a%2Cb.py,line=3::50%25 of a%0Ab'
+    """
+    given = {key: each for key, each in properties.items() if each is not None}
+    listed = ",".join(f"{key}={_property(str(each))}" for key, each in given.items())
+    return f"::{name}{' ' if listed else ''}{listed}::{_data(value)}"
+
+
+def annotation(finding: Finding) -> str:
+    """Return the command that puts a finding at its line."""
+    return command(
+        LEVELS[finding.severity],
+        finding.message or finding.title,
+        file=finding.path,
+        line=finding.line,
+        endLine=finding.end_line,
+        title=finding.title,
+    )
+
+
+def shown_annotations(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
+    """Return the findings that GitHub would show, the weightiest."""
+    shown: list[Finding] = []
+    counts = dict.fromkeys(LEVELS, 0)
+    for finding in ranked(findings, changed):
+        if counts[finding.severity] < MOST_OF_A_LEVEL:
+            counts[finding.severity] += 1
+            shown.append(finding)
+    return shown
+
+
+def fitted(text: str, room_bytes: int) -> str:
+    """Return as much of a text as fits, whole characters of it."""
+    raw = text.encode(errors="replace")
+    if len(raw) <= room_bytes:
+        return text
+    room = room_bytes - len(CUT.encode())
+    return "" if room < 0 else raw[:room].decode(errors="ignore") + CUT
+
+
+def output_text(name: str, value: str) -> str:
+    """Return an output as it is written to the file for outputs; no value can end itself."""
+    delimiter = f"output_{secrets.token_hex(16)}"
+    return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8", errors="replace") as opened:
+        opened.write(text)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

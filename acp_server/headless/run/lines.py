@@ -1,0 +1,51 @@
+"""What goes to a run's stdout: whole lines, in order, from one thread, nothing after a reader left.
+
+Owns the descriptor while the run lasts: whatever else prints goes to stderr.
+"""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+from anyio import to_thread
+
+STDERR = 2
+
+
+class Lines:
+    """Writes lines; a reader that has left is written to no more."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = anyio.Lock()
+        self._has_reader = True
+
+    async def write(self, text: str) -> None:
+        """Write a line without blocking the loop; whoever is slow holds the run back."""
+        async with self._lock:
+            await to_thread.run_sync(self.write_now, text)
+
+    def write_now(self, text: str) -> None:
+        """Write a line; blocks."""
+        left = memoryview(f"{text}\n".encode(errors="replace"))
+        while left and self._has_reader:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except OSError:
+                self._has_reader = False
+
+
+@contextmanager
+def claimed_stdout() -> Generator[Lines]:
+    """Take stdout for the run's output; until the end all other prints go to stderr."""
+    sys.stdout.flush()
+    descriptor = os.dup(1)
+    os.dup2(STDERR, 1)
+    try:
+        yield Lines(descriptor)
+    finally:
+        sys.stdout.flush()
+        os.dup2(descriptor, 1)
+        os.close(descriptor)

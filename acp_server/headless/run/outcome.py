@@ -1,0 +1,77 @@
+"""How a run ended, in one word for machines, and the exit code that says the same."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import JsonValue
+
+from acp_server.headless.errors import AgentRefusedError, DriverError
+
+Outcome = Literal[
+    "done",
+    "internal_error",
+    "usage_error",
+    "timeout",
+    "session_not_found",
+    "denied",
+    "findings",
+    "budget",
+    "authentication",
+    "provider_error",
+    "interrupted",
+    "terminated",
+]
+
+EXIT_CODES: Mapping[Outcome, int] = {
+    "done": 0,
+    "internal_error": 1,
+    "usage_error": 2,
+    "timeout": 3,
+    "session_not_found": 4,
+    "denied": 5,
+    "findings": 6,
+    "budget": 7,
+    "authentication": 8,
+    "provider_error": 75,
+    "interrupted": 130,
+    "terminated": 143,
+}
+
+AUTH_REQUIRED = -32000
+RESOURCE_NOT_FOUND = -32002
+INVALID_PARAMS = -32602
+_BY_KIND: Mapping[JsonValue, Outcome] = {
+    "authentication": "authentication",
+    "permission": "authentication",
+    "rate_limit": "provider_error",
+    "overloaded": "provider_error",
+    "connection": "provider_error",
+    "other": "provider_error",
+    "unavailable": "usage_error",
+}
+_BY_CODE: Mapping[int, Outcome] = {
+    AUTH_REQUIRED: "authentication",
+    RESOURCE_NOT_FOUND: "session_not_found",
+    INVALID_PARAMS: "usage_error",
+}
+
+
+def outcome_of_error(error: DriverError) -> Outcome:
+    """Return what a failed request means for the run."""
+    if not isinstance(error, AgentRefusedError):
+        return "internal_error"
+    kind = error.data.get("kind") if isinstance(error.data, dict) else None
+    return _BY_KIND.get(kind) or _BY_CODE.get(error.code, "internal_error")
+
+
+def outcome_of_stop(stop_reason: str) -> Outcome:
+    """Return what the end of a turn means for the run, when nothing was denied."""
+    match stop_reason:
+        case "end_turn":
+            return "done"
+        case "max_tokens" | "max_turn_requests":
+            return "budget"
+        case "cancelled":
+            return "interrupted"
+        case _:
+            return "internal_error"

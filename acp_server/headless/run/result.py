@@ -1,0 +1,56 @@
+"""The result of a run as one JSON object, the same in every format for machines."""
+
+from pydantic import JsonValue
+
+from acp_server.headless.run.denials import Denial, Target
+from acp_server.headless.run.report import Report
+from acp_server.turn.loop import Spent
+
+VERSION = 1
+
+
+def result_of(report: Report) -> dict[str, JsonValue]:
+    """Return the result; keys are always the same, what is not known is null."""
+    return {
+        "type": "result",
+        "version": VERSION,
+        "outcome": report.outcome,
+        "exit_code": report.exit_code,
+        "reason": report.reason or None,
+        "text": report.text,
+        "session_id": report.session_id or None,
+        "model": report.model or None,
+        "stop_reason": report.stop_reason or None,
+        "duration_seconds": round(report.duration_seconds, 3),
+        "usage": _usage(report.spent),
+        "cost_usd": report.spent.cost_usd,
+        "permission_denials": [_denial(each) for each in report.denials],
+        "left_undone": [target_as_json(each) for each in report.left_undone],
+        "instructions_loaded": report.loaded.get("instructions", []),
+        "skills_loaded": report.loaded.get("skills", []),
+    }
+
+
+def _usage(spent: Spent) -> dict[str, JsonValue]:
+    usage = spent.usage
+    return {
+        "model_calls": spent.requests,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+    }
+
+
+def _denial(denial: Denial) -> dict[str, JsonValue]:
+    return {
+        "tool": denial.tool,
+        "call_id": denial.call_id,
+        "targets": [target_as_json(each) for each in denial.targets],
+        "reason": denial.reason,
+    }
+
+
+def target_as_json(target: Target) -> dict[str, JsonValue]:
+    """Return what an effect is on as JSON."""
+    return {"act": target.act, "name": target.name}

@@ -1,0 +1,267 @@
+"""Runs one task: the same server as an editor starts, in this process, and a client with rules.
+
+Whatever happens, a report comes back, and it says how the run ended.
+"""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+import anyio
+
+from acp_server import app
+from acp_server.headless.agent import Agent, Editor
+from acp_server.headless.driver import drive
+from acp_server.headless.errors import DriverError, ungrouped
+from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
+from acp_server.headless.run.conversation import LastMessage
+from acp_server.headless.run.denials import Denials
+from acp_server.headless.run.outcome import outcome_of_error, outcome_of_stop
+from acp_server.headless.run.report import Report
+from acp_server.headless.run.request import LAST, RunRequest
+from acp_server.headless.updates import Update
+from acp_server.headless.wire import Record, record_nothing
+from acp_server.jsonrpc.memory import memory_pair
+from acp_server.permissions.gate import Passage
+from acp_server.protocol.lifecycle import (
+    ClientCapabilities,
+    ClientSessionCapabilities,
+    NoticeCapabilities,
+)
+from acp_server.protocol.prompting import PromptResponse
+from acp_server.protocol.sessions import (
+    ListSessionsRequest,
+    ListSessionsResponse,
+    ResumeSessionRequest,
+    ResumeSessionResponse,
+    SessionConfigSelect,
+    SessionSetup,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
+)
+from acp_server.protocol.tool_calls import (
+    CancelledPermissionOutcome,
+    RequestPermissionOutcome,
+    RequestPermissionRequest,
+    SelectedPermissionOutcome,
+)
+from acp_server.session.terms import Terms
+
+CANCEL_SECONDS = 1.0
+"""How long a turn may take to end when the run's time is up."""
+
+
+class NoSessionError(DriverError):
+    """There is no session to go on with."""
+
+
+class Feed(Protocol):
+    """Hears of a run while it goes on."""
+
+    async def begin(self, report: Report) -> None:
+        """Take that a session is open: its id and model are known."""
+        ...
+
+    async def show(self, update: Update) -> None:
+        """Take an update of the session."""
+        ...
+
+    async def deny(self, passage: Passage) -> None:
+        """Take that something was not let through."""
+        ...
+
+    async def end(self) -> None:
+        """Take that the turn is over."""
+        ...
+
+
+@dataclass(slots=True)
+class Run:
+    """One run."""
+
+    request: RunRequest
+    feed: Feed
+    record: Record = record_nothing
+    report: Report = field(default_factory=Report)
+    _ledger: Ledger = field(init=False)
+    _denials: Denials = field(default_factory=Denials, init=False)
+    _message: LastMessage = field(default_factory=LastMessage, init=False)
+    _is_denied: anyio.Event = field(default_factory=anyio.Event, init=False)
+    _passages: list[Passage] = field(default_factory=list[Passage], init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to count."""
+        self._ledger = Ledger(self.request.budget)
+
+    async def execute(self) -> Report:
+        """Run the task to its end, one way or another."""
+        started = time.monotonic()
+        try:
+            with anyio.move_on_after(self._longest()) as last_resort:
+                async with self._agent() as agent:
+                    await self._converse(agent)
+            if last_resort.cancelled_caught:
+                self.report.outcome = "timeout"
+        except DriverError as error:
+            self._fail(error)
+        finally:
+            self._settle(time.monotonic() - started)
+        return self.report
+
+    def _longest(self) -> float:
+        """Return how long all of it may take, a turn that does not end included."""
+        seconds = self.request.timeout_seconds
+        return float("inf") if seconds is None else seconds + 2 * CANCEL_SECONDS
+
+    @asynccontextmanager
+    async def _agent(self) -> AsyncGenerator[Agent]:
+        """Provide the server, and the client's end of it."""
+        ours, theirs = memory_pair()
+        connection = app.build(theirs, self.request.configuration, terms=self._terms())
+
+        async def serve() -> None:
+            async with theirs:
+                await connection.run()
+
+        with ungrouped():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(serve)
+                async with drive(ours, self._editor(), self.record) as agent:
+                    yield agent
+                    await agent.hang_up()
+
+    def _terms(self) -> Terms:
+        rules = self.request.rules
+        return Terms(
+            orders=rules.orders,
+            witness=self._witness,
+            is_trusted=rules.is_trusted,
+            platform=self.request.platform,
+            wrapped=partial(CountedCatalog, ledger=self._ledger),
+            is_ephemeral=self.request.is_ephemeral,
+        )
+
+    def _editor(self) -> Editor:
+        session = ClientSessionCapabilities(notices=NoticeCapabilities())
+        return Editor(self._show, self._decide, ClientCapabilities(session=session))
+
+    async def _converse(self, agent: Agent) -> None:
+        """Open the session, send the prompt, and see it end."""
+        await agent.initialize()
+        await self._open(agent)
+        await self.feed.begin(self.report)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._stop_when_denied, agent)
+            await self._take_turn(agent)
+            tasks.cancel_scope.cancel()
+        await self.feed.end()
+
+    async def _take_turn(self, agent: Agent) -> None:
+        with anyio.move_on_after(self.request.timeout_seconds or float("inf")) as timer:
+            self._finish(await agent.prompt(self.report.session_id, self._prompt()))
+        if timer.cancelled_caught:
+            await self._give_up(agent)
+
+    async def _open(self, agent: Agent) -> None:
+        """Begin a session, or go on with one, in the mode of this run.
+
+        Raises:
+            DriverError: there is none to go on with, or it cannot be opened.
+        """
+        request = self.request
+        if request.session is None:
+            opened = await agent.new_session(request.folder)
+            self.report.session_id = opened.session_id
+            self.report.model = _model_of(opened)
+        else:
+            session_id = await self._session_id(agent, request.session)
+            resume = ResumeSessionRequest(session_id=session_id, cwd=str(request.folder))
+            reopened = await agent.ask("session/resume", resume, ResumeSessionResponse)
+            self.report.session_id, self.report.model = session_id, _model_of(reopened)
+        mode = SetSessionModeRequest(session_id=self.report.session_id, mode_id=request.rules.mode)
+        await agent.ask("session/set_mode", mode, SetSessionModeResponse)
+
+    async def _session_id(self, agent: Agent, name: str) -> str:
+        if name != LAST:
+            return name
+        request = ListSessionsRequest(cwd=str(self.request.folder))
+        page = await agent.ask("session/list", request, ListSessionsResponse)
+        if not page.sessions:
+            reason = f"no session was kept of {self.request.folder}"
+            raise NoSessionError(reason)
+        return page.sessions[0].session_id
+
+    def _prompt(self) -> str:
+        return " ".join((*(f"/{name}" for name in self.request.skills), self.request.prompt))
+
+    async def _show(self, session_id: str, update: Update) -> None:
+        del session_id
+        self._message.take(update)
+        await self.feed.show(update)
+
+    async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
+        """Answer no: what the rules allow is not asked."""
+        if self.request.rules.stops_when_asked:
+            return CancelledPermissionOutcome()
+        for option in request.options:
+            if option.kind == "reject_once":
+                return SelectedPermissionOutcome(option_id=option.option_id)
+        return CancelledPermissionOutcome()
+
+    def _witness(self, passage: Passage) -> None:
+        if self._denials.witness(passage):
+            self._passages.append(passage)
+            self._is_denied.set()
+
+    async def _stop_when_denied(self, agent: Agent) -> None:
+        """Tell of denials, and end the run at the first if its rules say so."""
+        while True:
+            await self._is_denied.wait()
+            self._is_denied = anyio.Event()
+            while self._passages:
+                await self.feed.deny(self._passages.pop(0))
+            if self.request.rules.stops_when_denied:
+                await agent.cancel(self.report.session_id)
+
+    async def _give_up(self, agent: Agent) -> None:
+        """End a turn whose time is up; what it has done so far stands."""
+        self.report.outcome = "timeout"
+        seconds = self.request.timeout_seconds
+        self.report.reason = f"the run was not done after {seconds:g} seconds (--timeout)"
+        with anyio.move_on_after(CANCEL_SECONDS):
+            await agent.cancel(self.report.session_id)
+
+    def _finish(self, response: PromptResponse) -> None:
+        self.report.stop_reason = response.stop_reason
+        self.report.outcome = outcome_of_stop(response.stop_reason)
+        told = (response.meta or {}).get("hermes")
+        self.report.loaded = told if isinstance(told, dict) else {}
+
+    def _fail(self, error: DriverError) -> None:
+        is_gone = isinstance(error, NoSessionError)
+        self.report.outcome = "session_not_found" if is_gone else outcome_of_error(error)
+        self.report.reason = str(error)
+        if self._ledger.fault is not None:
+            unknown = isinstance(self._ledger.fault, PriceUnknownError)
+            self.report.outcome = "usage_error" if unknown else "budget"
+            self.report.reason = self._ledger.fault.reason
+
+    def _settle(self, seconds: float) -> None:
+        """Complete the report with what was counted on the way."""
+        report = self.report
+        report.duration_seconds, report.spent = seconds, self._ledger.spent
+        report.text = "" if self._message.text == report.reason else self._message.text
+        report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
+        if report.left_undone and report.outcome in {"done", "interrupted"}:
+            report.outcome = "denied"
+            report.reason = "a denial left work undone"
+
+
+def _model_of(setup: SessionSetup) -> str:
+    """Return the model that a session asks."""
+    options = [each for each in setup.config_options or () if each.id == "model"]
+    values = [each.current_value for each in options if isinstance(each, SessionConfigSelect)]
+    return values[0] if values else ""

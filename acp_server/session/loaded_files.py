@@ -1,0 +1,30 @@
+"""Which files of instructions a model was given, for whoever wants to account for them."""
+
+from collections.abc import Iterator, Mapping
+
+from acp_server.session.briefing import LoadedFile
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.context_files import ContextFound
+from prompt_engine.sources.subdirectory_hints import HintDelivery
+from prompt_engine.trust import sha256_of
+
+
+def loaded_context(found: ContextFound) -> Iterator[LoadedFile]:
+    """Yield the files that stand in the system prompt."""
+    notes = {note.path: note for note in found.notes}
+    for file in found.files:
+        yield _loaded(file.path, file.text, notes.get(file.path))
+
+
+def loaded_hints(found: HintDelivery) -> Mapping[str, LoadedFile]:
+    """Return the files that came along with a result, by their labels."""
+    notes = {note.path: note for note in found.notes}
+    return {
+        hint.label: _loaded(hint.label, hint.text, notes.get(hint.label)) for hint in found.hints
+    }
+
+
+def _loaded(path: str, text: str, note: FileNote | None) -> LoadedFile:
+    is_cut = note is not None and note.outcome == "cut"
+    digest = sha256_of(text.encode(errors="surrogatepass"))
+    return LoadedFile(path, digest, len(text), is_truncated=is_cut)

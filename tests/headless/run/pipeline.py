@@ -1,0 +1,75 @@
+"""A step of a pipeline: `acp-server run` as a process, judged by what it prints and ends with."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from tests.cli.command_line import Outcome, run
+from tests.support.messages_api import KEY, MessagesApiInThread
+
+Object = Mapping[str, JsonValue]
+MODEL = "claude-opus-5-5"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A workspace, a home and an endpoint."""
+
+    folder: Path
+    url: str
+
+    @property
+    def workspace(self) -> Path:
+        """The folder in which the task is done."""
+        return self.folder / "workspace"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What says which model is asked."""
+        return {
+            "ANTHROPIC_BASE_URL": self.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "ACP_SERVER_MODEL": MODEL,
+        }
+
+    def run(self, *arguments: str, given: str = "", **variables: str) -> Outcome:
+        """Run a task to its end."""
+        self.workspace.mkdir(exist_ok=True)
+        return run(
+            self.folder,
+            *("run", "--cwd", str(self.workspace), *arguments),
+            given=given,
+            **(self.variables | variables),
+        )
+
+    def result(self, *arguments: str, **variables: str) -> tuple[int, Object]:
+        """Run a task and return its exit code and its result, which must be all that it prints."""
+        done = self.run(*arguments, "--format", "json", **variables)
+        assert done.stdout.count("\n") == 1, done
+        return done.exit_code, parsed(done.stdout)
+
+
+def step(folder: Path, api: MessagesApiInThread) -> Step:
+    """Return a step whose model is at an endpoint."""
+    return Step(folder, api.url)
+
+
+def asked(api: MessagesApiInThread) -> int:
+    """Return how often the model was asked."""
+    return sum(request.path == "/v1/messages" for request in api.requests)
+
+
+def parsed(line: str) -> Object:
+    """Return the object on a line."""
+    return cast("Object", json.loads(line))
+
+
+def events_of(outcome: Outcome) -> list[Object]:
+    """Return the events of a stream, which must end with its only result."""
+    events = [parsed(line) for line in outcome.stdout.splitlines()]
+    assert [event["type"] for event in events].index("result") == len(events) - 1
+    return events
