@@ -12,12 +12,12 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.configuration.values import McpServer
-from acp_server.mcp.ports import Sdk
-from acp_server.session.elicitation import Elicitor
-from acp_server.session.session import Session
 
 if TYPE_CHECKING:
     from acp_server.mcp.joining import Joint
+    from acp_server.mcp.ports import Sdk
+    from acp_server.session.elicitation import Elicitor
+    from acp_server.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class McpLoader:
         self._lock = anyio.Lock()
         self._sdk: Sdk | None = None
 
-    async def load(self, tasks: TaskGroup) -> Sdk:
+    async def load(self, tasks: TaskGroup) -> "Sdk":
         """Return the SDK; the first call imports it, later ones wait for that.
 
         In `tasks` runs what keeps the record of processes true; it outlives every session.
@@ -52,7 +52,7 @@ class McpLoader:
                 self._sdk = await to_thread.run_sync(_import, tasks, self._premises)
         return self._sdk
 
-    async def joint(self, session: Session, elicitor: Elicitor, tasks: TaskGroup) -> "Joint":
+    async def joint(self, session: "Session", elicitor: "Elicitor", tasks: TaskGroup) -> "Joint":
         """Return what joins a session's servers to it; they live in `tasks`."""
         return await to_thread.run_sync(_joint, self, self._premises, session, elicitor, tasks)
 
@@ -66,8 +66,8 @@ class McpLoader:
 def _joint(
     loader: McpLoader,
     premises: McpPremises,
-    session: Session,
-    elicitor: Elicitor,
+    session: "Session",
+    elicitor: "Elicitor",
     tasks: TaskGroup,
 ) -> "Joint":
     from acp_server.mcp.joining import Joint
@@ -75,7 +75,7 @@ def _joint(
     return Joint(loader, premises, session, elicitor, tasks)
 
 
-def _import(tasks: TaskGroup, premises: McpPremises) -> Sdk:
+def _import(tasks: TaskGroup, premises: McpPremises) -> "Sdk":
     from acp_server.mcp.processes import Ground
     from acp_server.mcp.sdk import McpSdk
     from acp_server.tools.shell.watcher import Watcher

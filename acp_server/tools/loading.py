@@ -12,25 +12,27 @@ from anyio.abc import TaskGroup
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.delegation.task import Rules as DelegationRules
 from acp_server.hooks.rules import HookRules
-from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Asker
-from acp_server.session.briefing import Briefing, PlainBriefing
-from acp_server.session.editor import Editor
-from acp_server.session.enquiries import Enquirer, NoEnquirer
+from acp_server.session.briefing import PlainBriefing
+from acp_server.session.enquiries import NoEnquirer
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
-from acp_server.session.session import Session, Workspace
-from acp_server.session.skills import Skills
-from acp_server.session.terms import Terms
-from acp_server.session.watch import FolderWatch
 from acp_server.skills.rules import SkillRules
 from acp_server.tools.shell.confinement.rules import SandboxRules
-from acp_server.turn.ports import Toolbox
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
+    from acp_server.permissions.gate import Gate
+    from acp_server.permissions.questions import Asker
+    from acp_server.session.briefing import Briefing
+    from acp_server.session.editor import Editor
+    from acp_server.session.enquiries import Enquirer
     from acp_server.session.recall import Recall
+    from acp_server.session.session import Session, Workspace
+    from acp_server.session.skills import Skills
+    from acp_server.session.terms import Terms
+    from acp_server.session.watch import FolderWatch
     from acp_server.skills.room import SkillRoom
     from acp_server.tools.toolbox import ToolSource
+    from acp_server.turn.ports import Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class DelegationPremises:
     """How sub-agents work."""
 
     rules: DelegationRules = field(default_factory=DelegationRules)
-    briefing: Callable[[Workspace], Briefing] = lambda _workspace: PlainBriefing()
+    briefing: "Callable[[Workspace], Briefing]" = lambda _workspace: PlainBriefing()
     """Makes what the sub-agents of a session are told beside their tasks."""
 
 
@@ -91,10 +93,10 @@ class Premises:
     recall: "Callable[[], Recall] | None" = None
     """Opens what searches past sessions; called in a thread."""
     skills: SkillRules = field(default_factory=SkillRules)
-    watch: FolderWatch | None = None
+    watch: "FolderWatch | None" = None
     """Tells of changes in folders; without it skills are looked at each time."""
     checks: CheckRules = CheckRules()
-    terms: Terms | None = None
+    terms: "Terms | None" = None
     """What was settled for a run that nobody attends."""
     web: WebRules = WebRules()
     hooks: HookRules = field(default_factory=HookRules)
@@ -107,11 +109,11 @@ class Premises:
 class Surroundings:
     """What the tools of one session work with; in `tasks` runs what goes on between turns."""
 
-    session: Session
-    editor: Editor
-    asker: Asker
+    session: "Session"
+    editor: "Editor"
+    asker: "Asker"
     tasks: TaskGroup
-    enquirer: Enquirer = field(default_factory=NoEnquirer)
+    enquirer: "Enquirer" = field(default_factory=NoEnquirer)
     join_servers: "Callable[[Gate], ToolSource] | None" = None
     """Takes the session's gate; returns where the tools of its MCP servers are found."""
 
@@ -124,11 +126,11 @@ class ToolMaker(Protocol):
         """Where the skills of all sessions come from."""
         ...
 
-    def toolbox(self, around: Surroundings) -> Toolbox:
+    def toolbox(self, around: Surroundings) -> "Toolbox":
         """Return the tools of a session."""
         ...
 
-    async def open_skills(self, session: Session) -> Skills:
+    async def open_skills(self, session: "Session") -> "Skills":
         """Return the skills of a session, found and followed from now on."""
         ...
 

@@ -11,7 +11,12 @@ from tests.support.server_process import environment
 
 HEAVY = {
     *("anthropic", "attr", "httpx", "jsonschema", "keyring", "mcp", "re2", "tomllib", "watchfiles"),
-    *("difflib", "http.server", "yaml"),
+    *("difflib", "http.server", "httpcore2", "pathspec", "psutil", "tree_sitter", "yaml"),
+    *("acp_server.permissions.gate", "acp_server.permissions.orders"),
+    *("acp_server.permissions.policy", "acp_server.permissions.questions"),
+    *("acp_server.permissions.rule_store", "acp_server.permissions.shell"),
+    *("acp_server.checkpoints.keeper", "acp_server.delegation.work", "acp_server.hooks.toolbox"),
+    *("acp_server.mcp.ports", "acp_server.session.editor", "acp_server.session.elicitation"),
     *("acp_server.models.scripted", "acp_server.session.context", "acp_server.tools.kit"),
     *("acp_server.handlers.workspace", "acp_server.protocol.calls", "acp_server.protocol.greeting"),
     *("acp_server.evolution.review", "acp_server.skills.room", "prompt_engine.assemble"),
