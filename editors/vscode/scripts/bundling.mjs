@@ -1,5 +1,5 @@
 // How the bundles are made: the host's, the view's and the tests'.
-// `codicon:NAME` imports the path data of an icon, so that only the icons in use are shipped.
+// `codicon:NAME` imports the shape of an icon, so that only the icons in use are shipped.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -17,7 +17,8 @@ const codicons = {
     build.onLoad({ filter: /.*/, namespace: "codicon" }, async ({ path }) => {
       const svg = await readFile(join(ICONS, `${path.slice("codicon:".length)}.svg`), "utf8");
       const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => data);
-      return { contents: `export default ${JSON.stringify(paths)};`, loader: "js" };
+      const viewBox = /viewBox="([^"]+)"/.exec(svg)?.[1] ?? "0 0 16 16";
+      return { contents: `export default ${JSON.stringify({ viewBox, paths })};`, loader: "js" };
     });
   },
 };
@@ -45,10 +46,20 @@ export const VIEW = {
   jsxImportSource: "preact",
 };
 
+/** Tests run without VS Code: a stand-in takes its place. */
+const standIn = {
+  name: "stand-in",
+  setup(build) {
+    const path = join(ROOT, "tests", "support", "vscode.ts");
+    build.onResolve({ filter: /^vscode$/ }, () => ({ path }));
+  },
+};
+
 export function testsOf(entryPoints) {
   return {
     ...shared,
     entryPoints,
+    plugins: [codicons, standIn],
     outdir: "out/tests",
     outbase: "tests",
     outExtension: { ".js": ".mjs" },

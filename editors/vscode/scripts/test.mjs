@@ -1,4 +1,5 @@
-// Bundles the tests, each file by itself, and runs them. Arguments: parts of names to run alone.
+// Bundles the tests, each file by itself, and runs them. Arguments: parts of names to run alone, and
+// --server=PATH for a real server to talk to besides.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
@@ -6,7 +7,10 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { ROOT, testsOf } from "./bundling.mjs";
 
-const wanted = process.argv.slice(2);
+const SERVER = "--server=";
+const given = process.argv.slice(2);
+const wanted = given.filter((word) => !word.startsWith(SERVER));
+const server = given.find((word) => word.startsWith(SERVER))?.slice(SERVER.length);
 const found = readdirSync(join(ROOT, "tests"), { recursive: true })
   .filter((name) => /\.test\.tsx?$/.test(name))
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
@@ -18,5 +22,6 @@ const files = found.map((name) => join("out", "tests", name.replace(/\.tsx?$/, "
 const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], {
   cwd: ROOT,
   stdio: "inherit",
+  env: server === undefined ? process.env : { ...process.env, ACP_SERVER: server },
 });
 process.exit(status ?? 1);

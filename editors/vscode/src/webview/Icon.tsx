@@ -78,9 +78,10 @@ export type IconName = keyof typeof ICONS;
 
 /** An icon beside a text that says the same, so a screen reader passes over it. */
 export function Icon({ name, spins = false }: { name: IconName; spins?: boolean }): JSX.Element {
+  const { viewBox, paths } = ICONS[name];
   return (
-    <svg class={spins ? "icon spins" : "icon"} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      {ICONS[name].map((data) => (
+    <svg class={spins ? "icon spins" : "icon"} viewBox={viewBox} aria-hidden="true" focusable="false">
+      {paths.map((data) => (
         <path key={data} d={data} fill="currentColor" fill-rule="evenodd" clip-rule="evenodd" />
       ))}
     </svg>

@@ -20,10 +20,12 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   const { session } = state;
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setIsAtEnd] = useState(true);
-  useLayoutEffect(() => {
+  const toEnd = (): void => {
     const node = scroller.current;
     if (isAtEnd && node !== null) node.scrollTop = node.scrollHeight;
-  });
+  };
+  useLayoutEffect(toEnd);
+  useResize(scroller, toEnd);
   const onScroll = (): void => {
     const node = scroller.current;
     if (node !== null) setIsAtEnd(node.scrollHeight - node.scrollTop - node.clientHeight < NEAR);
@@ -57,6 +59,22 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** Call back when a part's size changes, as it does when something beside it unfolds. */
+function useResize(part: { readonly current: Element | null }, onResize: () => void): void {
+  const latest = useRef(onResize);
+  latest.current = onResize;
+  useLayoutEffect(() => {
+    if (part.current === null || typeof ResizeObserver === "undefined") return undefined;
+    const observer = new ResizeObserver(() => {
+      latest.current();
+    });
+    observer.observe(part.current);
+    return () => {
+      observer.disconnect();
+    };
+  }, [part]);
 }
 
 function Working(): JSX.Element {

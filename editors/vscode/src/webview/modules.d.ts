@@ -1,7 +1,7 @@
 declare module "codicon:*" {
-  /** The path data of an icon of 16 by 16. */
-  const paths: readonly string[];
-  export default paths;
+  /** The shape of an icon: its box and the data of its paths. */
+  const icon: { readonly viewBox: string; readonly paths: readonly string[] };
+  export default icon;
 }
 
 declare module "*.css";

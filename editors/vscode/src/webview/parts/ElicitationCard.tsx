@@ -131,6 +131,17 @@ function Field(props: FieldProps): JSX.Element {
       </fieldset>
     );
   }
+  if (schema.type === "boolean") {
+    return (
+      <div class="field" data-testid={`field-${name}`}>
+        <label class="choice">
+          <Input {...props} />
+          {title}
+        </label>
+        {description !== "" && <p class="small">{description}</p>}
+      </div>
+    );
+  }
   return (
     <div class="field" data-testid={`field-${name}`}>
       <label for={id}>{title}</label>

@@ -34,7 +34,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
       >
         <Icon name="history" />
         <span class="ellipsis">{title}</span>
-        <Icon name={panel === "sessions" ? "chevronDown" : "chevronRight"} />
+        <Icon name="chevronDown" />
       </button>
       <IconButton
         icon="eye"

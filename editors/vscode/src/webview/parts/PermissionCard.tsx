@@ -49,7 +49,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
         <button
           key={option.optionId}
           type="button"
-          class={option.kind.startsWith("allow") ? "primary" : "secondary"}
+          class={option.kind === "allow_once" ? "primary" : "secondary"}
           ref={option === focused ? reject : null}
           data-testid={`permission-${option.kind}`}
           data-option-id={option.optionId}
