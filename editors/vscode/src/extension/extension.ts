@@ -162,7 +162,7 @@ function listeners(controller: Controller): { dispose(): void }[] {
       look();
     }),
     workspace.onDidSaveTextDocument(() => {
-      if (controller.hub.shown !== "") void controller.reviewing.refresh(controller.hub.shown);
+      controller.refreshChanges();
     }),
     workspace.onDidGrantWorkspaceTrust(() => {
       controller.restart();

@@ -9,7 +9,6 @@ import type {
   ClientContext,
   RequestPermissionRequest,
   SessionNotification,
-  SessionUpdate,
   Stream,
 } from "@agentclientprotocol/sdk";
 import type { AgentAbilities, ConnectionStatus, SessionEvent, SignInWay, ViewRequest } from "../shared/events.js";
@@ -316,8 +315,8 @@ export class Controller {
     this.sessions.tellList();
     this.#tellState();
     if (isRunning) return;
-    void this.reviewing.refresh(sessionId);
-    void this.sessions.refresh();
+    this.#inBackground(this.reviewing.refresh(sessionId));
+    this.#inBackground(this.sessions.refresh());
   }
 
   #handlers(): ClientHandlers {
@@ -333,7 +332,7 @@ export class Controller {
       readFile: (request) => this.#files.read(request),
       writeFile: (request) =>
         this.#files.write(request, (sessionId, path, before) => {
-          void this.reviewing.wrote(sessionId, path, before);
+          this.#inBackground(this.reviewing.wrote(sessionId, path, before));
           this.presence.wrote(sessionId, path);
         }),
       createTerminal: (request) => this.terminals.create(request),
@@ -353,16 +352,20 @@ export class Controller {
     this.sessions.update(notification);
     // What is told of the past, while a session is loaded, is no change of now.
     if (this.sessions.find(sessionId)?.isRunning !== true) return;
-    void this.reviewing.shown(sessionId, update);
-    if (sessionId === this.hub.shown) void this.#follow(update);
+    this.#inBackground(this.reviewing.shown(sessionId, update));
+    if (sessionId === this.hub.shown) this.#inBackground(this.following.follow(update));
   }
 
-  async #follow(update: SessionUpdate): Promise<void> {
-    try {
-      await this.following.follow(update);
-    } catch (error) {
-      this.#around.log.warn(`the agent could not be followed: ${messageOf(error)}`);
-    }
+  /** Let something go on that nobody waits for; what fails is logged. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#around.log.warn(messageOf(error));
+    });
+  }
+
+  /** Look at the changes of the shown session again: files were saved. */
+  refreshChanges(): void {
+    if (this.hub.shown !== "") this.#inBackground(this.reviewing.refresh(this.hub.shown));
   }
 
   #permission(

@@ -74,11 +74,16 @@ export class Presence {
     const place = JSON.stringify([sessionId, file, line]);
     if (sessionId === "" || file === "" || place === this.#lastTold) return;
     this.#lastTold = place;
-    void this.#parts.agent()?.notify(ACTIVE_FILE_METHOD, { sessionId, path: file, line });
+    this.#tell(ACTIVE_FILE_METHOD, { sessionId, path: file, line });
   }
 
   #tellProblems(sessionId: string, path: string): void {
     const items = this.#parts.problemsOf(path);
-    void this.#parts.agent()?.notify(DIAGNOSTICS_METHOD, { sessionId, path, items });
+    this.#tell(DIAGNOSTICS_METHOD, { sessionId, path, items });
+  }
+
+  #tell(method: string, params: object): void {
+    // A wire that is cut is told by its own end; nobody waits for this.
+    this.#parts.agent()?.notify(method, params).catch(() => undefined);
   }
 }

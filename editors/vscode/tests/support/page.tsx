@@ -25,7 +25,12 @@ Object.assign(globalThis, {
   cancelAnimationFrame: window.cancelAnimationFrame.bind(window),
 });
 
-const { render } = await import("preact");
+// The user is here: jsdom counts a page as focused only once a part of it was.
+window.document.hasFocus = () => true;
+// There is nothing to draw on, and axe asks whether there is.
+window.HTMLCanvasElement.prototype.getContext = () => null;
+
+const { createRoot } = await import("preact/compat/client");
 const { act } = await import("preact/test-utils");
 const { App } = await import("../../src/webview/App.js");
 const { HostProvider, NOTHING_KEPT } = await import("../../src/webview/posting.js");
@@ -39,6 +44,7 @@ export class Page {
   readonly root: HTMLElement;
   readonly posted: Intent[] = [];
   kept: Kept;
+  readonly #drawing: ReturnType<typeof createRoot>;
   #state = EMPTY_VIEW;
 
   constructor(kept: Kept = NOTHING_KEPT) {
@@ -46,6 +52,7 @@ export class Page {
     document.body.replaceChildren();
     this.root = document.createElement("div");
     document.body.append(this.root);
+    this.#drawing = createRoot(this.root);
     this.#draw();
   }
 
@@ -61,7 +68,7 @@ export class Page {
   /** Return the part with this test id; the first one. */
   find(testId: string): HTMLElement {
     const found = this.findAll(testId)[0];
-    if (found === undefined) throw new Error(`nothing is called ${testId} in ${this.root.innerHTML}`);
+    if (found === undefined) throw new Error(`nothing is called ${testId}: ${this.root.textContent}`);
     return found;
   }
 
@@ -93,7 +100,8 @@ export class Page {
   }
 
   close(): void {
-    render(null, this.root);
+    this.#drawing.unmount();
+    this.root.remove();
   }
 
   #draw(): void {
@@ -105,11 +113,10 @@ export class Page {
       kept: this.kept,
     };
     this.#host ??= host;
-    render(
+    this.#drawing.render(
       <HostProvider value={this.#host}>
         <App state={this.#state} />
       </HostProvider>,
-      this.root,
     );
   }
 

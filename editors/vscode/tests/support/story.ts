@@ -1,6 +1,6 @@
 /** A conversation with everything in it, as events: for the view's tests and its pictures. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import type { SessionEvent, ViewEvent } from "../../src/shared/events.js";
+import type { ConnectionEvent, SessionEvent, ViewEvent } from "../../src/shared/events.js";
 import { hunksBetween } from "../../src/shared/hunks.js";
 
 const update = (of: SessionUpdate): SessionEvent => ({ type: "update", update: of });
@@ -9,7 +9,7 @@ const NEW =
   'def greet(name: str) -> str:\n    """Return a greeting."""\n    return f"Hello {name}"\n\n\nprint(greet("world"))\n';
 const PATH = "/work/src/greeting.py";
 
-export const READY: ViewEvent = {
+export const READY: ConnectionEvent = {
   type: "connection",
   status: "ready",
   agent: "Hermes Agent",

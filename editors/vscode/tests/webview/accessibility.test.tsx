@@ -16,7 +16,7 @@ async function faults(page: Page): Promise<string[]> {
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-const failed: ViewEvent = { ...READY, status: "failed", message: "why" } as ViewEvent;
+const failed: ViewEvent = { ...READY, status: "failed", message: "why" };
 
 for (const [name, events, presses] of [
   ["the welcome", OPENED, []],

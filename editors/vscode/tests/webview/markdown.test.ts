@@ -41,8 +41,8 @@ function drawn(text: string, chunk = text.length, onLink: (href: string) => void
 }
 
 test("a text that grew looks as if it had come at once", () => {
-  const whole = drawn(SAMPLE).innerHTML;
-  for (const chunk of [1, 3, 7, 50]) assert.equal(drawn(SAMPLE, chunk).innerHTML, whole);
+  const whole = drawn(SAMPLE);
+  for (const chunk of [1, 3, 7, 50]) assert.ok(drawn(SAMPLE, chunk).isEqualNode(whole), String(chunk));
 });
 
 test("tags are text, scripts do not run, and pictures from elsewhere are links", () => {
@@ -56,8 +56,9 @@ test("links go nowhere by themselves", () => {
   const followed: string[] = [];
   const parent = drawn("[x](javascript:alert(1))", 100, (href) => followed.push(href));
   const link = parent.querySelector("a");
-  assert.equal(link?.getAttribute("href"), "#");
-  link?.click();
+  assert.ok(link);
+  assert.equal(link.getAttribute("href"), "#");
+  link.click();
   assert.deepEqual(followed, ["javascript:alert(1)"]);
 });
 

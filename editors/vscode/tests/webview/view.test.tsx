@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import type { ViewEvent } from "../../src/shared/events.js";
 import { Page } from "../support/page.js";
+import { SETTLING_MILLISECONDS } from "../../src/webview/focus.js";
 import { ASKS, FORM, OPENED, QUEUED, READY, TOLD, WHOLE } from "../support/story.js";
 
-const IDLE: ViewEvent = { type: "ended", reason: "end_turn", error: "" };
+const FAILED: ViewEvent = { type: "ended", reason: "error", error: "The endpoint is down." };
 const switches = { withFile: true, withSelection: true, withProblems: false };
 
 test("a prompt is sent with Enter, and the input is empty then", async () => {
@@ -90,11 +91,16 @@ test("a permission has the focus on rejecting, and keys answer it", async () => 
     ["a", "always"],
     ["n", "no"],
   ] as const) {
+    mock.timers.enable({ apis: ["Date"], now: 1000 });
     const page = await new Page().tell(...OPENED, ...TOLD, ...ASKS);
     assert.equal(document.activeElement, page.find("permission-reject_once"));
     await page.key(page.find("permission"), key);
+    assert.deepEqual(page.posted, [], "a key that was on its way answers nothing");
+    mock.timers.tick(SETTLING_MILLISECONDS);
+    await page.key(page.find("permission"), key);
     assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId }]);
     page.close();
+    mock.timers.reset();
   }
 });
 
@@ -106,6 +112,35 @@ test("a permission takes no focus from somebody who is writing", async () => {
   await page.tell(...ASKS);
   assert.equal(document.activeElement, input);
   assert.equal(page.find("announcer").textContent, "The agent asks for permission: `git push origin main`");
+});
+
+test("a permission waits for the focus while the user is in the editor", async () => {
+  const hasFocus = mock.method(document, "hasFocus", () => false);
+  const page = await new Page().tell(...OPENED, ...TOLD, ...ASKS);
+  assert.notEqual(document.activeElement, page.find("permission-reject_once"));
+  window.dispatchEvent(new window.Event("focus"));
+  assert.equal(document.activeElement, page.find("permission-reject_once"));
+  hasFocus.mock.restore();
+});
+
+test("a picture that is dropped goes with the prompt, other files do not", async () => {
+  const page = await new Page().tell(...OPENED);
+  const dropped = [
+    new window.File([new Uint8Array([1, 2, 3])], "a.png", { type: "image/png" }),
+    new window.File(["x"], "a.svg", { type: "image/svg+xml" }),
+  ];
+  const event = Object.assign(new window.Event("drop", { bubbles: true, cancelable: true }), {
+    dataTransfer: { files: dropped },
+  });
+  page.find("composer-input").dispatchEvent(event);
+  for (let round = 0; round < 100 && page.findAll("attached-image").length === 0; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5)); // a file is read in its own time
+    await page.tell();
+  }
+  await page.key(page.find("composer-input"), "Enter");
+  const [sent] = page.posted;
+  const images = sent?.type === "send" ? sent.draft.images : [];
+  assert.deepEqual(images, [{ mimeType: "image/png", data: "AQID" }]);
 });
 
 test("a permission is within its call's card and goes with the turn", async () => {
@@ -205,7 +240,7 @@ for (const [status, testId, intent] of [
   ["failed", "welcome-restart", "restart"],
 ] as const) {
   test(`a connection that is ${status} leads to ${intent}`, async () => {
-    const page = await new Page().tell({ ...READY, status, message: "why" } as ViewEvent);
+    const page = await new Page().tell({ ...READY, status, message: "why" });
     await page.press(testId);
     assert.deepEqual(page.posted, [{ type: intent }]);
   });
@@ -227,6 +262,6 @@ test("a suggestion is put into the input", async () => {
 });
 
 test("a failed turn says why", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD, { ...IDLE, reason: "error", error: "The endpoint is down." } as ViewEvent);
+  const page = await new Page().tell(...OPENED, ...TOLD, FAILED);
   assert.equal(page.find("ending").textContent, "The endpoint is down.");
 });

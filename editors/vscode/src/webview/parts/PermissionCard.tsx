@@ -8,7 +8,7 @@ import type { PermissionOption, PermissionOptionKind } from "@agentclientprotoco
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { PermissionQuestion } from "../../shared/state.js";
-import { isWriting } from "../focus.js";
+import { focusQuietly, SETTLING_MILLISECONDS } from "../focus.js";
 import { useHost } from "../posting.js";
 
 const KEYS: Readonly<Record<string, PermissionOptionKind>> = {
@@ -22,8 +22,10 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
   const reject = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
   const focused = options.find(({ kind }) => kind === "reject_once") ?? options.at(-1);
+  const shownAt = useRef(0);
   useEffect(() => {
-    if (!isWriting()) reject.current?.focus();
+    shownAt.current = Date.now();
+    return focusQuietly(reject.current);
   }, [questionId]);
   const choose = (option: PermissionOption): void => {
     post({ type: "permit", questionId, optionId: option.optionId });
@@ -31,6 +33,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
   const onKeyDown = (event: KeyboardEvent): void => {
     const kind = KEYS[event.key.toLowerCase()];
     if (kind === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (Date.now() - shownAt.current < SETTLING_MILLISECONDS) return;
     const option = options.find((each) => each.kind === kind);
     if (option === undefined) return;
     event.preventDefault();
