@@ -51,6 +51,7 @@ from acp_server.permissions.trust import (
     TrustKeeper,
     TrustStore,
 )
+from acp_server.plugins import leave_plugins_out
 from acp_server.session.loading import LazyBriefing, open_folder_events
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
@@ -86,6 +87,7 @@ LAST_RESORT_SECONDS = 1.7
 
 def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
     """Serve one client over claimed descriptors until it leaves; return the exit code."""
+    leave_plugins_out()
     configuration = settings.load(options)
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)
     for problem in configuration.problems:

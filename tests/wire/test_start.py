@@ -11,7 +11,17 @@ from tests.support.server_process import environment
 
 HEAVY = {
     *("anthropic", "attr", "httpx", "jsonschema", "keyring", "mcp", "re2", "tomllib", "watchfiles"),
-    *("difflib", "http.server", "httpcore2", "pathspec", "psutil", "tree_sitter", "yaml"),
+    *(
+        "difflib",
+        "email",
+        "http.server",
+        "httpcore2",
+        "importlib.metadata",
+        "pathspec",
+        "psutil",
+        "tree_sitter",
+        "yaml",
+    ),
     *("acp_server.permissions.gate", "acp_server.permissions.orders"),
     *("acp_server.permissions.policy", "acp_server.permissions.questions"),
     *("acp_server.permissions.rule_store", "acp_server.permissions.shell"),
