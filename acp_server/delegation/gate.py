@@ -28,6 +28,10 @@ class TaskGate:
         """Take a place among the session's questions."""
         self.gate.join(call_id, tool)
 
+    def step_aside(self, call_id: str) -> None:
+        """Have others ask first."""
+        self.gate.step_aside(call_id)
+
     def leave(self, call_id: str) -> None:
         """Give the place up."""
         self.gate.leave(call_id)

@@ -47,6 +47,9 @@ class UnaskedGate:
     def join(self, call_id: str, tool: str = "") -> None:
         """Do nothing: nobody is asked, so nobody waits."""
 
+    def step_aside(self, call_id: str) -> None:
+        """Do nothing."""
+
     def leave(self, call_id: str) -> None:
         """Do nothing."""
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from anyio.abc import TaskGroup
 
 from acp_server.mcp.configuration import configured, joined
-from acp_server.mcp.ports import Limits
+from acp_server.mcp.ports import Changing, Limits
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import Gate
 from acp_server.session.elicitation import Elicitor
 from acp_server.session.session import Session
 from acp_server.tools.kit import TOOL_NAMES
-from acp_server.tools.toolbox import ToolSource
+from acp_server.tools.toolbox import ServerTools
 from prompt_engine.threats import scan
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Joint:
     elicitor: Elicitor
     tasks: TaskGroup
 
-    def __call__(self, gate: Gate) -> ToolSource:
+    def __call__(self, gate: Gate, changing: Changing) -> ServerTools:
         """Have the session's servers connected, and return where their tools are found."""
         around = Around(
             gate=gate,
@@ -41,13 +41,14 @@ class Joint:
             elicitor=self.elicitor,
             suspect=suspicions,
             limits=Limits(first_call_seconds=self.premises.first_call_seconds),
+            changing=changing,
             taken=TOOL_NAMES,
             note_change=self.session.servers.note_change,
         )
         configs = joined(self.session.servers.requested, configured(self.premises.configured))
         servers = SessionServers(configs, around)
         self.session.servers.take(servers)
-        return servers.tools
+        return servers
 
 
 def suspicions(text: str) -> Sequence[str]:

@@ -90,6 +90,8 @@ class Sdk(Protocol):
         ...
 
 
+Changing = Callable[[], AbstractAsyncContextManager[None]]
+"""Returns what stands around a call that may change the session's files."""
 LoadSdk = Callable[[], Awaitable[Sdk]]
 
 

@@ -6,6 +6,7 @@ SDK's code and the process that ends servers when we die.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,11 +19,11 @@ from acp_server.mcp.configuration import brought, spelled_out
 from acp_server.mcp.description import description_of
 from acp_server.mcp.names import server_names, tool_names
 from acp_server.mcp.offers import OfferedTool
-from acp_server.mcp.ports import Limits, LoadSdk, ServerError
+from acp_server.mcp.ports import Changing, Limits, LoadSdk, ServerError
 from acp_server.mcp.prompts import ServerPrompt, server_prompt
 from acp_server.mcp.results import Suspect, trusts_all
 from acp_server.mcp.server import Premises, Server
-from acp_server.mcp.tool import Counter, server_tool
+from acp_server.mcp.tool import Counter, ServerTool, server_tool
 from acp_server.permissions.gate import Gate
 from acp_server.session.commands import Errand, ErrandError
 from acp_server.session.elicitation import Elicitor, NobodyToAsk
@@ -56,6 +57,8 @@ class Around:
     elicitor: Elicitor = field(default_factory=NobodyToAsk)
     suspect: Suspect = trusts_all
     limits: Limits = field(default_factory=Limits)
+    changing: Changing = nullcontext
+    """Stands around the calls of all tools but those that claim to change nothing."""
     taken: Sequence[str] = ()
     """The names of the session's own tools."""
     note_change: Callable[[], None] = _nothing
@@ -86,6 +89,7 @@ class SessionServers:
         self._withheld: tuple[ServerConfig, ...] = ()
         """What the workspace brings: listed, and not used before `admit`."""
         self._told: dict[str, _Frozen] = {}
+        self._offered: tuple[ServerTool, ...] = ()
         self._tools: tuple[Tool, ...] = ()
         self._is_frozen = False
         self._has_ended = anyio.Event()
@@ -134,6 +138,11 @@ class SessionServers:
     def tools(self) -> Sequence[Tool]:
         """Return the tools as they were last fixed: none before `ready`."""
         return self._tools
+
+    def tools_behind(self, gate: Gate) -> tuple[Tool, ...]:
+        """Return the same tools behind another gate: that of one of the session's tasks."""
+        counter = Counter(gate, self._around.suspect, self._around.changing)
+        return tuple(tool.over(counter) for tool in self._offered)
 
     async def rebuild(self) -> None:
         """Fix the tools anew; what was given up is tried again, and waited for a little."""
@@ -222,11 +231,11 @@ class SessionServers:
     def _freeze(self) -> None:
         self._is_frozen = True
         self._told = {server.name: _now(server) for server in self._servers}
-        self._tools = tuple(self._bounded())
+        self._offered = tuple(self._bounded())
+        self._tools = self.tools_behind(self._around.gate)
 
-    def _bounded(self) -> Iterator[Tool]:
+    def _bounded(self) -> Iterator[ServerTool]:
         """Yield the tools of all servers, as many as there is room for."""
-        counter = Counter(self._around.gate, self._around.suspect)
         room = MOST_TOTAL_CHARACTERS
         for server in self._servers:
             offered = server.offers.tools
@@ -234,7 +243,7 @@ class SessionServers:
                 self._parts[server.name], [each.name for each in offered], self._around.taken
             )
             for each in offered:
-                tool = server_tool(server, each, names[each.name], counter)
+                tool = server_tool(server, each, names[each.name])
                 room -= _size(tool)
                 if room >= 0:
                     yield tool
@@ -271,7 +280,7 @@ def _now(server: Server) -> _Frozen:
     return _Frozen(server.offers.tools, server.state == "failed")
 
 
-def _size(tool: Tool) -> int:
+def _size(tool: ServerTool) -> int:
     return len(tool.spec.name) + len(tool.spec.description) + len(str(tool.spec.schema))
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.configuration import identity_of
 from acp_server.mcp.offers import OfferedTool
-from acp_server.mcp.ports import Json, ServerError
+from acp_server.mcp.ports import Changing, Json, ServerError
 from acp_server.mcp.reading import line_of, shortened
 from acp_server.mcp.results import Suspect, outcome_of
 from acp_server.mcp.server import Server
@@ -31,10 +32,11 @@ MOST_PROGRESS_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """What all tools of one session are called over."""
+    """What the tools of servers are called over, by a session or by one of its tasks."""
 
     gate: Gate
     suspect: Suspect
+    changing: Changing = nullcontext
 
 
 class ServerUse(AnyUse):
@@ -59,15 +61,17 @@ class ServerUse(AnyUse):
         if refusal is not None:
             return Outcome(refusal.reason, is_error=True)
         await self._report.begin()
+        changing = nullcontext if self._tool.claims.reads_only else self._counter.changing
         try:
-            parameters: dict[str, JsonValue] = {
-                "name": self._tool.name,
-                "arguments": dict(values),
-            }
-            result = await self._server.request("tools/call", parameters, self._progress)
+            async with changing():
+                result = await self._called(values)
         except ServerError as error:
             return Outcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
         return await to_thread.run_sync(self._outcome, result)  # the scan takes a while
+
+    async def _called(self, values: Mapping[str, JsonValue]) -> Json:
+        parameters: dict[str, JsonValue] = {"name": self._tool.name, "arguments": dict(values)}
+        return await self._server.request("tools/call", parameters, self._progress)
 
     def _outcome(self, result: Json) -> Outcome:
         hidden = self._server.redacted.result(result)
@@ -97,12 +101,24 @@ class ServerUse(AnyUse):
         self._report.show_passing((Text("\n".join(self._told)),))
 
 
-def server_tool(server: Server, offered: OfferedTool, name: str, counter: Counter) -> Tool:
+@dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A server's tool as the model is told of it."""
+
+    server: Server
+    offered: OfferedTool
+    spec: ToolSpec
+
+    def over(self, counter: Counter) -> Tool:
+        """Return it as one of ours."""
+        use = partial(ServerUse, self.server, self.offered, counter)
+        return Tool(self.spec, "other", title_of(self.server, self.offered), use)
+
+
+def server_tool(server: Server, offered: OfferedTool, name: str) -> ServerTool:
     """Return a server's tool; `name` is what the model calls it."""
     description = offered.description or offered.title
-    spec = ToolSpec(name, description, offered.schema)
-    use = partial(ServerUse, server, offered, counter)
-    return Tool(spec, "other", title_of(server, offered), use)
+    return ServerTool(server, offered, ToolSpec(name, description, offered.schema))
 
 
 def title_of(server: Server, tool: OfferedTool) -> str:

@@ -63,6 +63,10 @@ class Gate(Protocol):
         """Note that a call of a tool begins to run: questions are asked in this order."""
         ...
 
+    def step_aside(self, call_id: str) -> None:
+        """Note that a call goes on, and that the questions of others need not wait for it."""
+        ...
+
     def leave(self, call_id: str) -> None:
         """Note that a call has ended, whether it asked or not."""
         ...
@@ -129,25 +133,33 @@ class PermissionGate:
     """The rules of a run that nobody attends."""
     witness: Witness = look_away
     """Called with what became of each effect, before it is had."""
-    _tools: dict[str, str] = field(default_factory=dict[str, str], init=False)
-    """The tools of the calls that run, by the calls' ids."""
+    _tools: dict[str, list[str]] = field(default_factory=dict[str, list[str]], init=False)
+    """The tools of the calls that run, by the calls' ids; a model may give one id twice."""
     _line: QuestionLine = field(default_factory=QuestionLine, init=False)
     _session_rules: list[Rule] = field(default_factory=list[Rule], init=False)
 
     def join(self, call_id: str, tool: str = "") -> None:
-        """Take a place among the questions."""
-        self._tools[call_id] = tool
+        """Take a place among the questions; whose call it is, is known until it leaves."""
+        self._tools.setdefault(call_id, []).append(tool)
         self._line.join(call_id)
 
-    def leave(self, call_id: str) -> None:
-        """Give the place up."""
-        self._tools.pop(call_id, None)
+    def step_aside(self, call_id: str) -> None:
+        """Give the place up; a call that asks after all takes a new one."""
         self._line.leave(call_id)
+
+    def leave(self, call_id: str) -> None:
+        """Give the place up, and forget the call."""
+        self._line.leave(call_id)
+        tools = self._tools.get(call_id)
+        if tools:
+            tools.pop()
+        if not tools:
+            self._tools.pop(call_id, None)
 
     async def pass_through(self, question: Question) -> Refusal | None:
         """Decide by the policy, and ask the user where it says so."""
         refusal = await self._judged(question)
-        tool = self._tools.get(question.call_id, "")
+        tool = self._tool_of(question.call_id)
         self.witness(Passage(question.call_id, tool, question.effect, refusal))
         return refusal
 
@@ -175,10 +187,15 @@ class PermissionGate:
         )
 
     async def _decide(self, question: Question) -> Decision:
-        tool = self._tools.get(question.call_id, "")
+        tool = self._tool_of(question.call_id)
         return await to_thread.run_sync(
             self._decide_now, question.effect, tool, abandon_on_cancel=True
         )
+
+    def _tool_of(self, call_id: str) -> str:
+        """Return the tool whose call this is; empty for what no tool does."""
+        tools = self._tools.get(call_id)
+        return tools[-1] if tools else ""
 
     def _decide_now(self, effect: Effect, tool: str) -> Decision:
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])

@@ -79,7 +79,8 @@ class DelegateUse(Use[DelegateArguments]):
 
     async def run(self, arguments: DelegateArguments) -> Outcome:
         """Do them all; what came of each is told, also when some have failed."""
-        self._delegation.gate.leave(self.report.call_id)  # else its agents' questions would wait
+        # Else the questions of its agents would wait for it.
+        self._delegation.gate.step_aside(self.report.call_id)
         try:
             tasks = await self._delegation.tasks(arguments)
         except UnknownToolsetError as error:

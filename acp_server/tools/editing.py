@@ -5,8 +5,8 @@ moved on when it is to be written, a change that can be worked out anew is, show
 Of a file that nobody touches unasked, only the question tells anything before leave is given.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -117,6 +117,16 @@ class Workshop:
         """Whether a file's text may be shown before anybody was asked."""
         return place.is_inside and await self.gate.may_preview(place.path)
 
+    @asynccontextmanager
+    async def changing(self) -> AsyncGenerator[None]:
+        """Be prepared for what is no edit and may change any file inside: a command, a call."""
+        await self.keeping.before_command()
+        self.desk.note_command()
+        try:
+            yield
+        finally:
+            self.desk.note_command()
+
     def shown(self, path: Path) -> str:
         """Return a path as it is shown."""
         return shown(path, self.workspace.cwd)
@@ -218,7 +228,7 @@ class Edit:
 
     async def _step_aside(self) -> None:
         await anyio.sleep(STEP_ASIDE_SECONDS)
-        self._workshop.gate.leave(self._report.call_id)
+        self._workshop.gate.step_aside(self._report.call_id)
 
     async def _attempt(self, changes: Sequence[Change], *, may_redo: bool) -> Outcome | None:
         """Show, ask and do; None when a file had moved on and nothing was done."""

@@ -47,7 +47,7 @@ from acp_server.tools.skills import skill_tools
 from acp_server.tools.terminal import Shell, terminal_tool
 from acp_server.tools.todo import todo_tool
 from acp_server.tools.tool import Tool
-from acp_server.tools.toolbox import SessionToolbox, ToolSource
+from acp_server.tools.toolbox import NoServerTools, ServerTools, SessionToolbox
 from acp_server.tools.undoing import SessionCheckpoints
 from acp_server.tools.web.fetching import Fetcher
 from acp_server.tools.web.loading import LazySites
@@ -96,8 +96,7 @@ class _Room:
     gate: Gate
     keeper: Keeper
     hooks: Hooks | None
-    more: ToolSource
-    """Where the tools of servers are found."""
+    servers: ServerTools
 
 
 class SessionToolMaker:
@@ -126,12 +125,13 @@ class SessionToolMaker:
         around.session.checkpoints.take(_checkpoints(around.session, workshop, keeper))
         own = self._tools(around, workshop, shell, around.session.conversation)
         hooks = self._hooks(around, shell.session)
-        more = around.join_servers(gate) if around.join_servers is not None else tuple
-        room = _Room(around, desk, gate, keeper, hooks, more)
+        join = around.join_servers
+        servers = NoServerTools() if join is None else join(gate, workshop.changing)
+        room = _Room(around, desk, gate, keeper, hooks, servers)
         tools = (*own, self._delegation_tool(room))
         self.skills(around.session).tools = frozenset(tool.spec.name for tool in tools)
         attach, close = Attachments(workshop).attach, shell.background.close
-        toolbox = SessionToolbox(tools, gate, attach, close, more)
+        toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
         return _hooked(toolbox, hooks, closes_hooks=True)
 
     def _workplace(
@@ -184,7 +184,8 @@ class SessionToolMaker:
 
         def make(task_gate: Gate, names: frozenset[str]) -> Toolbox:
             workshop, shell = self._workplace(around, room.desk, task_gate, room.keeper)
-            tools = (*self._tools(around, workshop, shell, ()), *room.more())
+            own = self._tools(around, workshop, shell, ())
+            tools = (*own, *room.servers.tools_behind(task_gate))
             chosen = [tool for tool in tools if tool.spec.name in names]
             toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
             return _hooked(toolbox, room.hooks, closes_hooks=False)

@@ -1,6 +1,7 @@
 """Imports the tools in a thread, once, after the first session was answered: it takes a while."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from acp_server.session.terms import Terms
     from acp_server.session.watch import FolderWatch
     from acp_server.skills.room import SkillRoom
-    from acp_server.tools.toolbox import ToolSource
+    from acp_server.tools.toolbox import ServerTools
     from acp_server.turn.ports import Toolbox
 
 
@@ -114,8 +115,17 @@ class Surroundings:
     asker: "Asker"
     tasks: TaskGroup
     enquirer: "Enquirer" = field(default_factory=NoEnquirer)
-    join_servers: "Callable[[Gate], ToolSource] | None" = None
-    """Takes the session's gate; returns where the tools of its MCP servers are found."""
+    join_servers: "JoinServers | None" = None
+
+
+class JoinServers(Protocol):
+    """Has a session's MCP servers connected."""
+
+    def __call__(
+        self, gate: "Gate", changing: Callable[[], AbstractAsyncContextManager[None]]
+    ) -> "ServerTools":
+        """Return where their tools are found; `changing` stands around calls that change files."""
+        ...
 
 
 class ToolMaker(Protocol):

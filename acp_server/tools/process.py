@@ -70,7 +70,7 @@ class ProcessUse(Use[ProcessArguments]):
         }
         try:
             if arguments.action != "write":  # what is written may be a command: it asks first
-                self._workshop.gate.leave(self.report.call_id)
+                self._workshop.gate.step_aside(self.report.call_id)
                 await self.report.begin()
             return await actions[arguments.action](arguments)
         except ShellError as error:

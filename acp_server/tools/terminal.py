@@ -142,16 +142,13 @@ class TerminalUse(Use[TerminalArguments]):
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
             await self.report.begin()
-            await self._workshop.keeping.before_command()
-            self._workshop.desk.note_command()
-            outcome = await self._do(arguments, place.real)
+            async with self._workshop.changing():
+                outcome = await self._do(arguments, place.real)
             return replace(outcome, touched=await self._touched(arguments, place.real))
         except (FileError, ShellError) as error:
             return Outcome(error.reason, is_error=True)
         except EditorError as error:
             return Outcome(f"the editor did not run it: {error.reason}", is_error=True)
-        finally:
-            self._workshop.desk.note_command()
 
     def cut_short(self, reason: str) -> Outcome:
         """Return what the command had printed; the turn may not wait until it has ended."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import anyio
 from pydantic import JsonValue
@@ -19,6 +20,31 @@ ToolSource = Callable[[], Sequence[Tool]]
 Attach = Callable[[Link, Sink], Awaitable[Sequence[PromptPart]]]
 
 MOST_NAME_CHARACTERS = 100
+
+
+class ServerTools(Protocol):
+    """Where the tools of a session's servers are found."""
+
+    def tools(self) -> Sequence[Tool]:
+        """Return them behind the session's gate; the same until a rebuild."""
+        ...
+
+    def tools_behind(self, gate: Gate) -> Sequence[Tool]:
+        """Return the same ones behind the gate of a task."""
+        ...
+
+
+class NoServerTools:
+    """There are no servers."""
+
+    def tools(self) -> Sequence[Tool]:
+        """Return none."""
+        return ()
+
+    def tools_behind(self, gate: Gate) -> Sequence[Tool]:
+        """Return none."""
+        del gate
+        return ()
 
 
 class SessionToolbox:

@@ -46,6 +46,9 @@ class OpenGate:
     def join(self, call_id: str, tool: str = "") -> None:
         del call_id, tool
 
+    def step_aside(self, call_id: str) -> None:
+        del call_id
+
     def leave(self, call_id: str) -> None:
         del call_id
 

@@ -68,6 +68,7 @@ def tools() -> Sequence[JsonValue]:
     found = [
         tool("echo", {"text": {"type": "string"}}, annotations={"readOnlyHint": True}),
         *map(tool, ("env", "slow", "ask", "roots", "sample", "show", "fail", "grow", "crash")),
+        tool("put", {"path": {"type": "string"}, "text": {"type": "string"}}),
         tool("wipe", annotations={"destructiveHint": True, "title": "Wipe it"}),
         *EXTRA,
     ]
@@ -129,10 +130,16 @@ def result_of(name: str, arguments: Json) -> Json:
         "ask": lambda: text(json.dumps(ask_back("elicitation/create", question))),
         "roots": lambda: text(json.dumps(ask_back("roots/list", {}))),
         "sample": lambda: text(json.dumps(ask_back("sampling/createMessage", prompt))),
+        "put": lambda: text(put(str(arguments["path"]), str(arguments["text"]))),
         "show": lambda: {"content": kinds(), "structuredContent": {"a": 1}},
         "fail": lambda: {**text("it did not work"), "isError": True},
     }
     return results.get(name, lambda: text("done"))()
+
+
+def put(name: str, words: str) -> str:
+    Path(name).write_text(words)
+    return "written"
 
 
 def kinds() -> list[JsonValue]:

@@ -1,0 +1,64 @@
+"""What calls of servers' tools have in common with ours: a task's are the task's, and undone."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.mcp.office import program
+from tests.mcp.wired import wired
+from tests.support.editor import at
+from tests.support.messages_api import call, reply
+
+
+async def test_a_tasks_question_for_a_servers_tool_names_the_task(tmp_path: Path) -> None:
+    script = [
+        reply(call("delegate_task", goal="try", toolsets=["mcp-s"])),
+        reply(call("s__wipe")),
+        "I wiped it.",
+        "Done.",
+    ]
+    async with wired(tmp_path, script) as line:
+        session = await line.open(program("s"))
+        assert await line.say(session) == "end_turn"
+        (asked,) = line.questions
+        parent: JsonValue = next(
+            at(update, "toolCallId")
+            for update in line.editor.updates_of(session)
+            if at(update, "sessionUpdate") == "tool_call"
+        )
+        assert at(asked, "params", "toolCall", "title") == "s: Wipe it (task 1: try)"
+        assert at(asked, "params", "toolCall", "_meta", "parentToolUseId") == parent
+
+
+async def test_what_a_task_is_refused_never_reaches_the_server(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    script = [
+        reply(call("delegate_task", goal="try")),
+        reply(call("s__wipe")),
+        "I may not.",
+        "Done.",
+    ]
+    async with wired(tmp_path, script) as line:
+        line.answer = "reject_once"
+        session = await line.open(program("s", environment={"TOLD": str(told)}))
+        assert await line.say(session) == "end_turn"
+        assert len(line.questions) == 1
+        assert "call wipe" not in told.read_text()
+
+
+@pytest.mark.parametrize("is_delegated", [False, True], ids=["the session", "a task"])
+async def test_what_a_servers_tool_has_written_in_the_workspace_is_undone(
+    tmp_path: Path, *, is_delegated: bool
+) -> None:
+    file = tmp_path / "root" / "a.txt"
+    file.parent.mkdir()
+    file.write_text("before\n")
+    written = [reply(call("s__put", path=str(file), text="after\n")), "Written."]
+    delegated = [reply(call("delegate_task", goal="write")), *written, "Done."]
+    async with wired(tmp_path, delegated if is_delegated else written) as line:
+        session = await line.open(program("s"))
+        assert await line.say(session) == "end_turn"
+        assert file.read_text() == "after\n"
+        await line.told(session, "/undo")
+        assert file.read_text() == "before\n"
