@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import JsonValue
@@ -17,7 +17,6 @@ from pydantic import JsonValue
 from acp_server import settings
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.configured import (
-    configured_credential,
     evolution_rules,
     mcp_premises,
     memory_premises,
@@ -25,9 +24,9 @@ from acp_server.configured import (
     skill_rules,
     task_settings,
 )
-from acp_server.credentials import Credentials, KeyStore
 from acp_server.delegation.task import Budget, Rules
 from acp_server.diagnostics import configure_logging
+from acp_server.endpoints import ModelRoom, open_models
 from acp_server.evolution.loading import Evolution, ServerParts
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
@@ -40,11 +39,6 @@ from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.mcp.loading import McpLoader
 from acp_server.memory.loading import LazyMemory, open_pages
-from acp_server.models.anthropic.access import Access
-from acp_server.models.anthropic.provider import AnthropicProvider, Plan
-from acp_server.models.catalog import FixedCatalog, foreign_catalog, scripted_catalog
-from acp_server.models.loading import SdkLoader
-from acp_server.models.retry import RetryPolicy
 from acp_server.permissions.trust import (
     NobodyToTrust,
     SettledTrust,
@@ -73,7 +67,6 @@ from acp_server.tools.loading import (
 )
 from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.turn.ports import Toolbox
-from prompt_engine.cache_control import mark
 
 if TYPE_CHECKING:
     from acp_server.skills.room import SkillRoom
@@ -154,9 +147,8 @@ def build(
     where nobody attends.
     """
     current = configuration.settings
-    credentials = Credentials(configured_credential(configuration), KeyStore(configuration.home))
-    sdk = SdkLoader()
-    catalog = _catalog(configuration, credentials, sdk)
+    models = open_models(configuration)
+    catalog = models.catalog
     if terms is not None:
         catalog = terms.wrapped(catalog)
     link = Link.over(transport)
@@ -178,7 +170,7 @@ def build(
         toolbox=partial(_toolbox, link, tools, servers),
         trust=partial(_trust, link, configuration.home, terms),
         memory=memory,
-        close=partial(_close, tools, servers, sdk, memory),
+        close=partial(_close, tools, servers, models, memory),
         briefing=partial(LazyBriefing, _briefed(configuration, terms), watch=watch),
         skills=partial(_skills, tools),
         read_memory=partial(open_pages, configuration.home, memory_premises(current).limits),
@@ -188,7 +180,7 @@ def build(
         busy_prompt=current.busy_prompt,
         max_turn_requests=current.max_turn_requests,
     )
-    auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
+    auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
     sessions = SessionRegistry(equipment)
     connection = Connection(link, sessions, auth, initialize_params, is_unstable=current.unstable)
     catalog.on_change(connection.tell_options)
@@ -257,7 +249,7 @@ def _external_memory(configuration: Configuration, link: Link) -> LazyMemory | N
 
 
 async def _close(
-    tools: ToolLoader, servers: McpLoader, sdk: SdkLoader, memory: LazyMemory | None
+    tools: ToolLoader, servers: McpLoader, models: ModelRoom, memory: LazyMemory | None
 ) -> None:
     """End what sessions shared: who watches over processes, connections to the endpoint."""
     async with anyio.create_task_group() as closing:  # time is short: see LAST_RESORT_SECONDS
@@ -265,7 +257,7 @@ async def _close(
         closing.start_soon(servers.close)
         if memory is not None:
             closing.start_soon(memory.close)
-    await sdk.close()
+    await models.close()
 
 
 async def _toolbox(link: Link, loader: ToolLoader, servers: McpLoader, session: Session) -> Toolbox:
@@ -303,35 +295,14 @@ def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> Tru
     return TrustKeeper(store, LazyTrustAsker(link, session.id), session.workspace.cwd)
 
 
-def _catalog(
-    configuration: Configuration, credentials: Credentials, sdk: SdkLoader
-) -> ModelCatalog:
-    current = configuration.settings
-    scripted = scripted_catalog(current.model or "")
-    origin = configuration.origins["provider"]
-    foreign = foreign_catalog(current.provider, origin, current.model)
-    if scripted is not None or foreign is not None:
-        return scripted or cast("FixedCatalog", foreign)
-    plan = Plan(
-        access=Access(current.base_url, idle_seconds=current.idle_seconds),
-        model_id=current.model,
-        retry=RetryPolicy(attempts=current.retries),
-        list_file=configuration.home / "acp" / "models.json",
-        searches_web=current.web_search == "auto",
-    )
-    return AnthropicProvider(plan, credentials.current, sdk, partial(mark, ttl=current.cache_ttl))
-
-
 @asynccontextmanager
 async def model_catalog(configuration: Configuration) -> AsyncGenerator[ModelCatalog]:
     """Provide the models that can be had, for work without a client."""
-    key_store = KeyStore(configuration.home)
-    sdk = SdkLoader()
+    room = open_models(configuration)
     try:
-        credentials = Credentials(configured_credential(configuration), key_store)
-        yield _catalog(configuration, credentials, sdk)
+        yield room.catalog
     finally:
-        await sdk.close()
+        await room.close()
 
 
 def _leave_for_certain(exit_code: int) -> None:

@@ -6,6 +6,7 @@ a child's environment.
 
 import json
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "hermes-acp-server"
 ACCOUNT = "anthropic-api-key"
+"""The account of the first provider there was; that of others is made in the same way."""
 PRIVATE = 0o600
 
 
@@ -31,14 +33,21 @@ class Credential:
     auth_token: str | None = field(default=None, repr=False)
 
 
+def account_for(provider: str, address: str = "") -> str:
+    """Return the name that a key is stored under; another address is another key."""
+    return " ".join(part for part in (f"{provider}-api-key", address) if part)
+
+
 class KeyStore:
-    """The stored key: in the system's keyring if there is one, else in a file of mode 0600.
+    """The stored key of one account: in the system's keyring, else in a file of mode 0600.
 
     A key in the keyring takes the file's away, so that a file is always the newer of the two.
     """
 
-    def __init__(self, home: Path, *, use_keyring: bool = True) -> None:
+    def __init__(self, home: Path, *, account: str = ACCOUNT, use_keyring: bool = True) -> None:
         self._file = home / "acp" / "credentials.json"
+        self.account = account
+        """The name that the key is stored under."""
         self._use_keyring = use_keyring
 
     def load(self) -> Credential | None:
@@ -46,7 +55,7 @@ class KeyStore:
         from_file = self._read_file()
         if from_file:
             return Credential(str(self._file), api_key=from_file)
-        from_keyring = _keyring_get() if self._use_keyring else None
+        from_keyring = _keyring_get(self.account) if self._use_keyring else None
         return Credential("the system keyring", api_key=from_keyring) if from_keyring else None
 
     def save(self, api_key: str) -> str:
@@ -55,11 +64,11 @@ class KeyStore:
         Raises:
             OSError: it could not be stored.
         """
-        if self._use_keyring and _keyring_set(api_key):
-            self._remove_file()
+        if self._use_keyring and _keyring_set(self.account, api_key):
+            self._remove_from_file()
             return "the system keyring"
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(self._file, json.dumps({ACCOUNT: api_key}).encode(), PRIVATE)
+        self._write_file({**self._in_file(), self.account: api_key})
         return str(self._file)
 
     def forget(self) -> None:
@@ -69,22 +78,34 @@ class KeyStore:
             OSError: the file is still there.
         """
         if self._use_keyring:
-            _keyring_delete()
-        self._remove_file()
+            _keyring_delete(self.account)
+        self._remove_from_file()
 
-    def _remove_file(self) -> None:
+    def _remove_from_file(self) -> None:
+        """Take the key out of the file, and the file away with the last of its keys."""
+        others = {name: key for name, key in self._in_file().items() if name != self.account}
+        if others:
+            self._write_file(others)
+            return
         with suppress(FileNotFoundError, NotADirectoryError):
             self._file.unlink()
 
+    def _write_file(self, keys: Mapping[str, str]) -> None:
+        write_atomically(self._file, json.dumps(keys).encode(), PRIVATE)
+
     def _read_file(self) -> str | None:
+        return self._in_file().get(self.account)
+
+    def _in_file(self) -> Mapping[str, str]:
+        """Return the keys that the file has, by their accounts."""
         try:
             stored: object = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            return None
+            return {}
         if not isinstance(stored, dict):
-            return None
-        key = cast("dict[str, object]", stored).get(ACCOUNT)
-        return key if isinstance(key, str) else None
+            return {}
+        entries = cast("Mapping[str, object]", stored).items()
+        return {name: key for name, key in entries if isinstance(key, str)}
 
 
 class Credentials:
@@ -112,35 +133,35 @@ class Credentials:
         await to_thread.run_sync(self._store.forget)
 
 
-def _keyring_get() -> str | None:
+def _keyring_get(account: str) -> str | None:
     import keyring
     import keyring.errors
 
     try:
-        return keyring.get_password(SERVICE, ACCOUNT)
+        return keyring.get_password(SERVICE, account)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("no keyring: %s", error)
         return None
 
 
-def _keyring_set(api_key: str) -> bool:
+def _keyring_set(account: str, api_key: str) -> bool:
     """Store a key; false if there is no keyring, or one that keeps nothing."""
     import keyring
     import keyring.errors
 
     try:
-        keyring.set_password(SERVICE, ACCOUNT, api_key)
+        keyring.set_password(SERVICE, account, api_key)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("no keyring: %s", error)
         return False
-    return _keyring_get() == api_key
+    return _keyring_get(account) == api_key
 
 
-def _keyring_delete() -> None:
+def _keyring_delete(account: str) -> None:
     import keyring
     import keyring.errors
 
     try:
-        keyring.delete_password(SERVICE, ACCOUNT)
+        keyring.delete_password(SERVICE, account)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("nothing in the keyring: %s", error)

@@ -22,12 +22,12 @@ from acp_server.cli.endpoint_check import endpoint
 from acp_server.cli.findings import Finding
 from acp_server.cli.kept_state import kept_state
 from acp_server.cli.skills_check import skill_findings
-from acp_server.configured import configured_credential
-from acp_server.credentials import Credentials, KeyStore
+from acp_server.credentials import Credentials
+from acp_server.endpoints import configured_providers
 from acp_server.headless.driver import SpawnedAgent, spawn
 from acp_server.headless.errors import DriverError
 from acp_server.headless.process import Launch, serve_command
-from acp_server.models.catalog import foreign_catalog, scripted_catalog
+from acp_server.models.catalog import scripted_catalog
 from acp_server.redaction import without_secrets
 from acp_server.settings import Configuration
 from acp_server.version import __version__
@@ -44,7 +44,7 @@ async def examine(configuration: Configuration, tell: Callable[[Finding], None])
     for finding in configuration_problems(configuration):
         tell(finding)
     tell(await model(configuration))
-    tell(await endpoint(configuration.settings))
+    tell(await endpoint(configuration))
     for finding in await to_thread.run_sync(kept_state, configuration.home):
         tell(finding)
     for finding in await to_thread.run_sync(skill_findings, configuration):
@@ -104,16 +104,19 @@ async def model(configuration: Configuration) -> Finding:
     name = current.model or "the endpoint's first that is known"
     if scripted_catalog(current.model or "") is not None:
         return Finding("model", "ok", f"{name} ({origins['model']})")
-    if foreign_catalog(current.provider, "", None) is not None:
-        fact = f"the provider {current.provider!r} ({origins['provider']}) is not spoken here"
-        advice = "set `model.provider: anthropic` in HERMES_HOME/acp/config.yaml"
+    providers = configured_providers(configuration)
+    if providers is None:
+        fact = f"the provider {current.provider!r} ({origins['provider']}) is not known here"
+        advice = "set `model.base_url` to where it is, in HERMES_HOME/acp/config.yaml"
         return Finding("model", "warning", fact, advice)
-    credential = await Credentials(
-        configured_credential(configuration), KeyStore(configuration.home)
-    ).current()
-    if credential is None:
-        advice = f"run `{PROGRAM} setup`, or set ANTHROPIC_API_KEY; scripted:demo needs no account"
+    first = providers[0]
+    credential = await Credentials(first.configured, first.store).current()
+    if credential is None and first.needs_key:
+        variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
+        advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
         return Finding("model", "warning", "no key: prompts will be refused", advice)
+    if credential is None:
+        return Finding("model", "ok", f"{name}, at {without_secrets(first.address)} without a key")
     return Finding("model", "ok", f"{name}, with the key of {credential.source}")
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from acp_server.configuration.values import (
+    ApiMode,
     CommandWords,
     CuratorMode,
     DefaultMode,
@@ -41,6 +42,8 @@ from acp_server.configuration.values import (
 
 MODEL_KEY = "model.default"
 """May also be written short: `model: NAME`."""
+MODEL_ALIAS = "model.model"
+"""What some homes have in its place."""
 MOST_DIAGNOSTICS_SECONDS = 2.0
 UNRELATED_CATEGORIES = (
     *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
@@ -71,8 +74,51 @@ class Settings(BaseModel):
     ] = None
     provider: Annotated[
         str,
-        Source("Whose language the model speaks", "model.provider", "ACP_SERVER_PROVIDER"),
+        Source("Who provides the model", "model.provider", "ACP_SERVER_PROVIDER"),
     ] = ""
+    model_base_url: Annotated[
+        str | None,
+        Source("Where the provider is, if not where it usually is", "model.base_url"),
+    ] = None
+    model_api_key: Annotated[
+        SecretStr | None,
+        Source("The key for it; `acp-server setup` keeps one better", "model.api_key"),
+    ] = None
+    api_mode: Annotated[
+        ApiMode, Source("The form that it speaks, if not the usual one", "model.api_mode")
+    ] = ""
+    context_length: Annotated[
+        PositiveInt | None,
+        Source("How many tokens the model holds, prompt and answer", "model.context_length"),
+    ] = None
+    max_output_tokens: Annotated[
+        PositiveInt | None,
+        Source("The longest answer, in tokens, where that is asked for", "model.max_tokens"),
+    ] = None
+    other_providers: Annotated[
+        Names,
+        Source(
+            "Providers whose models are offered besides; one with a key is anyway", "model.others"
+        ),
+    ] = ()
+    openai_api_key: Annotated[
+        SecretStr | None, Source("The key for OpenAI", variable="OPENAI_API_KEY")
+    ] = None
+    openrouter_api_key: Annotated[
+        SecretStr | None, Source("The key for OpenRouter", variable="OPENROUTER_API_KEY")
+    ] = None
+    gemini_api_key: Annotated[
+        SecretStr | None, Source("The key for Gemini", variable="GEMINI_API_KEY")
+    ] = None
+    google_api_key: Annotated[
+        SecretStr | None, Source("Another name of the same", variable="GOOGLE_API_KEY")
+    ] = None
+    dashscope_api_key: Annotated[
+        SecretStr | None, Source("The key for Alibaba Cloud", variable="DASHSCOPE_API_KEY")
+    ] = None
+    deepseek_api_key: Annotated[
+        SecretStr | None, Source("The key for DeepSeek", variable="DEEPSEEK_API_KEY")
+    ] = None
     base_url: Annotated[
         str | None,
         Source("The endpoint of the Messages API", "anthropic.base_url", "ANTHROPIC_BASE_URL"),
@@ -373,6 +419,8 @@ def value_at(document: Mapping[str, object], key: str) -> object:
         if not isinstance(value, dict):
             return value if key == MODEL_KEY else None
         value = cast("Mapping[str, object]", value).get(part)
+    if value is None and key == MODEL_KEY:
+        return value_at(document, MODEL_ALIAS)
     return value
 
 

@@ -26,6 +26,8 @@ from pydantic import (
 MOST_HOOK_SECONDS = 600.0
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
+ApiMode = Literal["", "chat_completions", "codex_responses", "responses", "anthropic_messages"]
+"""The forms of API that a provider may speak, as a Hermes home calls them."""
 
 
 def expanded(path: Path) -> Path:

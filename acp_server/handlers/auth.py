@@ -24,10 +24,15 @@ class AuthHandlers:
     """What a client can do about signing in."""
 
     def __init__(
-        self, sign_in: Callable[[], Awaitable[bool]], sign_out: Callable[[], Awaitable[None]]
+        self,
+        sign_in: Callable[[], Awaitable[bool]],
+        sign_out: Callable[[], Awaitable[None]],
+        hint: str | None = None,
     ) -> None:
+        """Take what signs in and out; `hint` says what to do without a key, if not the usual."""
         self._sign_in = sign_in
         self._sign_out = sign_out
+        self._hint = hint or NO_KEY
 
     def authenticate(self, request: AuthenticateRequest, call: Call) -> Job:
         """Look for a key again; say where to put one if there is none."""
@@ -39,7 +44,7 @@ class AuthHandlers:
 
         async def run() -> Reply:
             if not await self._sign_in():
-                raise RpcError(AUTH_REQUIRED, "Authentication required", {"message": NO_KEY})
+                raise RpcError(AUTH_REQUIRED, "Authentication required", {"message": self._hint})
             return Reply(AuthenticateResponse())
 
         return run

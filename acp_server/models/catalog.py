@@ -7,12 +7,12 @@ from typing import NoReturn
 
 from acp_server.models.loading import scripted_model
 from acp_server.models.metering import Unmetered
+from acp_server.models.profiles import PROFILES
 from acp_server.session.ports import ModelChoice
 from acp_server.turn.errors import ModelUnavailableError
 from acp_server.turn.ports import Model, ModelRequest, Receive
 
 SCRIPTED_PREFIX = "scripted:"
-SPOKEN_PROVIDERS = ("", "auto", "anthropic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FixedCatalog:
 
 @dataclass(frozen=True, slots=True)
 class ForeignModel:
-    """Stands for a model of a provider whose language is not spoken here."""
+    """Stands for a model of a provider that is not known here, and has no address."""
 
     provider: str
     origin: str
@@ -78,9 +78,9 @@ class ForeignModel:
         """
         del request, receive
         raise ModelUnavailableError(
-            f"the configured provider is {self.provider!r} ({self.origin}), and acp-server speaks "
-            "the Messages API of Anthropic only; set `model.provider: anthropic` in "
-            "HERMES_HOME/acp/config.yaml, or ACP_SERVER_PROVIDER=anthropic, and a key"
+            f"the configured provider is {self.provider!r} ({self.origin}), which acp-server does "
+            "not know; set `model.base_url` to where it is, or `model.provider` to one of "
+            f"{', '.join(profile.name for profile in PROFILES)}, in HERMES_HOME/acp/config.yaml"
         )
 
 
@@ -92,9 +92,7 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
     return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: scripted_model(source))
 
 
-def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog | None:
-    """Return the catalog of a provider that is not spoken here; None for one that is."""
-    if provider in SPOKEN_PROVIDERS:
-        return None
+def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
+    """Return the catalog of a provider that is not known here."""
     name = model_id or provider
     return FixedCatalog(name, name, lambda: ForeignModel(provider, origin))

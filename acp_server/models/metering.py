@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 
-from acp_server.models.anthropic.requests import estimate_request_tokens
+from acp_server.models.estimating import estimate_request_tokens
 from acp_server.models.families import ModelFamily, cost_usd
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest

@@ -1,6 +1,11 @@
 """Sentences for the user that belong to no turn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
+
+SWITCHED = (
+    "{model} answers from here on: what the model before had thought, and the provider's cache of "
+    "this conversation, are lost"
+)
 
 
 def _not_shown(sentence: str) -> bool:
@@ -11,7 +16,9 @@ def _not_shown(sentence: str) -> bool:
 class Bulletin:
     """Shows sentences at once where the client can, else with the next turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, conversation: Sized = ()) -> None:
+        """Begin; `conversation` is what was said in the session."""
+        self._conversation = conversation
         self._show: Callable[[str], bool] = _not_shown
         self._unsaid: list[str] = []
 
@@ -28,3 +35,8 @@ class Bulletin:
         """Return what was not said yet; it counts as said then."""
         unsaid, self._unsaid = self._unsaid, []
         return unsaid
+
+    def say_switched(self, model_id: str) -> None:
+        """Tell the user what is lost with another model, if anything was said before."""
+        if len(self._conversation):
+            self.say(SWITCHED.format(model=model_id))

@@ -20,6 +20,10 @@ from acp_server.session.ports import ModelCatalog
 def _nobody() -> None: ...
 
 
+def _forget(model_id: str) -> None:
+    del model_id
+
+
 @dataclass(slots=True)
 class Choices:
     """The choices of one session. A turn that runs goes on with the model it has."""
@@ -31,6 +35,8 @@ class Choices:
     chosen_level: str | None = None
     on_change: Callable[[], None] = field(default=_nobody)
     """Called behind every change."""
+    on_switch: Callable[[str], None] = field(default=_forget)
+    """Called with the model that is chosen in the place of another."""
 
     @property
     def model_id(self) -> str:
@@ -75,7 +81,12 @@ class Choices:
         if option_id == MODE_OPTION:
             self.mode = cast("Mode", chosen)
         elif option_id == MODEL_OPTION:
-            self.chosen_model = chosen
+            self._switch(chosen)
         else:
             self.chosen_level = chosen
         self.on_change()
+
+    def _switch(self, model_id: str) -> None:
+        before, self.chosen_model = self.model_id, model_id
+        if self.model_id != before:
+            self.on_switch(self.model_id)

@@ -65,8 +65,8 @@ class Session:
         self.on_choice: Callable[[], None] = _nobody
         """Called when the session itself has changed a mode or an option."""
         self.on_turn_end: Callable[[str], None] = _forget  # why it ended; not waited for
-        self.bulletin, self.tidings, self.tasks = Bulletin(), Tidings(), RunningTasks()
-        self.diagnostics = DiagnosticsBoard()
+        self.bulletin, self.tidings = Bulletin(self.conversation), Tidings()
+        self.diagnostics, self.tasks = DiagnosticsBoard(), RunningTasks()
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
@@ -348,8 +348,8 @@ class Session:
 
     def _choices_in(self, facts: SessionFacts) -> Choices:
         mode = facts.mode if is_mode(facts.mode) else self._equipment.mode
-        chosen = facts.model_id, facts.thought_level
-        return Choices(self._equipment.catalog, mode, *chosen, on_change=self.chronicle.keep)
+        chosen, keep = (facts.model_id, facts.thought_level), self.chronicle.keep
+        return Choices(self._equipment.catalog, mode, *chosen, keep, self.bulletin.say_switched)
 
     def _system_in(self, facts: SessionFacts) -> SystemPrompt:
         return SystemPrompt(

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from acp_server.credentials import Credential
-from acp_server.models.anthropic.access import Access, ListedModel
-from acp_server.models.anthropic.listing import save_list
-from acp_server.models.anthropic.provider import AnthropicProvider, Plan
-from acp_server.models.loading import SdkLoader
+from acp_server.models.access import Access, ListedModel
+from acp_server.models.listing import save_list
+from acp_server.models.loading import messages_loader
+from acp_server.models.provider import EndpointCatalog, Plan
 from acp_server.models.retry import RetryPolicy
 from prompt_engine.cache_control import mark
+from tests.anthropic_model.workbench import speech_for
 
 URL = "https://models.example"
 
@@ -36,6 +37,6 @@ def test_a_window_that_is_only_assumed_is_not_known(
     listed = (ListedModel("listed-with-window", "One", 64_000), ListedModel("listed", "Two"))
     save_list(list_file, URL, listed)
     plan = Plan(Access(URL), None, RetryPolicy(), list_file)
-    provider = AnthropicProvider(plan, nobody, SdkLoader(), mark)
+    provider = EndpointCatalog(plan, speech_for("messages"), nobody, messages_loader(mark))
     assert provider.known_window_tokens(model_id) == known
     assert provider.meter(model_id).window_tokens == counted

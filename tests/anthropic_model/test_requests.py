@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.requests import NOTHING, Omissions, request_body
+from acp_server.models.anthropic.requests import NOTHING, no_omissions, request_body
 from acp_server.models.families import family_for
+from acp_server.models.omissions import Omissions
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -78,7 +79,7 @@ def body_of(
 ) -> Object:
     """Return the body for a conversation."""
     request = ModelRequest(messages, "Be kind.", tuple(Tools().specs), level)
-    return request_body(request, family_for(model), omit or Omissions(), mark)
+    return request_body(request, family_for(model), omit or no_omissions(), mark)
 
 
 def content_of(*messages: Message) -> list[JsonValue]:

@@ -5,11 +5,12 @@ async with messages_api(["Hello!"]) as api, open_desk(api, tmp_path) as desk:
     assert desk.said() == "Hello!"
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import anyio
@@ -20,12 +21,19 @@ from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.connection import Connection
 from acp_server.handlers.link import Link as ClientLink
 from acp_server.jsonrpc.memory import memory_pair
-from acp_server.models.anthropic.access import Access
-from acp_server.models.anthropic.provider import AnthropicProvider, Plan
+from acp_server.models.access import Access
 from acp_server.models.anthropic.stream import MessageStream
-from acp_server.models.loading import SdkLoader
+from acp_server.models.loading import SdkLoader, messages_loader, openai_compatible_loader
+from acp_server.models.openai_compatible.chat_stream import ChatStream
+from acp_server.models.openai_compatible.quirks import Quirks
+from acp_server.models.openai_compatible.responses_stream import ResponsesStream
+from acp_server.models.profiles import ANTHROPIC, CUSTOM, ApiForm
+from acp_server.models.provider import EndpointCatalog, Plan
+from acp_server.models.reasoning import Facts
 from acp_server.models.retry import RetryPolicy
+from acp_server.models.speech import Speech
 from acp_server.session.briefing import PlainBriefing
+from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
 from acp_server.session.steering import Manner
@@ -43,13 +51,15 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.loop import NO_ANSWER, Kit
-from acp_server.turn.ports import ModelEvent, Outcome, Sink, ToolSpec
+from acp_server.turn.ports import Outcome, Sink, ToolSpec
 from prompt_engine.cache_control import TimeToLive, mark
 from tests.support.editor import Editor, Object, Pending, at
 from tests.support.messages_api import KEY, MessagesApi, MessagesApiInThread
 from tests.turn.playing import PlayedCall
 
 MODEL = "claude-opus-5-5"
+OTHER_MODEL = "gpt-5.1"
+"""The model of endpoints that speak another form."""
 SYSTEM = "Be exact, and say no more than you know. " * 200
 """Long enough to be worth caching."""
 TURN_UPDATES = frozenset(
@@ -105,7 +115,8 @@ class Tools:
 class Rules:
     """How the server of a test differs from the usual one."""
 
-    model: str | None = MODEL
+    model: str | None = ""
+    """Empty for one that the endpoint has, None for none."""
     idle_seconds: float = 5.0
     retries: int = 3
     retry_seconds: float = 0.004
@@ -118,6 +129,9 @@ class Rules:
     cache_ttl: TimeToLive = "5m"
     busy_prompt: Manner = "queue"
     searches_web: bool = False
+    quirks: Quirks = field(default_factory=Quirks)
+    join: Callable[[ModelCatalog], ModelCatalog] | None = None
+    """Joins other providers to the one of the test."""
 
 
 @dataclass(slots=True)
@@ -212,20 +226,21 @@ async def open_desk(  # noqa: PLR0915  it is one thing
     credentials = Credentials(credential, KeyStore(home, use_keyring=False))
     plan = Plan(
         access=Access(rules.url or api.url, idle_seconds=rules.idle_seconds),
-        model_id=rules.model,
+        model_id=(MODEL if api.form == "messages" else OTHER_MODEL)
+        if rules.model == ""
+        else rules.model,
         retry=RetryPolicy(attempts=rules.retries, first_seconds=rules.retry_seconds),
         list_file=home / "acp" / "models.json",
         searches_web=rules.searches_web,
     )
-    loader = SdkLoader()
+    loader = loader_for(api.form, rules)
 
     async def given(session: Session) -> Tools:
         del session
         return tools
 
-    provider = AnthropicProvider(
-        plan, credentials.current, loader, partial(mark, ttl=rules.cache_ttl)
-    )
+    endpoint = EndpointCatalog(plan, speech_for(api.form), credentials.current, loader)
+    provider = rules.join(endpoint) if rules.join is not None else endpoint
     sessions = SessionRegistry(
         Equipment(
             catalog=provider,
@@ -241,11 +256,12 @@ async def open_desk(  # noqa: PLR0915  it is one thing
     provider.on_change(connection.tell_options)
     desk = Desk(Editor(editor_end, server_end), sessions, tools)
     kit = partial(Kit, go_on_seconds=rules.go_on_seconds)
-    counting = _translate_and_count(desk.translated)
     try:
         with (
             patch("acp_server.session.session.Kit", kit),
-            patch.object(MessageStream, "translate", counting),
+            patch.object(MessageStream, "translate", _counting(MessageStream, desk)),
+            patch.object(ChatStream, "translate", _counting(ChatStream, desk)),
+            patch.object(ResponsesStream, "translate", _counting(ResponsesStream, desk)),
         ):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(desk.editor.serve, connection)
@@ -271,12 +287,34 @@ def _only_one(error: BaseException) -> BaseException:
     return _only_one(exceptions[0]) if len(exceptions) == 1 else error
 
 
-def _translate_and_count(seen: list[str]):  # noqa: ANN202  a method, as it was
-    translate = MessageStream.translate
+def loader_for(form: str, rules: Rules) -> SdkLoader:
+    """Return what speaks a form."""
+    if form == "messages":
+        return messages_loader(partial(mark, ttl=rules.cache_ttl))
+    quirks = replace(rules.quirks, form="chat" if form == "chat" else "responses")
+    return openai_compatible_loader(quirks)
 
-    def counting(stream: MessageStream, data: str) -> ModelEvent | None:
-        seen.append(data)
-        return translate(stream, data)
+
+def speech_for(form: str) -> Speech:
+    """Return what a catalog knows of an endpoint."""
+    if form == "messages":
+        return Speech(ANTHROPIC, Facts(no_window), needs_key=True)
+    profile = replace(CUSTOM, form=cast("ApiForm", form))
+    return Speech(profile, Facts(no_window), needs_key=False)
+
+
+def no_window(model_id: str) -> int | None:
+    """There is no table."""
+    del model_id
+    return None
+
+
+def _counting(stream: type[MessageStream | ChatStream | ResponsesStream], desk: Desk):  # noqa: ANN202  a method, as it was
+    translate = stream.translate
+
+    def counting(self: MessageStream, data: str) -> object:
+        desk.translated.append(data)
+        return translate(self, data)  # pyright: ignore[reportArgumentType]  one of the three
 
     return counting
 

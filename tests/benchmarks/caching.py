@@ -14,12 +14,14 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import anyio
 
-from acp_server.models.loading import SdkLoader
+from acp_server.models.anthropic.requests import Mark
+from acp_server.models.loading import SdkLoader, messages_loader
 from prompt_engine.cache_control import mark
 from tests.benchmarks.accounting import (
     READ_PRICE,
@@ -105,13 +107,18 @@ async def record(folder: Path, played: Script, failing: int | None = None) -> Re
         return _recording(api.asks)
 
 
+def _given(loader: SdkLoader, mark: Mark) -> SdkLoader:
+    del mark
+    return loader
+
+
 async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> None:
     environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
     options = {"--mode": "bypass", "--model": MODEL}
     served = configuration(home, options=options, environment=environment)
-    loader = SdkLoader()  # a real server leaves its connections to the end of the process
+    loader = messages_loader(mark)  # a real server leaves its connections to the end of the process
     try:
-        with patch("acp_server.app.SdkLoader", lambda: loader):
+        with patch("acp_server.endpoints.messages_loader", partial(_given, loader)):
             async with open_editor(served) as editor:
                 await editor.initialize()
                 session_id = await editor.new_session(project)

@@ -14,7 +14,8 @@ from typing import cast
 
 import anyio
 
-from acp_server.models.loading import SdkLoader
+from acp_server.models.loading import messages_loader
+from prompt_engine.cache_control import mark
 
 TICK_SECONDS = 0.001
 
@@ -39,7 +40,7 @@ async def measure() -> dict[str, float]:
         idle = max(waits)
         waits.clear()
         begun = time.perf_counter()
-        await SdkLoader().load()
+        await messages_loader(mark).load()
         took = (time.perf_counter() - begun) * 1000
         is_done.set()
     waits.sort()

@@ -1,7 +1,8 @@
-"""What turns cost through the Messages adapter: `uv run python -m tests.benchmarks.turns`.
+"""What turns cost through the adapters: `uv run python -m tests.benchmarks.turns --form chat`.
 
-The server is a process of its own, the endpoint a thread of this one on loopback. Prints medians
-with the spread, times also as a ratio to bare Python started in the same run.
+The server is a process of its own, the endpoint a thread of this one on loopback, which speaks
+`messages`, `chat` or `responses`. Prints medians with the spread, times also as a ratio to bare
+Python started in the same run.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.benchmarks.agent import Agent
@@ -23,15 +25,20 @@ from tests.support.messages_api import (
     reply,
     say,
 )
+from tests.support.openai_api import Endpoint, OpenAiAsk, openai_api_in_thread
 
 CHUNKS = 10_000
 CHUNK = "five words of text here. "
 SETTLED_SECONDS = 3.0
 WARM_TURNS = 20
+MODES = {"chat": "chat_completions", "responses": "codex_responses"}
+HOME = """\
+model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}, api_mode: {mode}}}
+"""
 COMMAND = [sys.executable, "-m", "acp_server", "serve"]
 
 
-def respond(ask: Ask) -> Reply:
+def respond(ask: Ask | OpenAiAsk) -> Reply:
     """Answer `chunks` with many of them, and anything else with a word."""
     if ask.said_last == "chunks":
         return reply(say(CHUNK * CHUNKS), chunk_characters=len(CHUNK))
@@ -70,9 +77,13 @@ def _prompt(agent: Agent, session: str) -> float:
 
 
 def _fresh(api: MessagesApiInThread, wait_seconds: float) -> dict[str, float]:
-    os.environ["ANTHROPIC_BASE_URL"] = api.url
     os.environ["ANTHROPIC_API_KEY"] = KEY
     with tempfile.TemporaryDirectory() as name:
+        if api.form == "messages":
+            os.environ["ANTHROPIC_BASE_URL"] = api.url
+        else:
+            home = HOME.format(url=api.url, key=KEY, mode=MODES[api.form])
+            (Path(name) / "config.yaml").write_text(home)
         return measure(Path(name), wait_seconds)
 
 
@@ -80,16 +91,23 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--form", choices=["messages", *MODES], default="messages")
     arguments = parser.parse_args()
     unit = statistics.median(measure_bare_python() for _ in range(7))
     print(f"  bare Python, ms {unit:.1f}")
-    with messages_api_in_thread(respond) as api:
+    with _endpoint(arguments.form) as api:
         for wait_seconds in (0.0, SETTLED_SECONDS):
             _fresh(api, wait_seconds)  # the first run warms the disk's cache
             runs = [_fresh(api, wait_seconds) for _ in range(arguments.runs)]
             for name in runs[0]:
                 values = [run[name] for run in runs]
                 _print(name, values, unit)
+
+
+def _endpoint(form: str) -> AbstractContextManager[MessagesApiInThread]:
+    if form == "messages":
+        return messages_api_in_thread(respond)
+    return openai_api_in_thread(respond, Endpoint(form="chat" if form == "chat" else "responses"))
 
 
 def _print(name: str, values: list[float], unit: float) -> None:

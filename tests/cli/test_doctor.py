@@ -14,7 +14,6 @@ from acp_server.cli.setting_rows import setting_rows, shown
 from acp_server.configuration.values import HttpServer, StdioServer
 from acp_server.credentials import KeyStore
 from acp_server.redaction import HIDDEN
-from acp_server.settings import Settings
 from tests.cli.command_line import run
 
 QUIET = {"ACP_SERVER_MODEL": "scripted:demo"}
@@ -115,16 +114,29 @@ WITHOUT_KEY = Finding(
             Finding("model", "ok", "claude-x, with the key of environment"),
         ),
         (
+            {"ACP_SERVER_PROVIDER": "nous", "ANTHROPIC_API_KEY": "secret"},
+            Finding(
+                "model",
+                "warning",
+                "the provider 'nous' (environment) is not known here",
+                "set `model.base_url` to where it is, in HERMES_HOME/acp/config.yaml",
+            ),
+        ),
+        (
             {"ACP_SERVER_PROVIDER": "openrouter", "ANTHROPIC_API_KEY": "secret"},
             Finding(
                 "model",
                 "warning",
-                "the provider 'openrouter' (environment) is not spoken here",
-                "set `model.provider: anthropic` in HERMES_HOME/acp/config.yaml",
+                "no key: prompts will be refused",
+                "run `acp-server setup`, or set OPENROUTER_API_KEY; scripted:demo needs no account",
             ),
         ),
+        (
+            {"ACP_SERVER_PROVIDER": "ollama", "ACP_SERVER_MODEL": "qwen3"},
+            Finding("model", "ok", "qwen3, at http://127.0.0.1:11434/v1 without a key"),
+        ),
     ],
-    ids=["no key", "unheard-of", "scripted", "key", "token", "foreign"],
+    ids=["no key", "unheard-of", "scripted", "key", "token", "foreign", "other key", "local"],
 )
 async def test_a_model_that_cannot_be_asked_is_a_warning(
     variables: dict[str, str], finding: Finding, tmp_path: Path
@@ -180,7 +192,9 @@ def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
-async def test_an_endpoint_that_answers_anything_is_there(free_tcp_port: int) -> None:
+async def test_an_endpoint_that_answers_anything_is_there(
+    free_tcp_port: int, tmp_path: Path
+) -> None:
     async def refuse(stream: anyio.abc.SocketStream) -> None:
         async with stream:
             await stream.receive()
@@ -192,24 +206,28 @@ async def test_an_endpoint_that_answers_anything_is_there(free_tcp_port: int) ->
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(door.serve, refuse)
-        finding = await endpoint(Settings(base_url=address))
+        finding = await endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
         assert (finding.status, list(finding.milliseconds)) == ("ok", ["answer"])
         assert finding.fact.startswith(f"{address} answers in ")
         tasks.cancel_scope.cancel()
 
 
-async def test_an_endpoint_that_is_not_there_is_a_warning(free_tcp_port: int) -> None:
+async def test_an_endpoint_that_is_not_there_is_a_warning(
+    free_tcp_port: int, tmp_path: Path
+) -> None:
     address = f"http://me:secret@127.0.0.1:{free_tcp_port}"
-    found = await endpoint(Settings(base_url=address))
+    found = await endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
     assert found.status == "warning"
     assert found.fact.startswith(f"http://{HIDDEN}@127.0.0.1:{free_tcp_port} does not answer: ")
 
 
 @pytest.mark.parametrize(
-    "current", [Settings(model="scripted:demo"), Settings(provider="openrouter")]
+    "variables", [{"ACP_SERVER_MODEL": "scripted:demo"}, {"ACP_SERVER_PROVIDER": "nous"}]
 )
-async def test_no_endpoint_is_asked_that_is_not_used(current: Settings) -> None:
-    assert (await endpoint(current)).milliseconds == {}
+async def test_no_endpoint_is_asked_that_is_not_used(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    assert (await endpoint(configured(tmp_path, **variables))).milliseconds == {}
 
 
 def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:

@@ -128,10 +128,10 @@ async def test_a_server_for_a_foreign_provider_says_so_and_never_asks_to_sign_in
     tmp_path: Path,
 ) -> None:
     """Trap 19."""
-    given = configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "openrouter"})
+    given = configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
     async with open_editor(given) as editor:
         await editor.initialize()
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
         assert answer == expected.error(3, -32603, "The turn failed", editor.said(session))
-        assert "the configured provider is 'openrouter' (environment)" in editor.said(session)
+        assert "the configured provider is 'nous' (environment)" in editor.said(session)

@@ -87,15 +87,16 @@ async def test_a_server_without_a_key_opens_sessions_and_says_so_when_it_is_aske
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
 
-async def test_a_provider_that_is_not_spoken_here_is_named_with_the_way_out() -> None:
+async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> None:
     """Trap 19: a key would not help, so it is not asked for."""
-    async with open_checked_editor(ForeignModel("openrouter", "config.yaml")) as editor:
+    async with open_checked_editor(ForeignModel("nous", "config.yaml")) as editor:
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
         reason = (
-            "the configured provider is 'openrouter' (config.yaml), and acp-server speaks the "
-            "Messages API of Anthropic only; set `model.provider: anthropic` in "
-            "HERMES_HOME/acp/config.yaml, or ACP_SERVER_PROVIDER=anthropic, and a key"
+            "the configured provider is 'nous' (config.yaml), which acp-server does not know; set "
+            "`model.base_url` to where it is, or `model.provider` to one of anthropic, openai, "
+            "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
+            "HERMES_HOME/acp/config.yaml"
         )
         assert answer == expected.error(3, -32603, "The turn failed", reason)
         assert editor.said(session) == reason

@@ -11,13 +11,15 @@ from anthropic import AnthropicError, AsyncStream
 from anthropic.types import MessageParam, RawMessageStreamEvent
 
 from acp_server.models.anthropic.endpoint import Endpoint
-from acp_server.models.anthropic.faults import Fault, understand
-from acp_server.models.anthropic.requests import Mark, Omissions, request_body
+from acp_server.models.anthropic.faults import understand
+from acp_server.models.anthropic.requests import Mark, no_omissions, request_body
 from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
 from acp_server.models.families import ModelFamily
+from acp_server.models.faults import Fault
+from acp_server.models.omissions import Omissions
+from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
-from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
-from acp_server.turn.ports import ModelRequest, ModelStop, Receive, Retrying
+from acp_server.turn.ports import ModelRequest, ModelStop, Receive
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
 """What the SDK raises: its own errors, its transport's, and those of whoever decodes garbage."""
@@ -31,7 +33,7 @@ class Target:
 
     endpoint: Endpoint
     model_id: str
-    omissions: Omissions = field(default_factory=Omissions)
+    omissions: Omissions = field(default_factory=no_omissions)
 
 
 class AnthropicModel:
@@ -58,20 +60,13 @@ class AnthropicModel:
             ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
             ModelInterruptedError: the stream broke after something of it had been received.
         """
-        attempt = 0
-        while True:
+        patience = Patience(self._endpoint.name, self._retry, self._omissions)
+
+        async def attempt() -> Attempt:
             message = MessageStream()
-            fault = await self._try(request, message, receive)
-            if message.stop is not None:  # all was said, whatever came of the connection then
-                return message.stop
-            fault = fault or self._cut_short()
-            if message.has_content:
-                broken = ModelInterruptedError if fault.is_temporary else ModelFailedError
-                raise broken(fault.reason, fault.kind)
-            if fault.refused is not None and self._omissions.learn(fault.refused):
-                continue
-            attempt += 1
-            await self._wait(fault, attempt, receive)
+            return Attempt(message, await self._try(request, message, receive))
+
+        return await patience.ask(attempt, receive)
 
     async def _try(
         self, request: ModelRequest, message: MessageStream, receive: Receive
@@ -126,35 +121,9 @@ class AnthropicModel:
         )
         return Fault(reason, "request")
 
-    def _cut_short(self) -> Fault:
-        reason = f"the answer of {self._endpoint.name} broke off"
-        return Fault(reason, "connection", is_temporary=True)
-
-    async def _wait(self, fault: Fault, attempt: int, receive: Receive) -> None:
-        """Wait before the next attempt.
-
-        Raises:
-            ModelFailedError: there is none.
-        """
-        wait = self._retry.wait_seconds(attempt, fault.retry_after_seconds)
-        if not fault.is_temporary or wait is None:
-            raise ModelFailedError(_last_word(fault, attempt), fault.kind)
-        await receive(Retrying(fault.reason, wait, attempt, self._retry.attempts))
-        await anyio.sleep(wait)
-
 
 async def _drain(events: AsyncIterator[object]) -> None:
     """Read to the end of the body, if that comes soon, so that the connection can be used again."""
     with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
         async for _ in events:
             pass
-
-
-def _last_word(fault: Fault, attempt: int) -> str:
-    if not fault.is_temporary:
-        return fault.reason
-    after = fault.retry_after_seconds
-    if after is not None:
-        return f"{fault.reason}; it asks to wait {after:.0f} s, try again then"
-    asked = "asked once" if attempt == 1 else f"asked {attempt} times"
-    return f"{fault.reason}; {asked}, try again later"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic
 
-from acp_server.models.anthropic.access import Access, ListedModel
+from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.faults import understand
 from acp_server.turn.errors import ModelFailedError
 

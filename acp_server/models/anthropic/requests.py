@@ -5,20 +5,21 @@ seals of thinking blocks hold; what an endpoint was found to refuse is left out 
 Source: https://docs.anthropic.com/en/api/messages
 """
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.server_tools import WEB_SEARCH, sendable
+from acp_server.models.call_ids import fitting_call_id
+from acp_server.models.estimating import estimate_request_tokens
 from acp_server.models.families import (
     ModelFamily,
     closest_thought_level,
-    estimate_tokens,
     thinking_fields,
 )
+from acp_server.models.omissions import Omissions
+from acp_server.models.seals import is_ours
 from acp_server.turn.conversation import (
     AssistantMessage,
     Attachment,
@@ -45,9 +46,6 @@ Mark = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
 WINDOW_MARGIN_TOKENS = 1_000
 LEAST_OUTPUT_TOKENS = 1_024
 LEAST_BUDGET_TOKENS = 1_024
-IMAGE_TOKENS = 1_600
-BYTES_PER_DOCUMENT_TOKEN = 100
-"""A rough figure that errs high for pictures of ordinary size and for text-heavy PDFs."""
 NOTHING = "(nothing)"
 
 DISPENSABLE = (
@@ -61,19 +59,9 @@ DISPENSABLE = (
 """Fields a request can do without, in the order in which an error message is searched for them."""
 
 
-@dataclass(slots=True)
-class Omissions:
-    """What this endpoint refused for this model, and is asked without from then on."""
-
-    fields: set[str] = field(default_factory=set[str])
-
-    def learn(self, message: str) -> bool:
-        """Note the field that a 400 names; false when it names none that is left to drop."""
-        for name in DISPENSABLE:
-            if name in message and name not in self.fields:
-                self.fields.add(name)
-                return True
-        return False
+def no_omissions() -> Omissions:
+    """Return what a new endpoint is thought to refuse: nothing."""
+    return Omissions({name: name for name in DISPENSABLE})
 
 
 def request_body(
@@ -96,22 +84,6 @@ def request_body(
         own = [dict(WEB_SEARCH)] if searches else []
         body["tools"] = [*(_tool(tool, omit) for tool in request.tools), *own]
     return body | _thinking(family, request.thought_level, omit, limit)
-
-
-def estimate_request_tokens(request: ModelRequest) -> int:
-    """Return about how many tokens a request is; rather too many than too few."""
-    texts = [request.system, *(_text_of(message) for message in request.messages)]
-    texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
-    media = sum(_media_tokens(message) for message in request.messages)
-    return sum(estimate_tokens(text) for text in texts) + media
-
-
-def _media_tokens(message: Message) -> int:
-    """Return about what pictures and documents cost: a picture, or a page, its full size."""
-    media = [part for part in message.parts if isinstance(part, Media)]
-    results = (part for part in message.parts if isinstance(part, ToolResult))
-    media += [each for result in results for each in result.media]
-    return sum(max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
 
 
 def _output_limit(request: ModelRequest, family: ModelFamily) -> int:
@@ -167,7 +139,7 @@ def _user_block(part: UserPart) -> Block | None:
         case ToolResult():
             result: Block = {
                 "type": "tool_result",
-                "tool_use_id": part.call_id,
+                "tool_use_id": fitting_call_id(part.call_id),
                 "content": _result_content(part),
             }
             return result | {"is_error": True} if part.is_error else result
@@ -196,20 +168,23 @@ def _reply_block(part: ReplyPart) -> Block | None:
         case Text():
             return _text_block(part.text)
         case Thinking():
-            block: Block = {
-                "type": "thinking",
-                "thinking": part.text,
-                "signature": part.signature,
-            }
-            return block if part.signature else None
+            return _thinking_block(part)
         case RedactedThinking():
-            return {"type": "redacted_thinking", "data": part.data}
+            return None if is_ours(part.data) else {"type": "redacted_thinking", "data": part.data}
         case ToolCall():
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
+            call_id = fitting_call_id(part.id)
+            return {"type": "tool_use", "id": call_id, "name": part.name, "input": _input(part)}
         case ProviderBlock():
             return dict(part.block)
         case _:
             assert_never(part)
+
+
+def _thinking_block(part: Thinking) -> Block | None:
+    """Return a thinking block; None for one that this API has not sealed."""
+    if not part.signature or is_ours(part.signature):
+        return None
+    return {"type": "thinking", "thinking": part.text, "signature": part.signature}
 
 
 def _text_block(text: str) -> Block | None:
@@ -223,23 +198,3 @@ def _input(call: ToolCall) -> Block:
         return arguments_of(call)
     except ValueError:
         return {}
-
-
-def _text_of(message: Message) -> str:
-    return " ".join(_part_text(part) for part in message.parts)
-
-
-def _part_text(part: UserPart | ReplyPart) -> str:
-    match part:
-        case Text() | Link() | Attachment() | Media():
-            return text_of_part(part)
-        case ToolResult() | Thinking():
-            return part.text
-        case RedactedThinking():
-            return part.data
-        case ToolCall():
-            return part.arguments
-        case ProviderBlock():
-            return json.dumps(part.block)
-        case _:
-            assert_never(part)

@@ -1,6 +1,6 @@
 """Everything that needs the SDK, behind one door: importing this module imports it."""
 
-from acp_server.models.anthropic.access import Access, ListedModel
+from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.adapter import AnthropicModel, Target
 from acp_server.models.anthropic.endpoint import Endpoint, connect, list_models
 from acp_server.models.anthropic.requests import Mark
@@ -11,18 +11,19 @@ from acp_server.models.retry import RetryPolicy
 class AnthropicSdk:
     """The SDK's clients, one for each way of access, so that connections are shared."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Mark) -> None:
+        self._mark = mark
         self._endpoints: dict[Access, Endpoint] = {}
         self._targets: dict[tuple[Access, str], Target] = {}
 
     def model(
-        self, access: Access, model_id: str, family: ModelFamily, mark: Mark, retry: RetryPolicy
+        self, access: Access, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> AnthropicModel:
         """Return the adapter of one model."""
         key = (access, model_id)
         if key not in self._targets:
             self._targets[key] = Target(self._endpoint(access), model_id)
-        return AnthropicModel(self._targets[key], family, mark, retry)
+        return AnthropicModel(self._targets[key], family, self._mark, retry)
 
     async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
         """Return what an endpoint offers.

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import cast
+from typing import Protocol, cast
 
 import anyio
 from anyio.abc import Listener, SocketAttribute, SocketStream, TaskGroup
@@ -46,10 +46,49 @@ class _Door:
         await self._closed.wait()
 
 
+class PlayerLike(Protocol):
+    """Plays a script; which functions of requests it takes is its own affair."""
+
+    @property
+    def unplayed(self) -> int: ...
+
+    def add(self, *turns: Turn | Responder) -> None: ...
+
+
+class LimitedEndpoint(Protocol):
+    """What the wire must know of an endpoint."""
+
+    @property
+    def body_limit_bytes(self) -> int: ...
+
+
+class Served(Protocol):
+    """An API without its wire."""
+
+    @property
+    def form(self) -> str: ...
+
+    @property
+    def ask_path(self) -> str: ...
+
+    @property
+    def endpoint(self) -> LimitedEndpoint: ...
+
+    @property
+    def player(self) -> PlayerLike: ...
+
+    @property
+    def requests(self) -> list[RecordedRequest]: ...
+
+    def respond(self, request: HttpRequest) -> tuple[Answer, Sending]: ...
+
+    def pass_time(self, seconds: float) -> None: ...
+
+
 class MessagesApi:
     """A server in the event loop; `messages_api` makes it."""
 
-    def __init__(self, service: Service, tasks: TaskGroup) -> None:
+    def __init__(self, service: Served, tasks: TaskGroup) -> None:
         self._service = service
         self._tasks = tasks
         self._door: _Door | None = None
@@ -57,9 +96,14 @@ class MessagesApi:
         self._changed = anyio.Event()
 
     @property
+    def form(self) -> str:
+        """What it speaks."""
+        return self._service.form
+
+    @property
     def url(self) -> str:
         """The base URL for a client."""
-        return f"http://{HOST}:{self._port}"
+        return f"http://{HOST}:{self._port}{'' if self.form == 'messages' else '/v1'}"
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
@@ -68,8 +112,9 @@ class MessagesApi:
 
     @property
     def asks(self) -> tuple[RecordedRequest, ...]:
-        """The requests to `POST /v1/messages` alone."""
-        return tuple(each for each in self.requests if each.path == "/v1/messages")
+        """The requests for an answer alone."""
+        path = self._service.ask_path
+        return tuple(each for each in self.requests if each.path == path)
 
     @property
     def unplayed(self) -> int:
@@ -82,7 +127,7 @@ class MessagesApi:
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass for what is in the prompt cache."""
-        self._service.cache.passed_seconds += seconds
+        self._service.pass_time(seconds)
 
     async def wait_for_requests(self, count: int) -> None:
         """Wait until so many requests were received."""
@@ -133,9 +178,16 @@ async def messages_api(
     script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
 ) -> AsyncGenerator[MessagesApi]:
     """Serve the API in this event loop until the context is left."""
+    async with serving(Service(script, endpoint)) as api:
+        yield api
+
+
+@asynccontextmanager
+async def serving(service: Served) -> AsyncGenerator[MessagesApi]:
+    """Serve any API in this event loop until the context is left."""
     try:
         async with anyio.create_task_group() as tasks:
-            api = MessagesApi(Service(script, endpoint), tasks)
+            api = MessagesApi(service, tasks)
             await api.open_door()
             yield api
             tasks.cancel_scope.cancel()
@@ -159,6 +211,11 @@ class MessagesApiInThread:
         self._portal = portal
 
     @property
+    def form(self) -> str:
+        """What it speaks."""
+        return self._api.form
+
+    @property
     def url(self) -> str:
         """The base URL for a client."""
         return self._api.url
@@ -170,7 +227,7 @@ class MessagesApiInThread:
 
     @property
     def asks(self) -> tuple[RecordedRequest, ...]:
-        """The requests to `POST /v1/messages` alone."""
+        """The requests for an answer alone."""
         return self._api.asks
 
     @property
@@ -208,8 +265,15 @@ def messages_api_in_thread(
     script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
 ) -> Generator[MessagesApiInThread]:
     """Serve the API in a thread until the context is left, for a client in another process."""
+    with serving_in_thread(Service(script, endpoint)) as api:
+        yield api
+
+
+@contextmanager
+def serving_in_thread(service: Served) -> Generator[MessagesApiInThread]:
+    """Serve any API in a thread until the context is left."""
     with (
         start_blocking_portal("asyncio") as portal,
-        portal.wrap_async_context_manager(messages_api(script, endpoint)) as api,
+        portal.wrap_async_context_manager(serving(service)) as api,
     ):
         yield MessagesApiInThread(api, portal)

@@ -70,6 +70,9 @@ class _Prompt:
 class Service:
     """The API of one endpoint."""
 
+    form = "messages"
+    ask_path = "/v1/messages"
+
     def __init__(self, script: Script, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.player = Player(script)
@@ -79,6 +82,10 @@ class Service:
         notary = Notary()
         self._history = History(notary)
         self._composer = Composer(notary, self._identifiers)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass for what is in the prompt cache."""
+        self.cache.passed_seconds += seconds
 
     def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
         """Return what a request is answered with, and where to note how that ended."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from acp_server.models.anthropic.access import ListedModel
+from acp_server.models.access import ListedModel
 from skills_store.atomic import write_atomically
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The models of one endpoint, as a session's catalog.
+"""The models of one endpoint, as a session's catalog, whatever form the endpoint speaks.
 
 Nothing is imported, asked or signed in before a prompt needs it.
 """
@@ -12,20 +12,13 @@ import anyio
 from anyio import to_thread
 
 from acp_server.credentials import Credential
-from acp_server.models.anthropic.access import Access, ListedModel
-from acp_server.models.anthropic.listing import load_list, save_list
-from acp_server.models.anthropic.requests import Mark
-from acp_server.models.families import (
-    ModelFamily,
-    default_model,
-    default_thought_level,
-    family_for,
-    known_window_tokens,
-    thought_levels,
-)
+from acp_server.models.access import Access, ListedModel
+from acp_server.models.families import ModelFamily, default_thought_level, thought_levels
+from acp_server.models.listing import load_list, save_list
 from acp_server.models.loading import SdkLoader
 from acp_server.models.metering import FamilyMeter
 from acp_server.models.retry import RetryPolicy
+from acp_server.models.speech import Speech
 from acp_server.session.ports import ModelChoice
 from acp_server.turn.errors import (
     CredentialsMissingError,
@@ -38,10 +31,6 @@ logger = logging.getLogger(__name__)
 
 UNDECIDED = "default"
 """Stands for the default model until the endpoint's list is known."""
-SIGN_IN = (
-    "there is nothing to sign in with: set ANTHROPIC_API_KEY, or run `acp-server setup` in a "
-    "terminal, then try again"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +47,20 @@ class Plan:
     """Whether the provider's own web search is offered, where the model has it."""
 
 
-class AnthropicProvider:
-    """A catalog over one endpoint of the Messages API."""
+class EndpointCatalog:
+    """A catalog over one endpoint."""
 
     def __init__(
         self,
         plan: Plan,
+        speech: Speech,
         credentials: Callable[[], Awaitable[Credential | None]],
         loader: SdkLoader,
-        mark: Mark,
     ) -> None:
         self._plan = plan
+        self._speech = speech
         self._credentials = credentials
         self._loader = loader
-        self._mark = mark
         self._listed = load_list(plan.list_file, plan.access.base_url)
         self._listeners: list[Callable[[], None]] = []
         self._is_listed = False
@@ -79,13 +68,17 @@ class AnthropicProvider:
 
     @property
     def default_id(self) -> str:
-        """The configured model, else the first listed one that is known, else a stand-in."""
-        listed = default_model([model.id for model in self._listed])
+        """The configured model, else one that the endpoint lists, else a stand-in."""
+        listed = self._speech.default_model([model.id for model in self._listed])
         return self._plan.model_id or listed or UNDECIDED
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the listed models, the default first if it is not among them."""
-        choices = [ModelChoice(model.id, model.name) for model in self._listed]
+        choices = [
+            ModelChoice(model.id, model.name)
+            for model in self._listed
+            if self._speech.is_offered(model.id)
+        ]
         if all(choice.id != self.default_id for choice in choices):
             choices.insert(0, ModelChoice(self.default_id, _name(self.default_id)))
         return choices
@@ -107,11 +100,8 @@ class AnthropicProvider:
         return FamilyMeter(self.family(model_id))
 
     def known_window_tokens(self, model_id: str) -> int | None:
-        """Return the window of a model that the table knows, or of which the endpoint tells it."""
-        listed = self._listed_model(model_id)
-        if listed is not None and listed.window_tokens:
-            return listed.window_tokens
-        return known_window_tokens(model_id)
+        """Return the window of a model if the configuration, its endpoint or a table says it."""
+        return self._speech.known_window_tokens(model_id, self._listed_model(model_id))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called when the list has come."""
@@ -123,16 +113,24 @@ class AnthropicProvider:
             if not self._is_listed:
                 await self._list()
 
-    async def _list(self) -> None:
-        try:
-            access, sdk = await self._access(), await self._loader.load()
-            self._learn(await sdk.list_models(access))
-        except TurnError as error:
-            logger.info("no list of models: %s", error.reason)
-            return
+    async def listed(self) -> tuple[ListedModel, ...]:
+        """Return what the endpoint offers now.
+
+        Raises:
+            TurnError: it does not tell.
+        """
+        access, sdk = await self._access(), await self._loader.load()
+        self._learn(await sdk.list_models(access))
         await to_thread.run_sync(
             save_list, self._plan.list_file, self._plan.access.base_url, self._listed
         )
+        return self._listed
+
+    async def _list(self) -> None:
+        try:
+            await self.listed()
+        except TurnError as error:
+            logger.info("no list of models: %s", error.reason)
 
     async def adapter(self, model_id: str) -> Model:
         """Sign in and return what really asks a model.
@@ -148,21 +146,13 @@ class AnthropicProvider:
         if model_id == UNDECIDED:
             reason = "choose a model: the endpoint's list names none that is known here"
             raise ModelUnavailableError(reason)
-        return sdk.model(access, model_id, self.family(model_id), self._mark, self._plan.retry)
+        return sdk.model(access, model_id, self.family(model_id), self._plan.retry)
 
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by what the endpoint says of it."""
-        family = family_for(model_id)
-        if self._plan.searches_web and family.thinking != "none":  # all that think can search
-            family = replace(family, searches_web=True)
-        listed = self._listed_model(model_id)
-        if listed is None:
-            return family
-        return replace(
-            family,
-            context_window_tokens=listed.window_tokens or family.context_window_tokens,
-            max_output_tokens=listed.output_tokens or family.max_output_tokens,
-        )
+        family = self._speech.family(model_id, self._listed_model(model_id))
+        searches = self._plan.searches_web and family.thinking != "none"  # all that think can
+        return replace(family, searches_web=True) if searches else family
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
         return next((model for model in self._listed if model.id == model_id), None)
@@ -170,7 +160,9 @@ class AnthropicProvider:
     async def _access(self) -> Access:
         credential = await self._credentials()
         if credential is None:
-            raise CredentialsMissingError(SIGN_IN)
+            if self._speech.needs_key:
+                raise CredentialsMissingError(self._speech.sign_in)
+            return self._plan.access
         return replace(
             self._plan.access, api_key=credential.api_key, auth_token=credential.auth_token
         )
@@ -184,10 +176,10 @@ class AnthropicProvider:
 
 
 class DeferredModel:
-    """A model that signs in and loads its SDK when it is first asked."""
+    """A model that signs in and loads what speaks its form when it is first asked."""
 
-    def __init__(self, provider: AnthropicProvider, model_id: str) -> None:
-        self._provider = provider
+    def __init__(self, catalog: EndpointCatalog, model_id: str) -> None:
+        self._catalog = catalog
         self._model_id = model_id
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
@@ -196,7 +188,7 @@ class DeferredModel:
         Raises:
             TurnError: it cannot be asked, or failed.
         """
-        adapter = await self._provider.adapter(self._model_id)
+        adapter = await self._catalog.adapter(self._model_id)
         return await adapter.respond(request, receive)
 
 

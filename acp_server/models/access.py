@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from acp_server.models.families import Price
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -16,9 +18,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model as an endpoint lists it."""
+    """A model as an endpoint lists it; None is what it does not say."""
 
     id: str
     name: str
     window_tokens: int | None = None
     output_tokens: int | None = None
+    has_efforts: bool | None = None
+    """Whether it can be told how deeply to think."""
+    price: Price | None = None

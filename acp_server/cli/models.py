@@ -1,0 +1,95 @@
+"""`acp-server models`: the models of every configured provider, asked now."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import anyio
+import click
+
+from acp_server import settings
+from acp_server.endpoints import Provider, open_models
+from acp_server.models.access import ListedModel
+from acp_server.models.provider import EndpointCatalog
+from acp_server.redaction import without_secrets
+from acp_server.turn.errors import TurnError
+
+EXAMPLES = """\
+\b
+Examples:
+  acp-server models
+  acp-server models --json | jq -r '.providers[].models[].id'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one provider offers, or why that is not known."""
+
+    provider: str
+    address: str
+    default: str
+    models: Sequence[Mapping[str, object]]
+    problem: str
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def command(*, is_json: bool) -> int:
+    """List the models of every configured provider; the exit code is 1 if one does not answer.
+
+    The first provider is the one that is configured, the others are those that there is a key for
+    or that `model.others` names. A session's picker calls the models of these `PROVIDER:ID`.
+    With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
+    "window_tokens", "output_tokens"}], "problem"}]}.
+    """
+    offers = anyio.run(_offers)
+    if is_json:
+        click.echo(json.dumps({"providers": [asdict(offer) for offer in offers]}, indent=2))
+    else:
+        _tell(offers)
+    return int(any(offer.problem for offer in offers))
+
+
+async def _offers() -> Sequence[Offer]:
+    room = open_models(settings.load({}))
+    try:
+        return [await _offer(provider, catalog) for provider, catalog in room.endpoints]
+    finally:
+        await room.close()
+
+
+async def _offer(provider: Provider, catalog: EndpointCatalog) -> Offer:
+    problem = ""
+    listed: tuple[ListedModel, ...] = ()
+    try:
+        listed = await catalog.listed()
+    except TurnError as error:
+        problem = error.reason
+    offered = {choice.id for choice in catalog.choices()}
+    rows = [
+        {
+            "id": model.id,
+            "name": model.name,
+            "window_tokens": catalog.known_window_tokens(model.id),
+            "output_tokens": model.output_tokens,
+        }
+        for model in listed
+        if model.id in offered
+    ]
+    address = without_secrets(provider.address)
+    return Offer(provider.profile.name, address, catalog.default_id, rows, problem)
+
+
+def _tell(offers: Sequence[Offer]) -> None:
+    if not offers:
+        click.echo("No provider is asked: the model plays a script, or its provider is not known.")
+    for offer in offers:
+        click.echo(f"{offer.provider} ({offer.address})")
+        if offer.problem:
+            click.echo(f"  {offer.problem}")
+        for model in offer.models:
+            window = model["window_tokens"]
+            size = f"{window:,} tokens" if isinstance(window, int) else "window not known"
+            mark = "*" if model["id"] == offer.default else " "
+            click.echo(f"{mark} {model['id']}  ({size})")

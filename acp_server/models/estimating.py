@@ -1,0 +1,62 @@
+"""About how many tokens a request is, whatever form it is sent in: rather too many than too few."""
+
+import json
+from typing import assert_never
+
+from acp_server.models.families import estimate_tokens
+from acp_server.turn.conversation import (
+    Attachment,
+    Link,
+    Media,
+    Message,
+    ProviderBlock,
+    RedactedThinking,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserPart,
+    text_of_part,
+)
+from acp_server.turn.ports import ModelRequest
+
+IMAGE_TOKENS = 1_600
+BYTES_PER_DOCUMENT_TOKEN = 100
+"""A rough figure that errs high for pictures of ordinary size and for text-heavy PDFs."""
+
+
+def estimate_request_tokens(request: ModelRequest) -> int:
+    """Return about how many tokens a request is; rather too many than too few."""
+    texts = [request.system, *(_text_of(message) for message in request.messages)]
+    texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
+    media = sum(_media_tokens(message) for message in request.messages)
+    return sum(estimate_tokens(text) for text in texts) + media
+
+
+def _media_tokens(message: Message) -> int:
+    """Return about what pictures and documents cost: a picture, or a page, its full size."""
+    media = [part for part in message.parts if isinstance(part, Media)]
+    results = (part for part in message.parts if isinstance(part, ToolResult))
+    media += [each for result in results for each in result.media]
+    return sum(max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
+
+
+def _text_of(message: Message) -> str:
+    return " ".join(_part_text(part) for part in message.parts)
+
+
+def _part_text(part: UserPart | ReplyPart) -> str:
+    match part:
+        case Text() | Link() | Attachment() | Media():
+            return text_of_part(part)
+        case ToolResult() | Thinking():
+            return part.text
+        case RedactedThinking():
+            return part.data
+        case ToolCall():
+            return part.arguments
+        case ProviderBlock():
+            return json.dumps(part.block)
+        case _:
+            assert_never(part)

@@ -1,0 +1,225 @@
+"""The model port over the forms of OpenAI: one streamed call, retried, cancelled and explained."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import anyio
+import httpx2
+from pydantic import JsonValue
+
+from acp_server.models.estimating import estimate_request_tokens
+from acp_server.models.families import ModelFamily, estimate_tokens
+from acp_server.models.faults import Fault
+from acp_server.models.omissions import Omissions
+from acp_server.models.openai_compatible.chat_requests import ChatTarget, chat_body
+from acp_server.models.openai_compatible.chat_stream import ChatStream
+from acp_server.models.openai_compatible.endpoint import Endpoint
+from acp_server.models.openai_compatible.faults import refusal, understand
+from acp_server.models.openai_compatible.quirks import CHAT_REFUSALS, RESPONSES_REFUSALS, Quirks
+from acp_server.models.openai_compatible.responses_requests import responses_body
+from acp_server.models.openai_compatible.responses_stream import ResponsesStream
+from acp_server.models.openai_compatible.wire import (
+    Object,
+    StreamedError,
+    StreamGarbageError,
+    object_of,
+)
+from acp_server.models.patience import Attempt, Patience
+from acp_server.models.retry import RetryPolicy
+from acp_server.models.seals import Seal
+from acp_server.turn.conversation import AssistantMessage, ToolCall
+from acp_server.turn.events import Usage
+from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, Receive, UsageReported
+
+FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, StreamGarbageError, StreamedError, ValueError)
+"""What the transport raises, and whoever decodes garbage."""
+CLOSE_SECONDS = 0.2
+"""How long a call that is over may take to say goodbye to the endpoint."""
+AFTERWORD_SECONDS = 2.0
+"""How long to wait for the usage behind the end of an answer."""
+EVENT_STREAM = "event-stream"
+JSON = "application/json"
+
+Answer = ChatStream | ResponsesStream
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How requests are written and answers read."""
+
+    path: str
+    body: Callable[[ModelRequest, ChatTarget], dict[str, JsonValue]]
+    answer: Callable[[Seal, Callable[[str], str]], Answer]
+    refusals: Callable[[], Omissions]
+
+
+CHAT = Form("chat/completions", chat_body, ChatStream, lambda: Omissions(CHAT_REFUSALS))
+RESPONSES = Form(
+    "responses", responses_body, ResponsesStream, lambda: Omissions(RESPONSES_REFUSALS)
+)
+
+
+@dataclass(slots=True)
+class Target:
+    """A model of an endpoint, and what the endpoint was found to refuse for it."""
+
+    endpoint: Endpoint
+    model_id: str
+    quirks: Quirks
+    form: Form = field(init=False)
+    omissions: Omissions = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing learned."""
+        self.form = RESPONSES if self.quirks.form == "responses" else CHAT
+        self.omissions = self.form.refusals()
+
+
+class OpenAiModel:
+    """One model of one endpoint."""
+
+    def __init__(self, target: Target, family: ModelFamily, retry: RetryPolicy) -> None:
+        self._target = target
+        self._endpoint = target.endpoint
+        self._family = family
+        self._retry = retry
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        """Stream one answer; see the port.
+
+        Raises:
+            ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
+            ModelInterruptedError: the stream broke after something of it had been received.
+        """
+        patience = Patience(self._endpoint.name, self._retry, self._target.omissions)
+        seal = Seal(self._target.quirks.form, self._endpoint.name, self._target.model_id)
+
+        async def attempt() -> Attempt:
+            answer = self._target.form.answer(seal, _CallIds(request).new)
+            fault = await self._try(self._body(request, seal), answer, receive)
+            if answer.stop is not None and not answer.has_usage:
+                await receive(UsageReported(_estimated_usage(request, answer)))
+            return Attempt(answer, fault)
+
+        return await patience.ask(attempt, receive)
+
+    def _body(self, request: ModelRequest, seal: Seal) -> bytes:
+        target = self._target
+        omitted = frozenset(target.omissions.fields)
+        whom = ChatTarget(target.model_id, self._family, target.quirks, seal, omitted)
+        body = target.form.body(request, whom)
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+    async def _try(self, body: bytes, answer: Answer, receive: Receive) -> Fault | None:
+        """Make the call once; return what went wrong."""
+        client = self._endpoint.client
+        headers = {"content-type": JSON, "accept": "text/event-stream"}
+        try:
+            request = client.build_request(
+                "POST", self._target.form.path, content=body, headers=headers
+            )
+            response = await client.send(request, stream=True)
+        except FAILURES as error:
+            return understand(error, self._endpoint.name)
+        try:
+            return await self._consume(response, answer, receive)
+        finally:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await response.aclose()
+
+    async def _consume(
+        self, response: httpx2.Response, answer: Answer, receive: Receive
+    ) -> Fault | None:
+        is_streamed = EVENT_STREAM in response.headers.get("content-type", "")
+        if response.is_success and is_streamed:
+            return await self._consume_stream(response, answer, receive)
+        try:
+            await response.aread()
+            if not response.is_success:
+                return refusal(response, self._endpoint.name, self._endpoint.sign_in_again)
+            meant = self._whole(response, answer)
+        except FAILURES as error:
+            return understand(error, self._endpoint.name)
+        for each in meant or ():
+            await receive(each)
+        return self._not_streamed(response) if meant is None else None
+
+    async def _consume_stream(
+        self, response: httpx2.Response, answer: Answer, receive: Receive
+    ) -> Fault | None:
+        events = aiter(httpx2.EventSource(response))
+        while True:
+            try:
+                event = await (anext(events) if answer.stop is None else _soon(events))
+                meant = tuple(answer.translate(event.data)) if event.data else ()
+            except (StopAsyncIteration, TimeoutError):
+                return None
+            except FAILURES as error:
+                return understand(error, self._endpoint.name)
+            for each in meant:
+                await receive(each)
+            if answer.is_over:
+                await _drain(events)
+                return None
+
+    def _whole(self, response: httpx2.Response, answer: Answer) -> tuple[ModelEvent, ...] | None:
+        """Take an answer in one piece, as some gateways send it whatever they were asked for."""
+        if JSON not in response.headers.get("content-type", ""):
+            return None
+        body: Object = object_of(response.json())
+        return tuple(answer.translate_whole(body))
+
+    def _not_streamed(self, response: httpx2.Response) -> Fault:
+        sent = response.headers.get("content-type", "nothing").partition(";")[0]
+        reason = (
+            f"{self._endpoint.name} sent {sent} in place of a stream of events; check that the "
+            "base URL is that of an API, which often ends in /v1"
+        )
+        return Fault(reason, "request")
+
+
+class _CallIds:
+    """Gives calls ids that no other call of the conversation has."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        self._taken = set(_ids_in(request))
+
+    def new(self, wire_id: str) -> str:
+        """Return an id as the endpoint gave it, or another if it is none or taken."""
+        call_id = wire_id
+        while not call_id or call_id in self._taken:
+            call_id = f"call_{uuid4().hex[:24]}"
+        self._taken.add(call_id)
+        return call_id
+
+
+def _ids_in(request: ModelRequest) -> Iterator[str]:
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            yield from (part.id for part in message.parts if isinstance(part, ToolCall))
+
+
+def _estimated_usage(request: ModelRequest, answer: Answer) -> Usage:
+    """Return about what a call used whose endpoint does not say."""
+    spoken = estimate_tokens("x" * answer.characters)
+    return Usage(input_tokens=estimate_request_tokens(request), output_tokens=spoken)
+
+
+async def _soon(events: AsyncIterator[httpx2.ServerSentEvent]) -> httpx2.ServerSentEvent:
+    """Return an event that comes behind the end of an answer.
+
+    Raises:
+        TimeoutError: it does not come soon.
+    """
+    with anyio.fail_after(AFTERWORD_SECONDS):
+        return await anext(events)
+
+
+async def _drain(events: AsyncIterator[object]) -> None:
+    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
+    with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
+        async for _ in events:
+            pass

@@ -1,0 +1,78 @@
+"""What is known of models that are not Anthropic's, from their ids and their endpoint's list.
+
+Makes the same families as the table of Claude models does, with less in them: a price only where
+the list has it, an assumed window where nobody says.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from acp_server.models.access import ListedModel
+from acp_server.models.families import (
+    PLAIN,
+    THREE_EFFORTS,
+    ModelFamily,
+    family_for,
+)
+
+ASSUMED_WINDOW_TOKENS = 200_000
+_REASONING = re.compile(r"(?:^|/)(?:gpt-5|o[134](?:$|-)|codex|gpt-oss|gemini-(?:2\.5|[3-9]))")
+_NOT_REASONING = re.compile(r"gpt-5[^/]*chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the configuration and the table of windows say."""
+
+    window_of: Callable[[str], int | None]
+    """The window of a model that the table knows."""
+    configured_model: str | None = None
+    configured_window_tokens: int | None = None
+    """The window of the configured model; of all, if none is configured."""
+
+    def window_tokens(self, model_id: str) -> int | None:
+        """Return a model's window as far as it is known without its endpoint."""
+        return self.configured(model_id) or self.window_of(model_id)
+
+    def configured(self, model_id: str) -> int | None:
+        """Return a model's window if the configuration says it."""
+        is_meant = self.configured_model in {None, model_id}
+        return self.configured_window_tokens if is_meant else None
+
+
+def family_of(model_id: str, facts: Facts, listed: ListedModel | None) -> ModelFamily:
+    """Return what a model takes, holds and costs, as far as anybody says."""
+    claude = family_for(model_id)
+    window = facts.configured(model_id) or (listed and listed.window_tokens)
+    window = window or facts.window_of(model_id) or ASSUMED_WINDOW_TOKENS
+    family = ModelFamily(
+        name=model_id,
+        context_window_tokens=window,
+        max_output_tokens=(listed and listed.output_tokens) or claude.max_output_tokens,
+        price=listed.price if listed else None,
+    )
+    if not _has_efforts(model_id, listed):
+        return family
+    return replace(family, thinking="always", efforts=THREE_EFFORTS, default_effort="medium")
+
+
+def _has_efforts(model_id: str, listed: ListedModel | None) -> bool:
+    if listed is not None and listed.has_efforts is not None:
+        return listed.has_efforts
+    name = model_id.lower()
+    return bool(_REASONING.search(name)) and not _NOT_REASONING.search(name)
+
+
+def claude_family_of(model_id: str, facts: Facts, listed: ListedModel | None) -> ModelFamily:
+    """Return the family of a model at an endpoint of the Messages API."""
+    family = family_for(model_id)
+    configured = facts.configured(model_id)
+    window = configured or (listed and listed.window_tokens) or family.context_window_tokens
+    output = (listed and listed.output_tokens) or family.max_output_tokens
+    return replace(family, context_window_tokens=window, max_output_tokens=output)
+
+
+def is_known(model_id: str) -> bool:
+    """Whether the table of Claude models knows an id."""
+    return family_for(model_id) is not PLAIN

@@ -1,0 +1,66 @@
+"""What a catalog must know of the provider behind it: models, windows, and how one signs in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acp_server.models.access import ListedModel
+from acp_server.models.families import ModelFamily, default_model, known_window_tokens
+from acp_server.models.profiles import NOT_FOR_CHAT, Profile
+from acp_server.models.reasoning import Facts, claude_family_of, family_of
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A provider as its catalog sees it."""
+
+    profile: Profile
+    facts: Facts
+    needs_key: bool
+    """Whether it is not asked at all without one."""
+
+    @property
+    def sign_in(self) -> str:
+        """What to do when there is no key."""
+        command = "acp-server setup"
+        if self.profile.name != "anthropic":
+            command = f"{command} --provider {self.profile.name}"
+        variables = " or ".join(self.profile.key_variables) or "`model.api_key`"
+        return (
+            f"there is nothing to sign in with: set {variables}, or run `{command}` in a "
+            "terminal, then try again"
+        )
+
+    @property
+    def _speaks_messages(self) -> bool:
+        return self.profile.form == "messages"
+
+    def family(self, model_id: str, listed: ListedModel | None) -> ModelFamily:
+        """Return a model's family, corrected by what the endpoint says of it."""
+        find = claude_family_of if self._speaks_messages else family_of
+        return find(model_id, self.facts, listed)
+
+    def known_window_tokens(self, model_id: str, listed: ListedModel | None) -> int | None:
+        """Return the window of a model if anybody says it."""
+        said = self.facts.configured(model_id) or (listed and listed.window_tokens)
+        if said:
+            return said
+        return known_window_tokens(model_id) or (
+            None if self._speaks_messages else self.facts.window_of(model_id)
+        )
+
+    def is_offered(self, model_id: str) -> bool:
+        """Whether a listed model is one to talk to."""
+        name = model_id.lower()
+        return self._speaks_messages or not any(part in name for part in NOT_FOR_CHAT)
+
+    def default_model(self, ids: Sequence[str]) -> str | None:
+        """Return the model to begin with, of those that an endpoint lists; None if none will do."""
+        if self._speaks_messages:
+            return default_model(ids)
+        offered = [model_id for model_id in ids if self.is_offered(model_id)]
+        for part in self.profile.preferred:
+            found = next((model_id for model_id in offered if part in model_id), None)
+            if found is not None:
+                return found
+        is_any_good = self.profile.is_local or not self.profile.preferred
+        return offered[0] if offered and is_any_good else None

@@ -1,0 +1,93 @@
+"""`acp-server models` and the choosing of models of this machine, as a user runs them."""
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+import yaml
+
+from acp_server.cli.local_servers import find_local_servers
+from acp_server.configuration.changing import with_section
+from acp_server.models.profiles import Profile
+from tests.cli.command_line import run
+from tests.support.openai_api import Endpoint, Listed, openai_api, openai_api_in_thread
+
+MODELS = (Listed("house", extra={"max_model_len": 32_768}), Listed("text-embedding-3-small"))
+HOME = "model: {{provider: custom, base_url: '{url}', default: house}}\n"
+
+
+def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> None:
+    with openai_api_in_thread([], Endpoint(keys=None, models=MODELS)) as api:
+        (tmp_path / "config.yaml").write_text(HOME.format(url=api.url))
+        plain = run(tmp_path, "models")
+        outcome = run(tmp_path, "models", "--json")
+        url = api.url
+    assert (plain.exit_code, plain.stdout) == (0, f"custom ({url})\n* house  (32,768 tokens)\n")
+    assert json.loads(outcome.stdout) == {
+        "providers": [
+            {
+                "provider": "custom",
+                "address": url,
+                "default": "house",
+                "models": [
+                    {"id": "house", "name": "house", "window_tokens": 32_768, "output_tokens": None}
+                ],
+                "problem": "",
+            }
+        ]
+    }
+
+
+def test_a_provider_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(HOME.format(url="http://127.0.0.1:9/v1"))
+    outcome = run(tmp_path, "models")
+    assert outcome.exit_code == 1
+    assert "the connection to 127.0.0.1 failed" in outcome.stdout
+
+
+def test_a_key_is_kept_for_its_provider_beside_the_others(tmp_path: Path) -> None:
+    run(tmp_path, "setup", given="sk-claude\n")
+    assert run(tmp_path, "setup", "--provider", "openrouter", given="sk-or\n").exit_code == 0
+    stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
+    assert stored == {"anthropic-api-key": "sk-claude", "openrouter-api-key": "sk-or"}
+    written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
+    assert written == {"model": {"others": ["openrouter"]}}
+    run(tmp_path, "setup", "--provider", "openrouter", "--forget")
+    stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
+    assert stored == {"anthropic-api-key": "sk-claude"}
+
+
+def test_a_provider_is_used_from_now_on_if_that_is_said(tmp_path: Path) -> None:
+    run(tmp_path, "setup", "--provider", "deepseek", "--use", given="sk-d\n")
+    written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
+    assert written == {"model": {"provider": "deepseek"}}
+
+
+async def test_only_servers_that_answer_as_such_are_found() -> None:
+    async with openai_api([], Endpoint(keys=None, models=MODELS)) as api:
+        there = Profile("vllm", "vLLM", base_url=api.url, default_port=1)
+        gone = Profile("ollama", "Ollama", base_url="http://127.0.0.1:9/v1", default_port=2)
+        with anyio.fail_after(5):
+            found = await find_local_servers((gone, there))
+    assert [(each.profile.name, [m.id for m in each.models]) for each in found] == [
+        ("vllm", ["house", "text-embedding-3-small"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "model:\n  provider: ollama\n"),
+        ("# mine\nmode: ask", "# mine\nmode: ask\nmodel:\n  provider: ollama\n"),
+        ("model: x\n# kept\na: 1\n", "model:\n  default: x\n  provider: ollama\n# kept\na: 1\n"),
+        (
+            "a: 1\nmodel:\n  default: x\n  provider: old\nb: 2  # kept\n",
+            "a: 1\nmodel:\n  default: x\n  provider: ollama\nb: 2  # kept\n",
+        ),
+        ("model: {base_url: u}", "model:\n  base_url: u\n  provider: ollama\n"),
+    ],
+    ids=["empty", "without", "short", "block", "flow"],
+)
+def test_only_one_section_of_the_settings_is_written_anew(before: str, after: str) -> None:
+    assert with_section(before, "model", {"provider": "ollama"}, "default") == after

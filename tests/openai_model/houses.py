@@ -1,0 +1,65 @@
+"""Two providers behind one session, each strict, each with a key of its own."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from acp_server.credentials import Credential, Credentials, KeyStore
+from acp_server.models.access import Access
+from acp_server.models.joined import JoinedCatalog
+from acp_server.models.loading import SdkLoader
+from acp_server.models.profiles import CUSTOM, ApiForm
+from acp_server.models.provider import EndpointCatalog, Plan
+from acp_server.models.reasoning import Facts
+from acp_server.models.retry import RetryPolicy
+from acp_server.models.speech import Speech
+from acp_server.session.ports import ModelCatalog
+from tests.anthropic_model.workbench import Desk, Rules, loader_for, no_window, open_desk
+from tests.support.messages_api import MessagesApi, Turn, messages_api
+from tests.support.openai_api import Endpoint, openai_api
+
+OTHER_KEY = "another-key"
+
+
+@dataclass(frozen=True, slots=True)
+class Houses:
+    """A session, and the endpoints of its models."""
+
+    desk: Desk
+    claude: MessagesApi
+    other: MessagesApi
+
+
+@asynccontextmanager
+async def open_houses(
+    home: Path, form: str, *, claude: Sequence[Turn], other: Sequence[Turn]
+) -> AsyncGenerator[Houses]:
+    """Open a session whose first provider is a Messages API and whose other speaks `form`."""
+    endpoint = Endpoint(form=cast("ApiForm", form), keys=frozenset({OTHER_KEY}))  # pyright: ignore[reportArgumentType]  never messages
+    async with messages_api(claude) as first, openai_api(other, endpoint) as second:
+        loader = loader_for(form, Rules())
+        join = partial(_joined, second, home, loader)
+        try:
+            async with open_desk(first, home, Rules(join=join)) as desk:
+                yield Houses(desk, first, second)
+        finally:
+            await loader.close()
+
+
+def _joined(api: MessagesApi, home: Path, loader: SdkLoader, first: ModelCatalog) -> ModelCatalog:
+    plan = Plan(
+        Access(api.url, idle_seconds=5.0),
+        None,
+        RetryPolicy(attempts=1, first_seconds=0.004),
+        home / "acp" / "models.json",
+    )
+    profile = replace(CUSTOM, form=cast("ApiForm", api.form))
+    speech = Speech(profile, Facts(no_window), needs_key=True)
+    credentials = Credentials(
+        Credential("the test", api_key=OTHER_KEY), KeyStore(home, use_keyring=False)
+    )
+    catalog = EndpointCatalog(plan, speech, credentials.current, loader)
+    return JoinedCatalog(first, {"other": catalog})

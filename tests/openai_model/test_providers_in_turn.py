@@ -1,0 +1,71 @@
+"""One conversation, several providers: each strict endpoint takes what the others have said."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.bulletin import SWITCHED
+from acp_server.session.options import MODEL_OPTION
+from tests.anthropic_model.workbench import HOST, check_history
+from tests.openai_model.houses import Houses, open_houses
+from tests.support.editor import at
+from tests.support.messages_api import Reply, call, reply, say, think
+
+TURN = reply(think("I think of it."), say("I look."), call("look", text="x"))
+
+
+def script() -> list[str | Reply]:
+    """Return a turn with thinking, text, a call and its end."""
+    return [TURN, "Done."]
+
+
+@pytest.mark.parametrize("form", ["chat", "responses"])
+async def test_a_conversation_goes_from_claude_to_another_and_back(
+    tmp_path: Path, form: str
+) -> None:
+    async with open_houses(tmp_path, form, claude=script() * 2, other=script() * 2) as houses:
+        for model in ("claude-opus-5-5", "other:gpt-5.1", "claude-opus-5-5", "other:gpt-5.1"):
+            houses.desk.session.set_option(MODEL_OPTION, model)
+            assert await houses.desk.ask() == "end_turn"
+        _check_taken(houses)
+        assert all("claude" not in str(ask.headers) for ask in houses.other.asks)
+        check_history(houses.desk.history())
+
+
+async def test_switching_says_what_is_lost_once(tmp_path: Path) -> None:
+    async with open_houses(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
+        await houses.desk.ask()
+        assert houses.desk.notices() == []
+        houses.desk.session.set_option(MODEL_OPTION, "other:gpt-5.1")
+        await houses.desk.ask()
+        told = [notice for notice in houses.desk.notices() if "gpt-5.1" in notice]
+        assert told == [SWITCHED.format(model="other:gpt-5.1")]
+
+
+async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
+    async with open_houses(tmp_path, "chat", claude=["Hello."], other=[]) as houses:
+        await houses.desk.ask()
+        await houses.desk.editor.wait_for(
+            lambda _: "other:gpt-4.1" in str(houses.desk.editor.messages)
+        )
+        options = houses.desk.session.options
+        model = next(option for option in options if option.id == "model")
+        values = {choice.value: choice.name for choice in model.choices}
+        assert values["claude-opus-5-5"] == "Claude Opus 5.5"
+        assert values["other:gpt-5.1"] == "gpt-5.1 (other)"
+
+
+async def test_a_key_goes_to_its_own_endpoint_only(tmp_path: Path) -> None:
+    async with open_houses(tmp_path, "chat", claude=script(), other=script()) as houses:
+        await houses.desk.ask()
+        houses.desk.session.set_option(MODEL_OPTION, "other:gpt-5.1")
+        await houses.desk.ask()
+        _check_taken(houses)  # each refuses the other's key
+
+
+def _check_taken(houses: Houses) -> None:
+    for api in (houses.claude, houses.other):
+        assert api.asks
+        assert [ask.message for ask in api.asks if ask.verdict != "answered"] == []
+    assert at(houses.desk.updates("usage_update")[-1], "size")
+    assert HOST in houses.other.url

@@ -1,0 +1,34 @@
+"""The server's word for an error answer, as OpenAI phrases them."""
+
+import json
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from tests.support.messages_api.failures import Failure
+
+Object = dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
+    """The request is answered with an error."""
+
+    message: str
+    status: int = 400
+    type: str = "invalid_request_error"
+    code: str | None = None
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def failure(self) -> Failure:
+        """The answer."""
+        error: JsonValue = {
+            "message": self.message,
+            "type": self.type,
+            "param": None,
+            "code": self.code,
+        }
+        return Failure(self.status, json.dumps({"error": error}).encode(), message=self.message)

@@ -1,0 +1,210 @@
+"""Whether a request is one that the Responses form takes: items, calls and outputs, reasoning.
+
+https://developers.openai.com/api/reference/resources/responses
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from tests.support.openai_api.chat_rules import IMAGES, NAME, Shape, check_schema, model_called
+from tests.support.openai_api.endpoint import Endpoint, Listed
+from tests.support.openai_api.refusals import Object, Refusal
+
+CALL_ID = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class InputText(Shape):
+    type: Literal["input_text"]
+    text: Annotated[str, Field(min_length=1)]
+
+
+class InputImage(Shape):
+    type: Literal["input_image"]
+    image_url: str
+    detail: Literal["auto", "low", "high"]
+
+
+class InputFile(Shape):
+    type: Literal["input_file"]
+    filename: str
+    file_data: str
+
+
+Part = Annotated[InputText | InputImage | InputFile, Field(discriminator="type")]
+
+
+class Message(Shape):
+    type: Literal["message"]
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | Annotated[list[Part], Field(min_length=1)]
+
+
+class FunctionCall(Shape):
+    type: Literal["function_call"]
+    call_id: CALL_ID
+    name: NAME
+    arguments: str
+
+
+class FunctionCallOutput(Shape):
+    type: Literal["function_call_output"]
+    call_id: CALL_ID
+    output: str
+
+
+class Summary(Shape):
+    type: Literal["summary_text"]
+    text: str
+
+
+class ReasoningItem(Shape):
+    type: Literal["reasoning"]
+    id: str
+    summary: list[Summary]
+    encrypted_content: str
+
+
+Item = Annotated[
+    Message | FunctionCall | FunctionCallOutput | ReasoningItem, Field(discriminator="type")
+]
+
+
+class Tool(Shape):
+    type: Literal["function"]
+    name: NAME
+    description: str = ""
+    parameters: Object
+    strict: bool
+
+
+class ReasoningOptions(Shape):
+    effort: Literal["minimal", "low", "medium", "high"]
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ResponsesRequest(Shape):
+    model: str
+    input: Annotated[list[Item], Field(min_length=1)]
+    instructions: str | None = None
+    stream: bool = False
+    store: bool = True
+    tools: tuple[Tool, ...] = Field(default=(), strict=False)
+    include: tuple[Literal["reasoning.encrypted_content"], ...] = Field(default=(), strict=False)
+    reasoning: ReasoningOptions | None = None
+    max_output_tokens: Annotated[int, Field(ge=16)] | None = None
+
+
+class ResponsesRules:
+    """Holds requests against the rules of one endpoint, and remembers its seals."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self.encrypted: dict[str, tuple[str, str]] = {}
+        """The id and the model of each reasoning item that was given, by its content."""
+
+    def check(self, body: Object) -> ResponsesRequest:
+        """Return the request.
+
+        Raises:
+            Refusal: it is none that is taken.
+        """
+        for name in body:
+            if name in self._endpoint.refused_fields:
+                raise Refusal(f"Unknown parameter: '{name}'.", code="unknown_parameter")
+        try:
+            request = ResponsesRequest.model_validate(body)
+        except ValidationError as error:
+            raise Refusal(_told(error)) from None
+        model = model_called(request.model, self._endpoint)
+        if request.reasoning is not None and not model.reasons:
+            told = "'reasoning.effort' is not supported with this model."
+            raise Refusal(f"Unsupported parameter: {told}", code="unsupported_parameter")
+        if request.store:
+            raise Refusal("the test's endpoint stores nothing: store must be false")
+        _check_calls(request.input)
+        self._check_items(request, model)
+        for tool in request.tools:
+            check_schema(tool.parameters, tool.name)
+        return request
+
+    def _check_items(self, request: ResponsesRequest, model: Listed) -> None:
+        items = request.input
+        for place, item in enumerate(items):
+            match item:
+                case ReasoningItem():
+                    self._check_reasoning(item, model)
+                    _check_following(item, items[place + 1 :])
+                case Message():
+                    _check_content(place, item, model)
+                case FunctionCall():
+                    _check_arguments(item)
+                case FunctionCallOutput():
+                    pass
+
+    def _check_reasoning(self, item: ReasoningItem, model: Listed) -> None:
+        if self.encrypted.get(item.encrypted_content) != (item.id, model.id):
+            told = f"The encrypted content for item {item.id} could not be verified."
+            raise Refusal(told, code="invalid_encrypted_content")
+
+
+def _check_following(item: ReasoningItem, following: Sequence[Item]) -> None:
+    then = following[0] if following else None
+    is_followed = isinstance(then, FunctionCall | ReasoningItem) or (
+        isinstance(then, Message) and then.role == "assistant"
+    )
+    if not is_followed:
+        raise Refusal(
+            f"Item '{item.id}' of type 'reasoning' was provided without its required following "
+            "item."
+        )
+
+
+def _check_calls(items: Sequence[Item]) -> None:
+    called: list[str] = []
+    for item in items:
+        match item:
+            case FunctionCall():
+                if item.call_id in called:
+                    raise Refusal(f"Duplicate call_id {item.call_id}")
+                called.append(item.call_id)
+            case FunctionCallOutput():
+                if item.call_id not in called:
+                    told = f"function call output with call_id {item.call_id}."
+                    raise Refusal(f"No tool call found for {told}")
+            case _:
+                pass
+    answered = {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
+    for call_id in called:
+        if call_id not in answered:
+            raise Refusal(f"No tool output found for function call {call_id}.")
+
+
+def _check_content(place: int, item: Message, model: Listed) -> None:
+    if item.role == "assistant" and not (isinstance(item.content, str) and item.content):
+        raise Refusal(f"Invalid value for 'input[{place}].content'")
+    for part in item.content if isinstance(item.content, list) else []:
+        if isinstance(part, InputImage):
+            if not model.sees:
+                raise Refusal("input_image is not supported with this model")
+            if not part.image_url.startswith(IMAGES):
+                raise Refusal("You uploaded an unsupported image.")
+
+
+def _check_arguments(item: FunctionCall) -> None:
+    try:
+        is_object = isinstance(json.loads(item.arguments), dict)
+    except ValueError:
+        is_object = False
+    if not is_object:
+        raise Refusal(f"Invalid arguments of function call {item.call_id}")
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"Unknown parameter: '{path}'."
+    return f"Invalid value for '{path}': {first['msg']}"
