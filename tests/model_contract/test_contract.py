@@ -39,7 +39,6 @@ from tests.support.messages_api import (
     unavailable,
 )
 
-EVENTS_TO_STOP_AT = 22
 SAID = "First I look at it, then I write it down for you."
 PATIENCE_SECONDS = 10
 
@@ -131,22 +130,6 @@ async def test_the_reason_of_an_end_is_the_clients(
 
 
 # Cancelling.
-
-
-@pytest.mark.parametrize("at_event", range(1, EVENTS_TO_STOP_AT + 1))
-async def test_a_turn_is_cancelled_in_front_of_any_event(
-    tmp_path: Path, form: str, at_event: int
-) -> None:
-    gate = Gate()
-    script = [rich_reply(HoldBack(at_event, gate))]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
-        await desk.wait_until_translated(at_event)
-        desk.cancel()
-        await check_cancelled(desk, api, pending)
-        assert SAID.startswith(desk.said().removesuffix("All good."))
-        assert desk.tools.runs == []
-        gate.open()
 
 
 async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path, form: str) -> None:
