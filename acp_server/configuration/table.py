@@ -5,12 +5,10 @@ and in the schema follow from it. Knows no source's content.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Annotated, Literal, cast, get_args, get_type_hints
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     NonNegativeFloat,
@@ -21,8 +19,8 @@ from pydantic import (
     TypeAdapter,
 )
 
+from acp_server.configuration.provider_settings import ProviderSettings, Source
 from acp_server.configuration.values import (
-    ApiMode,
     CommandWords,
     CuratorMode,
     DefaultMode,
@@ -53,17 +51,7 @@ UNRELATED_CATEGORIES = (
 """What has seldom to do with code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a setting means and where it can be given: a dotted key, a variable, an option."""
-
-    meaning: str
-    key: str = ""
-    variable: str = ""
-    option: str = ""
-
-
-class Settings(BaseModel):
+class Settings(ProviderSettings):
     """The values that hold."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -76,49 +64,6 @@ class Settings(BaseModel):
         str,
         Source("Who provides the model", "model.provider", "ACP_SERVER_PROVIDER"),
     ] = ""
-    model_base_url: Annotated[
-        str | None,
-        Source("Where the provider is, if not where it usually is", "model.base_url"),
-    ] = None
-    model_api_key: Annotated[
-        SecretStr | None,
-        Source("The key for it; `acp-server setup` keeps one better", "model.api_key"),
-    ] = None
-    api_mode: Annotated[
-        ApiMode, Source("The form that it speaks, if not the usual one", "model.api_mode")
-    ] = ""
-    context_length: Annotated[
-        PositiveInt | None,
-        Source("How many tokens the model holds, prompt and answer", "model.context_length"),
-    ] = None
-    max_output_tokens: Annotated[
-        PositiveInt | None,
-        Source("The longest answer, in tokens, where that is asked for", "model.max_tokens"),
-    ] = None
-    other_providers: Annotated[
-        Names,
-        Source(
-            "Providers whose models are offered besides; one with a key is anyway", "model.others"
-        ),
-    ] = ()
-    openai_api_key: Annotated[
-        SecretStr | None, Source("The key for OpenAI", variable="OPENAI_API_KEY")
-    ] = None
-    openrouter_api_key: Annotated[
-        SecretStr | None, Source("The key for OpenRouter", variable="OPENROUTER_API_KEY")
-    ] = None
-    gemini_api_key: Annotated[
-        SecretStr | None, Source("The key for Gemini", variable="GEMINI_API_KEY")
-    ] = None
-    google_api_key: Annotated[
-        SecretStr | None, Source("Another name of the same", variable="GOOGLE_API_KEY")
-    ] = None
-    dashscope_api_key: Annotated[
-        SecretStr | None, Source("The key for Alibaba Cloud", variable="DASHSCOPE_API_KEY")
-    ] = None
-    deepseek_api_key: Annotated[
-        SecretStr | None, Source("The key for DeepSeek", variable="DEEPSEEK_API_KEY")
-    ] = None
     base_url: Annotated[
         str | None,
         Source("The endpoint of the Messages API", "anthropic.base_url", "ANTHROPIC_BASE_URL"),
@@ -428,7 +373,7 @@ def secret_variables() -> frozenset[str]:
     """Return the variables that hold secrets of ours, which no child process needs."""
     hints = get_type_hints(Settings)
     names = (source.variable for name, source in sources().items() if _is_secret(hints[name]))
-    return frozenset(names)
+    return frozenset(filter(None, names))
 
 
 def _is_secret(hint: object) -> bool:
