@@ -11,7 +11,8 @@ from acp_server.cli.serve import command as serve_command
 from acp_server.cli.serve import setting_options
 from acp_server.settings import sources
 from acp_server.version import __version__
-from tests.cli.command_line import command_line, environment, run
+from tests.cli.command_line import command_line, environment
+from tests.cli.command_line import run_anew as run
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
 
