@@ -26,6 +26,18 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return run(tmp_path_factory.mktemp("wire"), "demo", "--json")
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """The demo with prompts of one's own, begun where variables speak of another repository."""
+    return run(
+        tmp_path_factory.mktemp("own"),
+        *("demo", "--prompt", "/version", "--prompt", "[bold]\x1b[31mhi"),
+        GIT_DIR="/nowhere",
+        GIT_WORK_TREE="/nowhere",
+        GIT_INDEX_FILE="/nowhere/index",
+    )
+
+
 def messages(outcome: Outcome) -> Iterator[tuple[str, Message]]:
     for line in outcome.stdout.splitlines():
         record = cast("dict[str, object]", json.loads(line))
@@ -135,7 +147,7 @@ def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: Outcom
         "session/new",
         None,
     ]
-    assert lines[-1][1]["result"] == {"stopReason": "end_turn"}
+    assert cast("Message", lines[-1][1]["result"])["stopReason"] == "end_turn"
     assert all(message["jsonrpc"] == "2.0" for _, message in lines)
 
 
@@ -210,12 +222,11 @@ def test_nothing_human_is_on_the_wire(wire: Outcome) -> None:
     assert wire.stderr.count("\n") == 1
 
 
-def test_prompts_of_ones_own_replace_the_tour(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "demo", "--prompt", "/version", "--prompt", "[bold]\x1b[31mhi")
-    assert outcome.exit_code == 0
-    assert "1 of 2 · a prompt of yours" in outcome.stdout
-    assert "\u276f /version\n\n  acp-server 0.1.0\n" in outcome.stdout
-    assert "\u276f [bold]\ufffd[31mhi" in outcome.stdout
+def test_prompts_of_ones_own_replace_the_tour(own: Outcome) -> None:
+    assert own.exit_code == 0
+    assert "1 of 2 · a prompt of yours" in own.stdout
+    assert "\u276f /version\n\n  acp-server 0.1.0\n" in own.stdout
+    assert "\u276f [bold]\ufffd[31mhi" in own.stdout
 
 
 def test_without_git_it_says_so(tmp_path: Path) -> None:
@@ -226,17 +237,8 @@ def test_without_git_it_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_not_led_astray_by_the_git_it_is_started_in(tmp_path: Path) -> None:
-    outcome = run(
-        tmp_path,
-        "demo",
-        "--prompt",
-        "/version",
-        GIT_DIR="/nowhere",
-        GIT_WORK_TREE="/nowhere",
-        GIT_INDEX_FILE="/nowhere/index",
-    )
-    assert (outcome.exit_code, outcome.stderr) == (0, "")
+def test_it_is_not_led_astray_by_the_git_it_is_started_in(own: Outcome) -> None:
+    assert (own.exit_code, own.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--json"]])

@@ -67,7 +67,7 @@ async def check_after_kills(path: Path, kills: int) -> None:
 
 
 async def test_what_was_committed_outlives_a_kill(tmp_path: Path) -> None:
-    await check_after_kills(tmp_path / "sessions.db", 10)
+    await check_after_kills(tmp_path / "sessions.db", 6)
 
 
 @pytest.mark.full

@@ -105,8 +105,8 @@ class Victim:
 
 MOST_SECONDS = {"stream": 0.5, "work": 0.5, "ask": 0.5, "compact": 0.2, "two": 0.6}
 MOMENTS = tuple(MOST_SECONDS)
-CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(4)]
-FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(4, 48)]
+CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(2)]
+FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(2, 48)]
 
 
 @pytest.mark.parametrize(("scenario", "seed"), CASES, ids=[f"{s}-{n}" for s, n in CASES])

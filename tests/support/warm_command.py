@@ -76,12 +76,13 @@ class WarmCommand:
                 cwd=ROOT,
             )
         atexit.register(self.close)
+        _exactly(self._socket, HEAD_BYTES)  # it is ready, however long that took
 
     def run(self, line: CommandLine, patience_seconds: float) -> Ended:
         """Run a command line to its end.
 
         Raises:
-            TimeoutError: it did not end in time; nothing more can be run then.
+            TimeoutError: it did not end in time; further ones need another process.
         """
         request = line.packed()
         with ExitStack() as files:
@@ -93,7 +94,12 @@ class WarmCommand:
             head = len(request).to_bytes(HEAD_BYTES, "big")
             socket.send_fds(self._socket, [head], [stream.fileno() for stream in streams])
             self._socket.sendall(request)
-            code = int.from_bytes(_exactly(self._socket, HEAD_BYTES), "big")
+            try:
+                code = int.from_bytes(_exactly(self._socket, HEAD_BYTES), "big")
+            except TimeoutError:  # its answer may still come, and is nobody else's
+                warm_command.cache_clear()
+                self.close()
+                raise
             stdout.seek(0)
             stderr.seek(0)
             return Ended(code, stdout.read(), stderr.read())
@@ -101,6 +107,7 @@ class WarmCommand:
     def close(self) -> None:
         """End the process."""
         self._socket.close()
+        self._process.kill()  # it may wait for a command that does not end
         self._process.wait()
 
 
@@ -122,6 +129,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 def _serve(connection: socket.socket) -> None:
     """Run command lines until nobody sends any; a fork leaves by its `SystemExit`."""
+    connection.sendall(bytes(HEAD_BYTES))
     while True:
         head, streams, _, _ = socket.recv_fds(connection, HEAD_BYTES, 3)
         if not head:

@@ -122,17 +122,26 @@ def test_a_client_that_stops_listening_before_the_greeting_is_the_end(tmp_path: 
         assert_gone(server)
 
 
-@stages
+EXIT_CODES = {signal.SIGTERM: 0, signal.SIGHUP: 0, signal.SIGINT: 130}
+
+
 @pytest.mark.parametrize(
-    ("number", "exit_code"),
-    [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)],
-    ids=["SIGTERM", "SIGHUP", "SIGINT"],
+    ("stage", "number"),
+    [
+        pytest.param(
+            stage,
+            number,
+            id=f"{number.name}-{stage.__name__}",
+            marks=() if stage is streaming or number is signal.SIGTERM else pytest.mark.full,
+        )
+        for number in EXIT_CODES
+        for stage in STAGES
+    ],
 )
 def test_a_signal_is_the_end(
     tmp_path: Path,
     stage: Callable[[ServerProcess], None],
     number: signal.Signals,
-    exit_code: int,
 ) -> None:
     with start_server(tmp_path, STREAM) as server:
         stage(server)
@@ -140,7 +149,7 @@ def test_a_signal_is_the_end(
             server.send_bytes(b" ")
             server.wait_until_all_is_read()
         server.process.send_signal(number)
-        assert_gone(server, exit_code)
+        assert_gone(server, EXIT_CODES[number])
 
 
 @scripts
