@@ -11,12 +11,14 @@ from pydantic import JsonValue
 
 from acp_server import settings
 from acp_server.cli.config_files import Checked, check_file, checked_files, prepare
+from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import Screen
 from acp_server.cli.setting_rows import print_rows, setting_rows
 from acp_server.configuration.schema import schema as configuration_schema
 from acp_server.redaction import without_secrets
 
 FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 LAST_EDITOR = "vi"
 
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
@@ -45,29 +47,42 @@ def command() -> None:
 \b
 Examples:
   acp-server config show
+  acp-server config show --cwd ~/code/app
   acp-server config show --json | jq '.settings[] | select(.origin != "default")'
 """
 )
+@click.option("--cwd", type=FOLDER, help="Also what the project in this folder narrows.")
 @json_option
-def show(*, is_json: bool) -> int:
+def show(cwd: Path | None, *, is_json: bool) -> int:
     """Show every setting, its value and where it came from. Secrets are not shown.
 
+    With --cwd: as they hold for sessions in that folder, if it is trusted (acp-server trust); what
+    its .hermes.md asks for in vain stands below, with the reason.
+
     With --json: {"home", "settings": [{"name", "value", "origin", "option", "variable", "key"}],
-    "problems": [...]}.
+    "problems": [...]}; of a folder also "project": {"root", "is_trusted", "unused": [{"origin",
+    "what"}]}.
     """
     configuration = settings.load({})
-    rows = list(setting_rows(configuration))
+    project = project_rows(configuration, cwd.resolve()) if cwd is not None else None
+    rows = list(setting_rows(configuration)) if project is None else project.rows
     problems = [without_secrets(problem) for problem in configuration.problems]
     if is_json:
-        report = {
+        report: dict[str, JsonValue] = {
             "home": str(configuration.home),
             "settings": [asdict(row) for row in rows],
-            "problems": problems,
+            "problems": [*problems],
         }
+        if project is not None:
+            report["project"] = {
+                "root": str(project.root),
+                "is_trusted": project.is_trusted,
+                "unused": [asdict(each) for each in project.unused],
+            }
         click.echo(json.dumps(report, indent=2))
         return 0
     print_rows(Screen(), rows)
-    for problem in problems:
+    for problem in (*problems, *(() if project is None else project.unused)):
         click.echo(f"note: {problem}", err=True)
     return 0
 

@@ -7,7 +7,6 @@ user reads who asks. Nothing that a server says decides on whether it may ask.
 from collections.abc import Mapping
 from typing import assert_never
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from pydantic import JsonValue, ValidationError
 
@@ -15,6 +14,7 @@ from acp_server.handlers.link import Link
 from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.elicitation import (
+    CompleteElicitationNotification,
     CreateElicitationResponse,
     ElicitationSchema,
     SessionForm,
@@ -50,6 +50,11 @@ class EditorElicitor:
         except ClientError:
             return DECLINED
 
+    async def complete(self, page_id: str) -> None:
+        """Tell that a page has done its work; see the port."""
+        done = CompleteElicitationNotification(elicitation_id=page_id)
+        await Calls(self._link.client).complete_elicitation(done)
+
     def _request(self, question: Form | Page) -> SessionForm | SessionUrl | None:
         """Return what the client is asked; None for what it cannot show."""
         message = ASKS.format(server=question.server, message=question.message)
@@ -69,7 +74,7 @@ class EditorElicitor:
                 return SessionUrl(
                     session_id=self._session_id,
                     message=message,
-                    elicitation_id=question.id or uuid4().hex,
+                    elicitation_id=question.id,
                     url=question.url,
                 )
             case _:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
+from uuid import uuid4
 
 import anyio
 
@@ -10,6 +12,8 @@ from acp_server.mcp.ports import Limits
 from acp_server.session.elicitation import Answer, Elicitor, Form, Page
 
 TAKEN_BACK = Answer("cancel")
+MOST_PAGES = 100
+"""Of one server, of which it can tell later that they have done their work."""
 
 
 class Clock:
@@ -39,6 +43,8 @@ class Clocks:
         self._running: set[Clock] = set()
         self._questions = 0
         self._asked: set[anyio.CancelScope] = set()
+        self._pages: dict[str, str] = {}
+        """Pages that the user was asked to visit: the server's ids and, for each, ours."""
 
     @contextmanager
     def timed(self) -> Generator[Clock]:
@@ -62,6 +68,8 @@ class Clocks:
 
     async def ask(self, question: Form | Page) -> Answer:
         """Ask; a person may take as long as they like. Which call it is for, nobody knows."""
+        if isinstance(question, Page):
+            question = self._noted(question)
         self._questions += 1
         for clock in self._running:
             clock.stop()
@@ -78,6 +86,20 @@ class Clocks:
             if not self._questions:
                 for clock in self._running:
                     clock.wind()
+
+    async def complete(self, page_id: str) -> None:
+        """Tell that a page has done its work, once; `page_id` is the server's own."""
+        ours = self._pages.pop(page_id, None)
+        if ours is not None:
+            await self._elicitor.complete(ours)
+
+    def _noted(self, page: Page) -> Page:
+        """Return a page under an id of ours: servers may use the same ones."""
+        ours = uuid4().hex
+        self._pages[page.id] = ours
+        if len(self._pages) > MOST_PAGES:
+            del self._pages[next(iter(self._pages))]
+        return replace(page, id=ours)
 
     def _take_back(self) -> None:
         """Take back the questions that came up while calls ran: nobody waits for an answer."""

@@ -33,10 +33,16 @@ def configured(servers: Mapping[str, McpServer]) -> tuple[ServerConfig, ...]:
 
 def brought(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
     """Return the servers that a workspace names, and a sentence for each entry that names none."""
+    servers, problems = servers_in(entries)
+    return configured(servers), problems
+
+
+def servers_in(entries: JsonValue) -> tuple[Mapping[str, McpServer], tuple[str, ...]]:
+    """Return a workspace's entries by name, and a sentence for each that is not understood."""
     if entries is None:
-        return (), ()
+        return {}, ()
     if not isinstance(entries, dict):
-        return (), (NO_ENTRIES,)
+        return {}, (NO_ENTRIES,)
     reader: TypeAdapter[McpServer] = TypeAdapter(McpServer)
     servers: dict[str, McpServer] = {}
     problems: list[str] = []
@@ -45,7 +51,7 @@ def brought(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ..
             servers[name] = reader.validate_python(as_object(entry))
         except ValidationError as error:
             problems.append(f"the workspace's MCP server {line_of(name, 100)}: {_problem(error)}")
-    return configured(servers), tuple(problems)
+    return servers, tuple(problems)
 
 
 def _problem(error: ValidationError) -> str:

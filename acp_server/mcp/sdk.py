@@ -127,6 +127,8 @@ def _session(
                 host.note_change("tools")
             case mcp_types.PromptListChangedNotification():
                 host.note_change("prompts")
+            case mcp_types.ElicitCompleteNotification():
+                await host.elicitor.complete(message.params.elicitation_id)
             case _:
                 return
 

@@ -5,7 +5,7 @@ what changes in between is news, and told in words. Nothing here is shared betwe
 SDK's code and the process that ends servers when we die.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.configuration import brought, spelled_out
 from acp_server.mcp.description import description_of
-from acp_server.mcp.names import server_names, tool_names
+from acp_server.mcp.names import SEPARATOR, server_names, tool_names
 from acp_server.mcp.offers import OfferedTool
 from acp_server.mcp.ports import Changing, Limits, LoadSdk, ServerError
 from acp_server.mcp.prompts import ServerPrompt, server_prompt
@@ -109,6 +109,7 @@ class SessionServers:
         admitted = [self._server(config) for config in self._withheld]
         self._withheld = ()
         self._servers += admitted
+        self._parts = server_names([server.name for server in self._servers])
         self._is_frozen = False
         for server in admitted:
             self._start(server)
@@ -118,8 +119,12 @@ class SessionServers:
         configs, problems = brought(entries)
         names = {server.name for server in self._servers}
         self._withheld = tuple(config for config in configs if config.name not in names)
-        self._parts = server_names([*names, *(config.name for config in self._withheld)])
-        return Brought(tuple(spelled_out(config) for config in self._withheld), problems)
+        parts = server_names([*names, *(config.name for config in self._withheld)])
+        return Brought(
+            tuple(spelled_out(config) for config in self._withheld),
+            problems,
+            tuple(sorted(part + SEPARATOR for part in parts.values())),
+        )
 
     async def ready(self) -> None:
         """Wait until each server is connected or has failed, but not long; then fix the tools.
@@ -152,11 +157,11 @@ class SessionServers:
         self._patience_seconds = self._around.limits.first_call_seconds
         await self.ready()
 
-    def news(self) -> tuple[str, ...]:
+    def news(self, allowed: Collection[str] | None = None) -> tuple[str, ...]:
         """Return what the model does not know yet, in sentences, and take it for told."""
         if not self._is_frozen:
             return ()
-        return tuple(news for server in self._servers for news in self._news_of(server))
+        return tuple(news for server in self._servers for news in self._news_of(server, allowed))
 
     def prompts(self) -> Sequence[ServerPrompt]:
         """Return the prompts of all servers, as they are now."""
@@ -239,41 +244,43 @@ class SessionServers:
         room = MOST_TOTAL_CHARACTERS
         for server in self._servers:
             offered = server.offers.tools
-            names = tool_names(
-                self._parts[server.name], [each.name for each in offered], self._around.taken
-            )
+            names = self._names_of(server, offered)
             for each in offered:
                 tool = server_tool(server, each, names[each.name])
                 room -= _size(tool)
                 if room >= 0:
                     yield tool
 
-    def _news_of(self, server: Server) -> Iterator[str]:
+    def _news_of(self, server: Server, allowed: Collection[str] | None) -> Iterator[str]:
         told, now = self._told.get(server.name, _Frozen()), _now(server)
         self._told[server.name] = now
-        if now.is_lost and not told.is_lost and told.tools:
+        names = self._names_of(server, (*told.tools, *now.tools))
+        names = {tool: name for tool, name in names.items() if allowed is None or name in allowed}
+        had = {each.name: each for each in told.tools if each.name in names}
+        has = {each.name: each for each in now.tools if each.name in names}
+        if now.is_lost and not told.is_lost and had:
             yield f'The MCP server "{server.name}" is lost: calls of its tools fail for now.'
-        elif told.is_lost and not now.is_lost:
+        elif told.is_lost and not now.is_lost and names:
             yield f'The MCP server "{server.name}" is there again.'
-        if now.tools != told.tools:
-            yield self._changes(server, told, now)
+        new = [names[each] for each in has if has[each] != had.get(each)]
+        gone = [names[each] for each in had if each not in has]
+        if new or gone:
+            yield _changes(server.name, new, gone)
 
-    def _changes(self, server: Server, told: _Frozen, now: _Frozen) -> str:
-        names = tool_names(
-            self._parts[server.name],
-            [each.name for each in (*told.tools, *now.tools)],
-            self._around.taken,
-        )
-        known = {each.name: each for each in told.tools}
-        new = [names[each.name] for each in now.tools if known.get(each.name) != each]
-        gone = [names[name] for name in known if name not in {each.name for each in now.tools}]
-        parts = [f"new or changed: {_listed(new)}"] if new else []
-        parts += [f"gone: {_listed(gone)}"] if gone else []
-        return (
-            f'The tools of the MCP server "{server.name}" are others now ({"; ".join(parts)}). '
-            "You can use them as they are now once your tools are rebuilt; the user can have that "
-            "done with /reload."
-        )
+    def _names_of(self, server: Server, tools: Sequence[OfferedTool]) -> dict[str, str]:
+        """Return the names under which the model knows tools, by their own."""
+        part, taken = self._parts[server.name], self._around.taken
+        return tool_names(part, [each.name for each in tools], taken)
+
+
+def _changes(server: str, new: Sequence[str], gone: Sequence[str]) -> str:
+    parts = [f"new or changed: {_listed(new)}"] if new else []
+    parts += [f"gone: {_listed(gone)}"] if gone else []
+    return (
+        f'The tools of the MCP server "{server}" are others now ({"; ".join(parts)}). '
+        "You can use them as they are now once your tools are rebuilt; the user can have that "
+        "done with /reload."
+    )
 
 
 def _now(server: Server) -> _Frozen:

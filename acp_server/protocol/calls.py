@@ -6,6 +6,7 @@ the first tool on, and imported no earlier.
 
 from acp_server.protocol.client import Client
 from acp_server.protocol.elicitation import (
+    CompleteElicitationNotification,
     CreateElicitationRequest,
     CreateElicitationResponse,
 )
@@ -31,7 +32,7 @@ from acp_server.protocol.tool_calls import RequestPermissionRequest, RequestPerm
 
 
 class Calls:
-    """What the editor can be asked. Every call raises ClientError when there is no answer."""
+    """What the editor can be asked: each raises ClientError when there is no answer; and told."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -49,6 +50,10 @@ class Calls:
     ) -> CreateElicitationResponse:
         """Ask the user to fill in a form, or to open a page."""
         return await self._client.ask("elicitation/create", request, CreateElicitationResponse)
+
+    async def complete_elicitation(self, notification: CompleteElicitationNotification) -> None:
+        """Tell that a page has done its work."""
+        await self._client.tell("elicitation/complete", notification)
 
     async def read_text_file(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a file as the editor has it."""

@@ -50,6 +50,10 @@ class Client:
         notification = SessionNotification(session_id=session_id, update=update)
         self._peer.notify_now("session/update", notification, replaces)
 
+    async def tell(self, method: str, notification: WireModel) -> None:
+        """Send a notification, waiting first while too much is unsent."""
+        await self._peer.notify(method, notification)
+
     async def ask(self, method: str, request: WireModel, answer: type[R]) -> R:
         """Ask, and read the answer; null counts as an empty object.
 

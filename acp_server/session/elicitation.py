@@ -24,6 +24,7 @@ class Page:
     message: str
     url: str
     id: str
+    """As the server names it; what asks the user has a name of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Elicitor(Protocol):
         """
         ...
 
+    async def complete(self, page_id: str) -> None:
+        """Tell that a page that was asked about has done its work."""
+        ...
+
 
 class NobodyToAsk:
     """Declines everything."""
@@ -65,3 +70,6 @@ class NobodyToAsk:
         """Decline."""
         del question
         return DECLINED
+
+    async def complete(self, page_id: str) -> None:
+        """There is nobody to tell."""

@@ -47,13 +47,20 @@ class ProjectSettings:
 
 
 def understood(
-    values: Mapping[str, JsonValue], models: Collection[str], tools: Sequence[str] = ()
+    values: Mapping[str, JsonValue],
+    models: Collection[str],
+    tools: Sequence[str] = (),
+    prefixes: tuple[str, ...] = (),
 ) -> ProjectSettings:
-    """Return what of a project's settings can be used; `models` and `tools` can be had."""
+    """Return what of a project's settings can be used; `models` and `tools` can be had.
+
+    Tools whose names begin with one of the `prefixes` may come later, and are taken at their word.
+    """
     mode: Mode | None = next((each for each in NARROW if values.get("mode") == each), None)
     model = next((each for each in models if values.get("model") == each), None)
     wanted = _names(values.get("tools"))
-    allowed = tuple(each for each in tools if each in wanted)
+    later = tuple(each for each in wanted if each.startswith(prefixes) and each not in tools)
+    allowed = (*(each for each in tools if each in wanted), *later)
     skills = tuple(each for each in _names(values.get("skills")) if _SKILL.fullmatch(each))
     used = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
     unknown = [each for each in wanted if allowed and each not in allowed]

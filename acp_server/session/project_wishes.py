@@ -1,4 +1,4 @@
-"""What a project asks of a session, used once and only in a workspace that the user trusts.
+"""What a project asks of a session, used only in a workspace that the user trusts, from then on.
 
 Says what is used, what is not, and why; what a project may ask for is `project_settings`' matter.
 """
@@ -22,6 +22,7 @@ from acp_server.turn.step import NewId
 MOST_NAMED = 10
 SERVERS = "mcp_servers"
 NOT_TRUSTED = "the workspace is not trusted (`acp-server trust`)"
+NOW_USED = "The workspace is trusted now. What it asks for is used from here on: {uses}"
 
 
 @dataclass(slots=True)
@@ -40,44 +41,74 @@ class ProjectWishes:
     """The session's MCP servers, to which the workspace may bring some."""
     skills: tuple[str, ...] = field(default=(), init=False)
     """The names of skills to prefer."""
-    _is_heeded: bool = field(default=False, init=False)
+    _is_read: bool = field(default=False, init=False)
+    _wish: "_Wish | None" = field(default=None, init=False)
+    """What is not used yet: it waits for trust, which may be given while the session runs."""
 
     async def heed(self, tools: Sequence[str], sink: Sink) -> bool:
-        """Use what the project asks for, at the first call; return whether that changes anything.
+        """Use what the project asks for, once it is trusted; return whether that changes anything.
 
-        `tools` are the names of all that there are. The user is told what is not used, and why.
+        `tools` are the names of all that there are. The user is told at the first call what is not
+        used, and why; at a later one only that it is used from now on.
         """
-        if self._is_heeded:
+        if not self._is_read:
+            return await self._heed_first(tools, sink)
+        if self._wish is None or not await self._is_trusted(self._wish):
             return False
-        self._is_heeded = True
+        await tell((NOW_USED.format(uses="; ".join(self._wish.uses)),), sink, self.new_id)
+        self._use(self._wish)
+        return True
+
+    async def _heed_first(self, tools: Sequence[str], sink: Sink) -> bool:
+        self._is_read = True
         models = [choice.id for choice in self.choices.catalog.choices()]
         values = {**self.briefing.project_settings()}
         servers = self._bring(values.pop(SERVERS, None))
-        asked = understood(values, models, tools)
-        brought = tuple(await self.desk.waiting()) if self.desk is not None else ()
-        uses = (*asked.uses, *_brought(brought), *_programs(servers.servers))
-        is_trusted = self.trust is not None and await self.trust.is_given(uses)
-        unused = _unused(asked, uses, is_trusted=is_trusted)
-        await tell((*unused, *servers.problems), sink, self.new_id)
-        if not is_trusted or not uses:
+        asked = understood(values, models, tools, servers.prefixes)
+        skills = tuple(await self.desk.waiting()) if self.desk is not None else ()
+        wish = _Wish(asked, _brought(skills), _programs(servers.servers))
+        is_trusted = await self._is_trusted(wish)
+        await tell((*_unused(wish, is_trusted=is_trusted), *servers.problems), sink, self.new_id)
+        if not wish.uses:
             return False
-        if brought or servers.servers:
-            self.system.discard()
-        if self.servers is not None and servers.servers:
-            self.servers.admit()
-        self._use(asked)
-        return True
+        self._wish = wish
+        if is_trusted:
+            self._use(wish)
+        return is_trusted
+
+    async def _is_trusted(self, wish: "_Wish") -> bool:
+        return self.trust is not None and await self.trust.is_given(wish.uses)
 
     def _bring(self, entries: JsonValue) -> Brought:
         return Brought() if self.servers is None else self.servers.bring(entries)
 
-    def _use(self, asked: ProjectSettings) -> None:
+    def _use(self, wish: "_Wish") -> None:
+        self._wish = None
+        if wish.skills or wish.servers:
+            self.system.discard()
+        if self.servers is not None and wish.servers:
+            self.servers.admit()
+        asked = wish.asked
         self.choices.mode = narrowed(self.choices.mode, asked.mode)
         self.choices.chosen_model = asked.model or self.choices.chosen_model
         self.skills = asked.skills
         if asked.tools:
             self.system.narrow_tools(asked.tools)
         self.system.prefer_skills(asked.skills)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a project asks for and brings, the latter in a phrase each."""
+
+    asked: ProjectSettings
+    skills: Sequence[str]
+    servers: Sequence[str]
+
+    @property
+    def uses(self) -> Sequence[str]:
+        """What would be used, in a phrase each."""
+        return (*self.asked.uses, *self.skills, *self.servers)
 
 
 def _brought(names: Sequence[str]) -> Sequence[str]:
@@ -93,10 +124,10 @@ def _programs(servers: Sequence[str]) -> Sequence[str]:
     return (f"MCP servers of its own: {'; '.join(servers)}",) if servers else ()
 
 
-def _unused(asked: ProjectSettings, uses: Sequence[str], *, is_trusted: bool) -> list[str]:
+def _unused(wish: _Wish, *, is_trusted: bool) -> list[str]:
+    asked = wish.asked
     unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
     if not is_trusted:
         unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in asked.uses]
-        brought = uses[len(asked.uses) :]
-        unused += [f"The project has {each}; {NOT_TRUSTED}" for each in brought]
+        unused += [f"The project has {e}; {NOT_TRUSTED}" for e in (*wish.skills, *wish.servers)]
     return unused

@@ -4,7 +4,7 @@ How servers are started, spoken to and ended is not known here; what they offer 
 (through the toolbox), as commands, as news for the model and as a page for the user.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,8 @@ class Brought:
 
     servers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """With what the names of tools begin, of these servers and of those that are there already."""
 
 
 class Servers(Protocol):
@@ -42,8 +44,11 @@ class Servers(Protocol):
         """Fix the tools anew; what was given up is tried once more."""
         ...
 
-    def news(self) -> Sequence[str]:
-        """Return what the model does not know yet, in sentences, and take it for told."""
+    def news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
+        """Return what the model does not know yet, in sentences, and take it for told.
+
+        `allowed` are the names of the only tools that it may have; None for all.
+        """
         ...
 
     def commands(self) -> Sequence[Errand]:
@@ -79,8 +84,9 @@ class NoServers:
     async def rebuild(self) -> None:
         """There is nothing to fix."""
 
-    def news(self) -> Sequence[str]:
+    def news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
         """There are none."""
+        del allowed
         return ()
 
     def commands(self) -> Sequence[Errand]:
@@ -103,12 +109,24 @@ class NoServers:
         """There is nothing to end."""
 
 
+def _all() -> None: ...
+
+
 class ServerDesk:
     """One session's servers, from when they are there, and their commands beside its own."""
 
-    def __init__(self, commands: CommandRegistry, requested: Sequence[ServerConfig] = ()) -> None:
-        """Prepare; `requested` are those that the editor has named for this session."""
+    def __init__(
+        self,
+        commands: CommandRegistry,
+        requested: Sequence[ServerConfig] = (),
+        allowed: Callable[[], Collection[str] | None] = _all,
+    ) -> None:
+        """Prepare; `requested` are those that the editor has named for this session.
+
+        `allowed` says to which tools the project narrows them, if it does.
+        """
         self.requested = tuple(requested)
+        self._allowed = allowed
         self._registry = commands
         self._servers: Servers = NoServers()
         self._offered: Sequence[tuple[str, str, str | None]] = ()
@@ -138,7 +156,7 @@ class ServerDesk:
 
     def news(self) -> Sequence[str]:
         """Return what the model is to be told with the next prompt, each in brackets of ours."""
-        return [f"[{news}]" for news in self._servers.news()]
+        return [f"[{news}]" for news in self._servers.news(self._allowed())]
 
     def bring(self, entries: JsonValue) -> Brought:
         """Take down which servers the workspace brings; none of them is started."""

@@ -1,6 +1,6 @@
 """One conversation: its folders, its choices, its queue of turns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,9 +70,10 @@ class Session:
         self.chronicle = Chronicle(past.journal, facts, self._known)
         self._choices = self._choices_in(facts)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
-        self.skills, self.servers = SkillDesk(self.commands), ServerDesk(self.commands, servers)
+        self.skills, self._steering = SkillDesk(self.commands), Steering()
         self.checkpoints = CheckpointDesk(self.commands, self.prepare)
-        self._supply = ToolSupply(self, equipment, lambda: self._system.allowed_tools)
+        self.servers = ServerDesk(self.commands, servers, self._allowed_tools)
+        self._supply = ToolSupply(self, equipment, self._allowed_tools)
         self._outside = OutsideMemory(equipment.memory, self.bulletin, self.conversation)
         self._system = self._system_in(facts)
         trust = equipment.trust(self) if equipment.trust is not None else None
@@ -89,7 +90,6 @@ class Session:
         self.commands.add(*self._own_commands())
         self._interpreter = Interpreter(self.commands, self.skills, self._supply.ready, new_id)
         self._turns = ReviewedTurns(equipment.reviews(self, self._kit))
-        self._steering = Steering()
         self._running: Ticket | None = None
 
     @property
@@ -326,6 +326,9 @@ class Session:
 
     async def _rewrite_system(self) -> str:
         return await self._system.rewrite(self.model_id)
+
+    def _allowed_tools(self) -> Collection[str] | None:
+        return self._system.allowed_tools
 
     async def tool_names(self) -> frozenset[str]:
         """Return the names of the tools that its project leaves it."""

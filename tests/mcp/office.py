@@ -72,11 +72,15 @@ class Person:
     questions: list[Form | Page] = field(default_factory=list[Form | Page])
     can_ask: bool = True
     thinks_seconds: float = 0.0
+    completed: list[str] = field(default_factory=list[str])
 
     async def ask(self, question: Form | Page) -> Answer:
         self.questions.append(question)
         await anyio.sleep(self.thinks_seconds)
         return self.answer
+
+    async def complete(self, page_id: str) -> None:
+        self.completed.append(page_id)
 
 
 @dataclass(slots=True)

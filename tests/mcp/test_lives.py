@@ -175,6 +175,19 @@ async def test_a_changed_list_is_told_and_enters_at_the_next_rebuild(tmp_path: P
         assert office.servers.news() == ()
 
 
+async def test_of_tools_that_a_project_leaves_out_there_is_no_news(tmp_path: Path) -> None:
+    async with building(tmp_path) as house:
+        house.limits = replace(QUICK, backoff_seconds=())
+        async with house.opened(program("s")) as office:
+            before = len(office.names())
+            await office.call("s__grow")
+            await office.until(f"{before + 1} tools")
+            assert office.servers.news({"s__echo"}) == ()
+            await office.call("s__crash")
+            await office.until("failed")
+            assert office.servers.news({"read_file"}) == ()
+
+
 async def test_one_that_comes_late_is_told_and_enters_at_the_next_rebuild(tmp_path: Path) -> None:
     async with building(tmp_path) as house:
         house.limits = replace(QUICK, first_call_seconds=0)

@@ -17,6 +17,8 @@ from tests.mcp.wired import PATIENT, answers, wired
 from tests.support.editor import at
 from tests.support.messages_api import call, reply
 
+COMPLETE = "elicitation/complete"
+
 
 def types(content: JsonValue) -> list[JsonValue]:
     """The types of a result's blocks."""
@@ -133,6 +135,21 @@ async def test_a_question_of_the_server_reaches_the_user_and_says_who_asks(tmp_p
         assert "Ada" in json.dumps(line.results())
 
 
+async def test_a_page_that_has_done_its_work_is_told_once_under_the_id_of_the_question(
+    tmp_path: Path,
+) -> None:
+    script = [reply(call("s__page")), "Done."]
+    async with wired(tmp_path, script, can={"elicitation": {"url": {}}}) as line:
+        session = await line.open(program("s"))
+        await line.say(session)
+        asked = line.questions[-1]
+        assert at(asked, "params", "url") == "https://example.com/sign-in"
+        await line.editor.wait_for(lambda message: message.get("method") == COMPLETE)
+        await line.editor.call("session/close", {"sessionId": session})
+        told = [at(m, "params") for m in line.editor.messages if m.get("method") == COMPLETE]
+        assert told == [{"elicitationId": at(asked, "params", "elicitationId")}]
+
+
 async def test_an_editor_without_forms_is_asked_nothing(tmp_path: Path) -> None:
     script = [reply(call("s__ask")), "Done."]
     async with wired(tmp_path, script, can={}) as line:
@@ -190,7 +207,7 @@ async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
     (tmp_path / "root").mkdir()
     text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=told)
     (tmp_path / "root" / ".hermes.md").write_text(text)
-    async with wired(tmp_path, answers(2)) as line:
+    async with wired(tmp_path, answers(3)) as line:
         line.filled = {"trust": is_trusted}
         session = await line.open()
         assert await line.say(session) == "end_turn"
@@ -200,6 +217,27 @@ async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
         assert ("own__echo" in line.tools()) == is_trusted == told.exists()
         page = await line.told(session, "/mcp")
         assert ("not started: it comes from this workspace" in page) != is_trusted
+
+        TrustStore(tmp_path / "home/acp/trust.json").say(line.folder, "trusted")
+        assert ("used from here on" in await line.told(session, "go on")) != is_trusted
+        assert "own__echo" in line.tools()
+        assert [each["method"] for each in line.questions] == ["elicitation/create"]
+
+
+async def test_a_trusted_project_may_narrow_to_tools_of_servers_that_come_with_it(
+    tmp_path: Path,
+) -> None:
+    own = program("own")
+    (tmp_path / "root").mkdir()
+    text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=tmp_path / "told")
+    narrow = text.replace("---\n", "---\ntools: [read_file, own__echo, own__grown]\n", 1)
+    (tmp_path / "root" / ".hermes.md").write_text(narrow)
+    async with wired(tmp_path, answers(1)) as line:
+        line.filled = {"trust": True}
+        session = await line.open()
+        await line.say(session)
+        assert line.tools() == ["read_file", "own__echo"]
+        assert "not used" not in line.editor.said(session)
 
 
 async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "dict[str, JsonValue]"
 
 TRAITS = set(sys.argv[1:])
+PAGE = "https://example.com/sign-in"
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
 EXTRA: list[Json] = []
 CANCELLED: set[int] = set()
@@ -67,7 +68,8 @@ def tools() -> Sequence[JsonValue]:
         ]
     found = [
         tool("echo", {"text": {"type": "string"}}, annotations={"readOnlyHint": True}),
-        *map(tool, ("env", "slow", "ask", "roots", "sample", "show", "fail", "grow", "crash")),
+        *map(tool, ("env", "slow", "ask", "page", "roots", "sample", "show", "fail")),
+        *map(tool, ("grow", "crash")),
         tool("put", {"path": {"type": "string"}, "text": {"type": "string"}}),
         tool("wipe", annotations={"destructiveHint": True, "title": "Wipe it"}),
         *EXTRA,
@@ -118,16 +120,20 @@ def call(number: int, params: Json) -> None:
         EXTRA.append(tool("grown"))
         send({"method": "notifications/tools/list_changed"})
     send({"id": number, "result": result_of(name, arguments)})
+    for done in ("1", "1", "unheard of") if name == "page" else ():
+        send({"method": "notifications/elicitation/complete", "params": {"elicitationId": done}})
 
 
 def result_of(name: str, arguments: Json) -> Json:
     form: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
     question: Json = {"message": "Who?", "requestedSchema": form}
+    page: Json = {"mode": "url", "message": "Sign in.", "url": PAGE, "elicitationId": "1"}
     prompt: Json = {"messages": [], "maxTokens": 1}
     results: dict[str, Callable[[], Json]] = {
         "echo": lambda: text(str(arguments.get("text", ""))),
         "env": lambda: text(json.dumps(dict(os.environ))),
         "ask": lambda: text(json.dumps(ask_back("elicitation/create", question))),
+        "page": lambda: text(json.dumps(ask_back("elicitation/create", page))),
         "roots": lambda: text(json.dumps(ask_back("roots/list", {}))),
         "sample": lambda: text(json.dumps(ask_back("sampling/createMessage", prompt))),
         "put": lambda: text(put(str(arguments["path"]), str(arguments["text"]))),

@@ -1,0 +1,135 @@
+"""What a project's frontmatter gives to the settings of sessions in a folder, or would give.
+
+Judges as a session does, which may know more models and servers; asks nobody, starts nothing and
+prints nothing.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.app import model_catalog
+from acp_server.cli.setting_rows import SettingRow, setting_rows, shown
+from acp_server.configured import memory_premises, prompt_settings
+from acp_server.mcp.configuration import servers_in
+from acp_server.mcp.names import SEPARATOR, server_names
+from acp_server.permissions.trust import TrustStore
+from acp_server.session.project_settings import ProjectSettings, narrowed, understood
+from acp_server.session.project_wishes import NOT_TRUSTED, SERVERS
+from acp_server.settings import Configuration
+from acp_server.tools.kit import names_offered
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.threats import scan
+
+IS_NARROW = "the settings allow less"
+HAS_NAMESAKE = "the settings have a server of that name"
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """Something that a project asks for in vain, and why."""
+
+    origin: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.what}: not used"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRows:
+    """The settings that hold in a folder, and what its project asks for in vain."""
+
+    root: Path
+    rows: Sequence[SettingRow]
+    unused: Sequence[Unused]
+    is_trusted: bool
+
+
+def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
+    """Return the settings of sessions in a folder; `root` is resolved."""
+    project = _Project(configuration, root, anyio.run(_models, configuration))
+    given, unused = [*project.given()], [*project.unused()]
+    rows = {row.name: row for row in setting_rows(configuration)}
+    store = TrustStore(configuration.home / "acp" / "trust.json")
+    is_trusted = store.verdict(root) == "trusted"
+    if not is_trusted:
+        waiting = [Unused(row.origin, f"{row.name}: {row.text} ({NOT_TRUSTED})") for row in given]
+        return ProjectRows(root, [*rows.values()], [*waiting, *unused], is_trusted)
+    for row in given:
+        own = rows.get(row.name, row)
+        rows[row.name] = replace(own, value=row.value, origin=row.origin)
+    return ProjectRows(root, [*rows.values()], unused, is_trusted)
+
+
+class _Project:
+    """What a project's frontmatter says, judged."""
+
+    def __init__(self, configuration: Configuration, root: Path, models: Collection[str]) -> None:
+        self._current = configuration.settings
+        self._models = models
+        self._values, self._origins = _said(configuration, root)
+        self._servers, self._server_problems = servers_in(self._values.pop(SERVERS, None))
+        names = server_names([*self._current.mcp_servers, *self._servers]).values()
+        self._prefixes = tuple(name + SEPARATOR for name in names)
+        self._tools = names_offered(memory_premises(self._current))
+        self._asked = self._understood(self._values)
+
+    def given(self) -> Iterator[SettingRow]:
+        """Yield what it gives, as rows of its own."""
+        asked = self._asked
+        values: dict[str, JsonValue] = {
+            "mode": None if self._asks_too_much else asked.mode,
+            "model": asked.model,
+            "tools": [*asked.tools],
+            "skills": [*asked.skills],
+        }
+        for name, value in values.items():
+            if value:
+                yield SettingRow(name, value, self._origins[name], "", "", name)
+        for name, server in self._servers.items():
+            if name not in self._current.mcp_servers:
+                key = f"{SERVERS}.{name}"
+                yield SettingRow(key, shown(server), self._origins[SERVERS], "", "", key)
+
+    def unused(self) -> Iterator[Unused]:
+        """Yield what it asks for in vain, whether it is trusted or not."""
+        for name, value in self._values.items():
+            for refused in self._understood({name: value}).refused:
+                yield Unused(self._origins[name], refused)
+        if self._asks_too_much:
+            yield Unused(self._origins["mode"], f"mode: {self._asked.mode} ({IS_NARROW})")
+        for problem in self._server_problems:
+            yield Unused(self._origins[SERVERS], problem)
+        for name in self._servers:
+            if name in self._current.mcp_servers:
+                yield Unused(self._origins[SERVERS], f"{SERVERS}.{name} ({HAS_NAMESAKE})")
+
+    @property
+    def _asks_too_much(self) -> bool:
+        mode = self._asked.mode
+        return mode is not None and narrowed(self._current.mode, mode) != mode
+
+    def _understood(self, values: Mapping[str, JsonValue]) -> ProjectSettings:
+        return understood(values, self._models, self._tools, self._prefixes)
+
+
+async def _models(configuration: Configuration) -> Collection[str]:
+    """Return the models that can be had, as far as that is known without asking for them."""
+    async with model_catalog(configuration) as catalog:
+        return [choice.id for choice in catalog.choices()]
+
+
+def _said(configuration: Configuration, root: Path) -> tuple[dict[str, JsonValue], dict[str, str]]:
+    """Return what the project's files set, and which of them sets it; the nearest counts."""
+    settings = prompt_settings(configuration)
+    request = ContextRequest(root, agents_md_scope=settings.agents_md_scope)
+    values: dict[str, JsonValue] = {}
+    origins: dict[str, str] = {}
+    for found in reversed(find_context(request, scan, settings.is_trusted).settings):
+        values |= found.values
+        origins |= dict.fromkeys(found.values, str(root / found.path))
+    return values, origins
