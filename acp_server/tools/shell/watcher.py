@@ -12,8 +12,8 @@ import os
 import secrets
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import anyio
 from anyio import to_thread
@@ -177,8 +177,10 @@ class _Process:
 
     def release(self) -> None:
         os.close(self._pipe)
-        with suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(RELEASE_SECONDS)
+        except subprocess.TimeoutExpired:  # it goes on by itself; whoever waits only buries it
+            Thread(target=self._process.wait, name="acp-watcher", daemon=True).start()
 
     def kill(self) -> None:
         self._process.kill()  # first, for the end of its input would set it off

@@ -65,6 +65,15 @@ async def watched(place: Place) -> psutil.Process:
     return psutil.Process(place.watcher.process_id)
 
 
+def is_prepared(process_id: int) -> bool:
+    """Whether a watching process has come to ignore signals, where the system tells that."""
+    status = Path(f"/proc/{process_id}/status")
+    if not status.exists():
+        return True
+    fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+    return bool(int(fields["SigIgn"], 16) & 1 << signal.SIGTERM - 1)  # the last of those sent
+
+
 async def test_it_holds_nothing_of_the_servers(tmp_path: Path) -> None:
     async with workplace(tmp_path) as place:
         process = await watched(place)
@@ -87,6 +96,7 @@ async def test_it_is_started_with_the_first_command_and_once(tmp_path: Path) -> 
 async def test_signals_do_not_end_it(tmp_path: Path) -> None:
     async with workplace(tmp_path) as place:
         process = await watched(place)
+        await until(lambda: is_prepared(process.pid))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             process.send_signal(number)
         await place.run("sleep 60 >/dev/null 2>&1 &")
