@@ -20,6 +20,7 @@ from tests.tools.shell.workplace import (
 
 SERVER = Path(__file__).with_name("server.py")
 ROOT = Path(__file__).parents[3]
+START_SECONDS = 0.04
 COMMANDS = {
     "a group": "(sleep 60 & sleep 60 & wait) & echo up; sleep 60",
     "nohup": "nohup sleep 60 >/dev/null 2>&1 & echo up; wait",
@@ -61,7 +62,10 @@ async def test_nothing_survives_the_server(tmp_path: Path, command: str) -> None
         await until_running(token)
 
 
-async def test_nothing_survives_a_kill_at_any_moment_of_the_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.full)])
+async def test_nothing_survives_a_kill_at_any_moment_of_the_start(
+    tmp_path: Path, kills: int
+) -> None:
     commands = [f"sleep 0.0{n}; touch {n}; {c}" for n, c in enumerate(COMMANDS.values())]
 
     async def kill_after(delay_seconds: float) -> None:
@@ -72,8 +76,8 @@ async def test_nothing_survives_a_kill_at_any_moment_of_the_start(tmp_path: Path
             await until_running(token)
 
     async def kill_from(first: int) -> None:
-        for step in range(first, 20, 4):
-            await kill_after(step * 0.002)
+        for step in range(first, kills, 4):
+            await kill_after(START_SECONDS * step / kills)
 
     async with anyio.create_task_group() as tasks:
         for first in range(4):
