@@ -133,5 +133,7 @@ async def test_a_server_for_a_foreign_provider_says_so_and_never_asks_to_sign_in
         await editor.initialize()
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(3, -32603, "The turn failed", editor.said(session))
+        assert answer == expected.error(
+            3, -32603, "The turn failed", editor.said(session), kind="unavailable"
+        )
         assert "the configured provider is 'nous' (environment)" in editor.said(session)

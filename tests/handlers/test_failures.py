@@ -98,7 +98,7 @@ async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> 
             "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
             "HERMES_HOME/acp/config.yaml"
         )
-        assert answer == expected.error(3, -32603, "The turn failed", reason)
+        assert answer == expected.error(3, -32603, "The turn failed", reason, kind="unavailable")
         assert editor.said(session) == reason
 
 
