@@ -40,7 +40,7 @@ test("a window greets the agent, opens a session in its folders and shows its ch
     elicitation: { form: {}, url: {} },
     session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
   });
-  const place = { cwd: "/work", additionalDirectories: ["/other"], mcpServers: [] };
+  const place = { cwd: "/project", additionalDirectories: ["/other"], mcpServers: [] };
   assert.deepEqual(window.agent.heardOf("session/new"), [place]);
   const { connection, session } = window.view;
   assert.deepEqual([connection.agent, connection.can.steer], ["Fake Agent", true]);
@@ -203,46 +203,46 @@ test("a form is filled in, and a page is opened only with consent", async () => 
 
 test("a write is reviewed, its problems are told, and reverting gives the file back", async () => {
   await begin();
-  window.files.disk.set("/work/a.py", "old\n");
-  window.problems.set("/work/a.py", [problem("unused")]);
+  window.files.disk.set("/project/a.py", "old\n");
+  window.problems.set("/project/a.py", [problem("unused")]);
   window.agent.turn = async ({ client, sessionId }) => {
-    const path = "/work/a.py";
+    const path = "/project/a.py";
     await client.request(methods.client.fs.writeTextFile, { sessionId, path, content: "new\n" });
     return { stopReason: "end_turn" };
   };
   await window.say("go");
   const { session } = await window.until((view) => view.session.changes.length === 1);
   assert.equal(session.changes[0]?.label, "a.py");
-  window.host.presence.checked(["/work/a.py"]);
-  await window.do({ type: "revert", path: "/work/a.py", hunkId: "" });
+  window.host.presence.checked(["/project/a.py"]);
+  await window.do({ type: "revert", path: "/project/a.py", hunkId: "" });
   await window.until((view) => view.session.changes.length === 0);
-  assert.equal(window.files.disk.get("/work/a.py"), "old\n");
+  assert.equal(window.files.disk.get("/project/a.py"), "old\n");
   const items = [problem("unused")];
-  const told = { sessionId: "session-1", path: "/work/a.py", items };
+  const told = { sessionId: "session-1", path: "/project/a.py", items };
   assert.deepEqual(window.agent.heardOf("_hermes/diagnostics"), [told]);
 });
 
 test("a change that the user has changed too is reverted only if they agree", async () => {
   await begin();
   window.agent.turn = async ({ client, sessionId }) => {
-    const path = "/work/a";
+    const path = "/project/a";
     await client.request(methods.client.fs.writeTextFile, { sessionId, path, content: "new\n" });
     return { stopReason: "end_turn" };
   };
   await window.say("go");
   await window.until((view) => view.session.changes.length === 1);
-  window.files.disk.set("/work/a", "mine\n");
+  window.files.disk.set("/project/a", "mine\n");
   window.desk.agrees = false;
-  await window.do({ type: "revert", path: "/work/a", hunkId: "" });
-  assert.equal(window.files.disk.get("/work/a"), "mine\n");
+  await window.do({ type: "revert", path: "/project/a", hunkId: "" });
+  assert.equal(window.files.disk.get("/project/a"), "mine\n");
 });
 
 test("where the user is, is told before the prompt and only when it changes", async () => {
   await begin();
-  window.desk.now = { ...window.desk.now, file: "/work/a.py", firstLine: 7, lastLine: 7 };
+  window.desk.now = { ...window.desk.now, file: "/project/a.py", firstLine: 7, lastLine: 7 };
   await window.say("one");
   await window.say("two");
-  const place = { sessionId: "session-1", path: "/work/a.py", line: 7 };
+  const place = { sessionId: "session-1", path: "/project/a.py", line: 7 };
   assert.deepEqual(window.agent.heardOf("_hermes/active_file"), [place]);
   const order = window.agent.heard.map(([method]) => method);
   assert.ok(order.indexOf("_hermes/active_file") < order.indexOf("session/prompt"));
@@ -250,10 +250,10 @@ test("where the user is, is told before the prompt and only when it changes", as
 
 test("the selection, the problems and mentioned files go with the prompt", async () => {
   await begin();
-  const place = { file: "/work/a.py", firstLine: 2, lastLine: 3, selectedText: "x = 1" };
+  const place = { file: "/project/a.py", firstLine: 2, lastLine: 3, selectedText: "x = 1" };
   window.desk.now = { ...place, problems: [problem("unused")] };
   const images = [{ mimeType: "image/png", data: "AAAA" }];
-  const draft = { text: "why?", images, files: ["/work/b c.py"] };
+  const draft = { text: "why?", images, files: ["/project/b c.py"] };
   const switches = { withSelection: true, withFile: true, withProblems: true };
   await window.do({ type: "send", draft: { ...draft, ...switches }, manner: "turn" });
   const [sent] = window.agent.heardOf("session/prompt") as { prompt: unknown }[];
@@ -264,9 +264,9 @@ test("the selection, the problems and mentioned files go with the prompt", async
   assert.deepEqual(sent?.prompt, [
     { type: "text", text: "why?" },
     { type: "image", data: "AAAA", mimeType: "image/png" },
-    { type: "resource_link", uri: "file:///work/b%20c.py", name: "b c.py" },
-    text("file:///work/a.py#L2-3", "x = 1"),
-    text("file:///work/a.py#problems", "3: error: unused (ruff F401)"),
+    { type: "resource_link", uri: "file:///project/b%20c.py", name: "b c.py" },
+    text("file:///project/a.py#L2-3", "x = 1"),
+    text("file:///project/a.py#problems", "3: error: unused (ruff F401)"),
   ]);
 });
 
@@ -289,7 +289,7 @@ test("signing in in a terminal runs the same program, and the server starts anew
     command: "/bin/acp-server",
     arguments: ["setup"],
     environment: {},
-    cwd: "/work",
+    cwd: "/project",
   });
   await window.until((view) => view.connection.status === "ready" && window.starts === 2);
 });
@@ -356,13 +356,13 @@ test("follow mode opens each place once, without taking the focus", async () => 
   await begin();
   await window.do({ type: "follow", isOn: true });
   window.agent.turn = async ({ show }) => {
-    const locations = [{ path: "/work/a.py", line: 12 }];
+    const locations = [{ path: "/project/a.py", line: 12 }];
     await show({ sessionUpdate: "tool_call", toolCallId: "c", title: "Read", locations });
     await show({ sessionUpdate: "tool_call_update", toolCallId: "c", locations });
     return { stopReason: "end_turn" };
   };
   await window.say("go");
-  assert.deepEqual(window.desk.done, ["open /work/a.py:12"]);
+  assert.deepEqual(window.desk.done, ["open /project/a.py:12"]);
 });
 
 test("links lead to the web or to files of the workspace, nowhere else", async () => {
@@ -372,21 +372,21 @@ test("links lead to the web or to files of the workspace, nowhere else", async (
   }
   assert.deepEqual(window.desk.done, [
     "browse https://example.com/",
-    "open /work/src/a.py:10 focused",
-    "open /work/b.py:3 focused",
+    "open /project/src/a.py:10 focused",
+    "open /project/b.py:3 focused",
   ]);
 });
 
 test("a diff is shown in the editor's own view", async () => {
   await begin();
   window.agent.turn = async ({ show }) => {
-    const content = [{ type: "diff" as const, path: "/work/a", oldText: "a", newText: "b" }];
+    const content = [{ type: "diff" as const, path: "/project/a", oldText: "a", newText: "b" }];
     await show({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", content });
     return { stopReason: "end_turn" };
   };
   await window.say("go");
-  await window.do({ type: "openDiff", callId: "c", path: "/work/a" });
-  assert.deepEqual(window.desk.done, ['diff /work/a "a" "b"']);
+  await window.do({ type: "openDiff", callId: "c", path: "/project/a" });
+  assert.deepEqual(window.desk.done, ['diff /project/a "a" "b"']);
 });
 
 test("what fails is told to the user", async () => {

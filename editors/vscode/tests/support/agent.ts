@@ -118,7 +118,7 @@ export class FakeAgent {
       })
       .onRequest(session.list, ({ params }) => {
         note("session/list", params);
-        const info = { cwd: "/work", title: "Earlier", updatedAt: "2026-01-02T03:04:05Z" };
+        const info = { cwd: "/project", title: "Earlier", updatedAt: "2026-01-02T03:04:05Z" };
         return { sessions: [{ sessionId: "earlier", ...info }] };
       })
       .onRequest(session.delete, ({ params }) => {

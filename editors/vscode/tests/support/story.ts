@@ -7,7 +7,7 @@ const update = (of: SessionUpdate): SessionEvent => ({ type: "update", update: o
 const OLD = 'def greet(name):\n    print("Hello " + name)\n\n\ngreet("world")\n';
 const NEW =
   'def greet(name: str) -> str:\n    """Return a greeting."""\n    return f"Hello {name}"\n\n\nprint(greet("world"))\n';
-const PATH = "/work/src/greeting.py";
+const PATH = "/project/src/greeting.py";
 
 export const READY: ConnectionEvent = {
   type: "connection",
@@ -33,7 +33,7 @@ const option = (id: string, name: string, category: string, values: readonly str
 
 export const OPENED: readonly ViewEvent[] = [
   READY,
-  { type: "session", id: "s1", cwd: "/work", title: "Greet with types", isLoading: false },
+  { type: "session", id: "s1", cwd: "/project", title: "Greet with types", isLoading: false },
   {
     type: "choices",
     modes: null,
@@ -54,9 +54,9 @@ export const OPENED: readonly ViewEvent[] = [
   {
     type: "sessions",
     sessions: [
-      { id: "s1", title: "Greet with types", cwd: "/work", updatedAt: "2026-11-22T08:00:00Z", isRunning: true },
-      { id: "s2", title: "Find out why the build is slow", cwd: "/work", updatedAt: "2026-11-21T08:00:00Z", isRunning: false },
-      { id: "s3", title: "", cwd: "/work", updatedAt: "2026-11-01T08:00:00Z", isRunning: false },
+      { id: "s1", title: "Greet with types", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true },
+      { id: "s2", title: "Find out why the build is slow", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: false },
+      { id: "s3", title: "", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false },
     ],
   },
   { type: "editor", file: PATH, label: "src/greeting.py", firstLine: 1, lastLine: 2, problems: 2 },
@@ -94,7 +94,7 @@ export const TOLD: readonly ViewEvent[] = [
     id: "p1",
     blocks: [
       { type: "text", text: "Make greet() return its text, with types, and run the tests." },
-      { type: "resource_link", uri: "file:///work/src/greeting.py", name: "greeting.py" },
+      { type: "resource_link", uri: "file:///project/src/greeting.py", name: "greeting.py" },
     ],
     manner: "turn",
   },
@@ -154,7 +154,7 @@ export const TOLD: readonly ViewEvent[] = [
     type: "changes",
     files: [
       { path: PATH, label: "src/greeting.py", kind: "changed", added: 4, removed: 3, hunks: hunksBetween(OLD, NEW) },
-      { path: "/work/tests/test_greeting.py", label: "tests/test_greeting.py", kind: "added", added: 1, removed: 0, hunks: hunksBetween("", "import greeting\n") },
+      { path: "/project/tests/test_greeting.py", label: "tests/test_greeting.py", kind: "added", added: 1, removed: 0, hunks: hunksBetween("", "import greeting\n") },
     ],
   },
 ];

@@ -69,7 +69,7 @@ export class FakeFiles implements Documents, Disk {
 }
 
 export class FakeDesk implements Desk {
-  folders: readonly string[] = ["/work", "/other"];
+  folders: readonly string[] = ["/project", "/other"];
   /** What was done, in words. */
   readonly done: string[] = [];
   ran: CommandLine | null = null;
@@ -112,7 +112,7 @@ export class FakeDesk implements Desk {
   }
 
   findFiles(query: string): Promise<readonly string[]> {
-    return Promise.resolve([`/work/src/${query}.py`]);
+    return Promise.resolve([`/project/src/${query}.py`]);
   }
 
   showLog(): void {

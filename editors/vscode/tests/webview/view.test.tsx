@@ -76,13 +76,13 @@ test("files are completed from an at sign, and go with the prompt", async () => 
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "see @gree");
   assert.deepEqual(page.posted, [{ type: "findFiles", query: "gree" }]);
-  const paths = [{ path: "/work/src/greeting.py", label: "src/greeting.py" }];
+  const paths = [{ path: "/project/src/greeting.py", label: "src/greeting.py" }];
   await page.tell({ type: "files", query: "gree", paths });
   await page.key(input, "Tab");
   assert.equal(input.value, "see @src/greeting.py ");
   await page.key(input, "Enter");
   const sent = page.posted.at(-1);
-  assert.deepEqual(sent?.type === "send" && sent.draft.files, ["/work/src/greeting.py"]);
+  assert.deepEqual(sent?.type === "send" && sent.draft.files, ["/project/src/greeting.py"]);
 });
 
 test("a permission has the focus on rejecting, and keys answer it", async () => {
@@ -169,7 +169,7 @@ test("cards show their kind, status, places, diff and terminal", async () => {
   assert.match(page.find("terminal").textContent, /12 passed in 0.42s\nexit code 0/);
   await page.press("tool-call-toggle");
   await page.press("tool-call-location");
-  assert.deepEqual(page.posted, [{ type: "openFile", path: "/work/src/greeting.py", line: 1 }]);
+  assert.deepEqual(page.posted, [{ type: "openFile", path: "/project/src/greeting.py", line: 1 }]);
 });
 
 test("changes are kept and reverted per file and per hunk", async () => {
@@ -178,7 +178,7 @@ test("changes are kept and reverted per file and per hunk", async () => {
   await page.press("keep-file");
   await page.press("changed-file-toggle");
   await page.press("revert-hunk");
-  const path = "/work/src/greeting.py";
+  const path = "/project/src/greeting.py";
   const [first, second] = page.posted;
   assert.deepEqual(first, { type: "keep", path, hunkId: "" });
   assert.ok(second?.type === "revert" && second.path === path && second.hunkId !== "");
