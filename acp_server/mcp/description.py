@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import anyio
+
 from acp_server.mcp.configuration import described
 from acp_server.mcp.reading import line_of
 from acp_server.mcp.server import Server, State
@@ -31,7 +33,7 @@ def description_of(servers: Sequence[Server], withheld: Sequence[ServerConfig]) 
 
 
 def _lines(server: Server) -> Iterator[str]:
-    yield _heading(server.config, _STATES[server.state])
+    yield _heading(server.config, f"{_STATES[server.state]}{_waited(server)}")
     offers = server.offers
     if server.state == "connected" or offers.tools:
         yield f"- {_counted(offers.tools, 'tool')}, {_counted(offers.prompts, 'prompt')}"
@@ -44,6 +46,14 @@ def _lines(server: Server) -> Iterator[str]:
     if server.output:
         yield "- its last words:"
         yield from (f"      {line}" for line in server.output[-MOST_OUTPUT_LINES:])
+
+
+def _waited(server: Server) -> str:
+    """Return how long a server has let us wait for its introduction, and how long it may."""
+    if server.state != "connecting":
+        return ""
+    seconds = anyio.current_time() - server.since
+    return f" for {seconds:.0f} s, given up after {server.patience_seconds:g} s"
 
 
 def _heading(config: ServerConfig, state: str) -> str:

@@ -71,6 +71,8 @@ class Server:
         self.state: State = "waiting"
         self.problem = ""
         """Why it is not connected, in words that hold no secret."""
+        self.since = 0.0
+        """When it came into its state, in the event loop's seconds."""
         self.offers = Offers()
         """What it offered when it was last asked."""
         self.settled = anyio.Event()
@@ -92,6 +94,11 @@ class Server:
     def name(self) -> str:
         """Its name, as it was configured."""
         return self.config.name
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long it may take to introduce itself."""
+        return self._limits.connect_seconds
 
     @property
     def output(self) -> tuple[str, ...]:
@@ -224,7 +231,7 @@ class Server:
         return None if self._wire is None or self._wire.closed.is_set() else self._wire
 
     def _become(self, state: State) -> None:
-        self.state = state
+        self.state, self.since = state, anyio.current_time()
         if state in {"connected", "failed", "closed"}:
             self.settled.set()
         self._moved.set()

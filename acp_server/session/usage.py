@@ -2,14 +2,14 @@
 
 from acp_server.turn.loop import Spent
 
-NOTHING = "The model was not asked yet."
+NOTHING = "Nothing was counted yet: no answer of a model has told what it used."
 
 
 def account_of(spent: Spent, window_tokens: int) -> str:
     """Return the account of a session as Markdown.
 
     >>> print(account_of(Spent(), 200_000))
-    The model was not asked yet.
+    Nothing was counted yet: no answer of a model has told what it used.
     """
     if not spent.requests:
         return NOTHING

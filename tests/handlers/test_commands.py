@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from acp_server.models.scripted import ScriptedModel
 from acp_server.session.errands import IN_PLAN_MODE, IS_THERE
 from acp_server.session.registry import SessionRegistry
+from acp_server.session.usage import NOTHING
 from acp_server.tools.kit import TOOL_NAMES
 from tests.handlers import expected
 from tests.handlers.checking import open_checked_editor
@@ -131,7 +132,7 @@ async def test_what_was_used_is_accounted_for(tmp_path: Path) -> None:
     async with open_editor(configuration(tmp_path, ECHO)) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
-        assert await answered(editor, session, "/usage") == "The model was not asked yet."
+        assert await answered(editor, session, "/usage") == NOTHING
 
 
 async def test_a_first_page_for_agents_is_written_by_the_model(tmp_path: Path) -> None:

@@ -68,7 +68,42 @@ async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path:
         with anyio.fail_after(5):
             assert await line.say(session) == "end_turn"
         assert not any("__" in name for name in line.tools())
-        assert "**stuck** (process `python" in await line.told(session, "/mcp")
+        page = await line.told(session, "/mcp")
+        assert "**stuck** (process `python" in page
+        assert "): connecting for 0 s, given up after 30 s" in page
+
+
+@pytest.mark.full
+async def test_by_default_a_session_waits_for_no_server_and_its_first_call_three_seconds(
+    tmp_path: Path,
+) -> None:
+    async with wired(tmp_path, answers(2), settings="") as line:
+        since = anyio.current_time()
+        session = await line.open(program("stuck", "hangs"))
+        opened = anyio.current_time()
+        assert opened - since < 1
+        await line.say(session)
+        first = anyio.current_time()
+        assert 3 <= first - opened < 4.5
+        await line.say(session)
+        assert anyio.current_time() - first < 1
+
+
+async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_be_called(
+    tmp_path: Path,
+) -> None:
+    calls = [call("g__echo", text="clear"), call("c__a_b"), call("c__read_file")]
+    async with wired(tmp_path, [reply(*calls), "Done."]) as line:
+        session = await line.open(program("g", "prints-garbage"), program("c", "clashes"))
+        assert await line.say(session) == "end_turn"
+        names = line.tools()
+        assert len(set(names)) == len(names)
+        assert len([name for name in names if name.startswith("c__")]) == 5
+        results = list(map(json.dumps, line.results()))
+        assert ["clear" in results[0], *("done" in each for each in results[1:])] == [True] * 3
+        page = await line.told(session, "/mcp")
+        assert "starting up, please wait…" in page
+        assert "left out: a_b: its name is missing, too long or taken" in page
 
 
 async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
