@@ -25,6 +25,8 @@ from tests.support.messages_api import MessagesApi, Script, messages_api
 
 PATIENCE_SECONDS = 30
 LOOK_SECONDS = 0.01
+ASK_SECONDS = 0.05
+"""Between commands: asking more often would keep the machine from what is waited for."""
 MODEL = "claude-opus-5-5"
 PATIENT = f"mcp: {{wait_seconds: {PATIENCE_SECONDS}}}\n"
 """For a busy machine: what is not about waiting waits until all are there."""
@@ -78,7 +80,7 @@ class Line:
             while True:
                 if words in (said := await self.told(session, command)):
                     return said
-                await anyio.sleep(LOOK_SECONDS)  # for what processes do, there is no event
+                await anyio.sleep(ASK_SECONDS)  # for what processes do, there is no event
 
     def tools(self, request: int = -1) -> list[str]:
         """The names of the tools that the model was told of."""
