@@ -261,7 +261,11 @@ _Opened = tuple[Provider, EndpointCatalog, Credentials, SdkLoader]
 def _opened(provider: Provider, configuration: Configuration) -> _Opened:
     current = configuration.settings
     plan = Plan(
-        access=Access(provider.base_url, idle_seconds=current.idle_seconds),
+        access=Access(
+            provider.base_url,
+            idle_seconds=current.idle_seconds,
+            connect_seconds=current.connect_seconds,
+        ),
         model_id=current.model if provider.is_first else None,
         retry=RetryPolicy(attempts=current.retries),
         list_file=configuration.home / "acp" / "models.json",

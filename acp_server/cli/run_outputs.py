@@ -1,50 +1,131 @@
 """Runs a task to its end and prints its result, however it ends: exactly one, and last."""
 
-import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 import click
+from pydantic import BaseModel, ConfigDict
 
 from acp_server import settings
 from acp_server.cli.interrupts import run as run_until_signal
+from acp_server.cli.run_files import write_files
+from acp_server.cli.run_github import Step, step_for
 from acp_server.configured import configured_credential
 from acp_server.headless.run.cleaning import Cleaner, secrets_in
 from acp_server.headless.run.feeds import ProgressFeed, SilentFeed
-from acp_server.headless.run.lines import Lines, claimed_stdout
+from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
+from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import result_of
 from acp_server.headless.run.runner import Run
 from acp_server.headless.run.stream import StreamFeed
-from acp_server.headless.wire import WireLine, record_nothing
+from acp_server.headless.run.wire_lines import WireLines
+from acp_server.headless.wire import record_nothing
+from acp_server.settings import Configuration
 
 Format = Literal["text", "json", "stream-json", "acp"]
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}
 INTERRUPTED = 130
 
+Say = Callable[[str, str], None]
 
-def run_to_its_end(request: RunRequest, format_: Format) -> int:
-    """Run a task, print what came of it, and return the exit code."""
+
+class Outputs(BaseModel):
+    """What a run writes, and where to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format_: Format = "text"
+    last_message: Path | None = None
+    patch: Path | None = None
+    junit: Path | None = None
+    github: bool | None = None
+    """None: if this is a step of GitHub's."""
+
+
+def run_to_its_end(request: RunRequest, outputs: Outputs) -> int:
+    """Run a task, write and print what came of it, and return the exit code."""
     with claimed_stdout() as lines:
-        cleaner = cleaner_for(request)
-        feed = _feed(format_, lines, cleaner)
-        task = Run(request, feed, _recorder(format_, lines, cleaner))
-        code = 1
-        try:
-            code = _run(task)
-        finally:
-            _print(task, format_, lines, cleaner)
-        return code
+        cleaner = cleaner_for(request.configuration)
+        with step_for(outputs.github, cleaner) as step:
+            return _Printed(outputs, lines, cleaner, step).run(request)
 
 
-def cleaner_for(request: RunRequest) -> Cleaner:
+def cleaner_for(configuration: Configuration) -> Cleaner:
     """Return what takes the secrets of this process out of texts."""
-    credential = configured_credential(request.configuration)
+    credential = configured_credential(configuration)
     known = () if credential is None else (credential.api_key or "", credential.auth_token or "")
     return Cleaner(secrets_in(settings.child_environment({}), known))
 
 
-def _run(task: Run) -> int:
+def refuse(reason: str, format_: Format) -> None:
+    """Print the result of a run that cannot begin, where a machine waits for one."""
+    if format_ in {"json", "stream-json"}:
+        report = Report(outcome="usage_error", reason=reason)
+        cleaner = Cleaner(secrets_in(settings.child_environment({})))
+        click.echo(json_line(cleaner.json(result_of(report))))
+
+
+class _Printed:
+    """A run, and where its words go."""
+
+    def __init__(self, outputs: Outputs, lines: Lines, cleaner: Cleaner, step: Step | None) -> None:
+        self._outputs = outputs
+        self._lines = lines
+        self._cleaner = cleaner
+        self._step = step
+        self._wire = WireLines(lines.write_now, cleaner)
+
+    def run(self, request: RunRequest) -> int:
+        """Run it; whatever happens, its result is printed."""
+        record = self._wire.take if self._outputs.format_ == "acp" else record_nothing
+        task = Run(request, self._feed(), record)
+        try:
+            _execute(task)
+        finally:
+            self._finish(task.report)
+        return task.report.exit_code
+
+    def _finish(self, report: Report) -> None:
+        outputs = self._outputs
+        files = {"last message": outputs.last_message, "patch": outputs.patch}
+        for problem in write_files(report, {**files, "JUnit": outputs.junit}, self._cleaner):
+            self._say(problem, "problem")
+            if not report.exit_code:
+                report.outcome, report.reason = "internal_error", problem
+        if self._step is not None:
+            self._step.report(report)
+        self._print(report)
+
+    def _feed(self) -> SilentFeed | ProgressFeed | StreamFeed:
+        match self._outputs.format_:
+            case "stream-json":
+                return StreamFeed(self._lines, self._cleaner)
+            case "text":
+                return ProgressFeed(self._say, self._cleaner)
+            case "json" | "acp":
+                return SilentFeed()
+
+    def _say(self, line: str, style: str) -> None:
+        shown = line if self._step is None else self._step.harmless(line)
+        click.secho(shown, err=True, fg=COLOURS[style])
+
+    def _print(self, report: Report) -> None:
+        match self._outputs.format_:
+            case "text":
+                text = self._cleaner.plain(report.text)
+                if text:
+                    self._lines.write_now(text if self._step is None else self._step.harmless(text))
+                if report.exit_code:
+                    self._say(f"{report.outcome}: {self._cleaner.line(report.reason)}", "problem")
+            case "json" | "stream-json":
+                self._lines.write_now(json_line(self._cleaner.json(result_of(report))))
+            case "acp":
+                self._wire.end()
+
+
+def _execute(task: Run) -> None:
     """Run it; a signal ends it in order."""
 
     async def work() -> int:
@@ -58,41 +139,3 @@ def _run(task: Run) -> int:
         is_interrupt = code == INTERRUPTED
         task.report.outcome = "interrupted" if is_interrupt else "terminated"
         task.report.reason = "the run was ended by a signal"
-    return task.report.exit_code
-
-
-def _feed(
-    format_: Format, lines: Lines, cleaner: Cleaner
-) -> SilentFeed | ProgressFeed | StreamFeed:
-    match format_:
-        case "stream-json":
-            return StreamFeed(lines, cleaner)
-        case "text":
-            return ProgressFeed(_say, cleaner)
-        case "json" | "acp":
-            return SilentFeed()
-
-
-def _say(line: str, style: str) -> None:
-    click.secho(line, err=True, fg=COLOURS[style])
-
-
-def _recorder(format_: Format, lines: Lines, cleaner: Cleaner) -> Callable[[WireLine], None]:
-    if format_ != "acp":
-        return record_nothing
-
-    def record(line: WireLine) -> None:
-        lines.write_now(cleaner.text(line.to_json()))
-
-    return record
-
-
-def _print(task: Run, format_: Format, lines: Lines, cleaner: Cleaner) -> None:
-    report = task.report
-    if format_ == "text":
-        if report.text:
-            lines.write_now(cleaner.plain(report.text))
-        if report.exit_code:
-            _say(f"{report.outcome}: {cleaner.plain(report.reason)}", "problem")
-    elif format_ in {"json", "stream-json"}:
-        lines.write_now(json.dumps(cleaner.json(result_of(report))))

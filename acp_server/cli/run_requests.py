@@ -8,7 +8,9 @@ from typing import Literal, TextIO
 from pydantic import BaseModel, ConfigDict
 
 from acp_server import settings
+from acp_server.headless.run.answers import AnswerShape, SchemaError, shape_from
 from acp_server.headless.run.budget import Budget
+from acp_server.headless.run.findings import Severity, shape_of_findings
 from acp_server.headless.run.request import LAST, Rules, RunRequest
 from acp_server.headless.run.rule_texts import Policy, RuleError, policy_from, rule_from
 from acp_server.permissions.modes import Mode
@@ -17,6 +19,7 @@ from acp_server.settings import Configuration
 
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
+MOST_SKILLS = 5
 
 
 class WrongRequestError(Exception):
@@ -47,7 +50,12 @@ class Given(BaseModel):
     max_tokens: int | None = None
     timeout: float | None = None
     max_retries: int | None = None
+    connect_timeout: float | None = None
     trust_project: bool = False
+    sandbox: str | None = None
+    json_schema: Path | None = None
+    findings: bool = False
+    fail_on: Severity = "warning"
 
 
 def request_from(given: Given, stdin: TextIO) -> RunRequest:
@@ -62,9 +70,12 @@ def request_from(given: Given, stdin: TextIO) -> RunRequest:
     if given.ephemeral and (given.session or given.resume):
         reason = "--ephemeral keeps nothing, so it cannot go on with a session"
         raise WrongRequestError(reason)
+    if len(given.skills) > MOST_SKILLS:
+        reason = f"at most {MOST_SKILLS} skills can be loaded with a task"
+        raise WrongRequestError(reason)
     try:
-        rules = _rules(given)
-    except RuleError as error:
+        rules, answer = rules_from(given), _answer(given)
+    except (RuleError, SchemaError) as error:
         raise WrongRequestError(str(error)) from None
     return RunRequest(
         prompt=_prompt(given, stdin),
@@ -76,7 +87,24 @@ def request_from(given: Given, stdin: TextIO) -> RunRequest:
         session=LAST if given.resume else given.session,
         is_ephemeral=given.ephemeral,
         skills=given.skills,
+        answer=answer,
+        fails_on=given.fail_on if given.findings else None,
     )
+
+
+def _answer(given: Given) -> AnswerShape | None:
+    """Return what the final answer must be.
+
+    Raises:
+        SchemaError: the file is no schema.
+        WrongRequestError: two things are asked of one answer.
+    """
+    if given.json_schema is None:
+        return shape_of_findings() if given.findings else None
+    if given.findings:
+        reason = "--findings has a schema of its own; leave --json-schema out"
+        raise WrongRequestError(reason)
+    return shape_from(given.json_schema)
 
 
 def _configuration(given: Given) -> Configuration:
@@ -85,15 +113,18 @@ def _configuration(given: Given) -> Configuration:
     Raises:
         WrongRequestError: it is not right, and nobody is there to see a warning.
     """
-    configuration = settings.load({"--model": given.model} if given.model else {})
+    said = {"--model": given.model, "--sandbox": given.sandbox}
+    configuration = settings.load({name: value for name, value in said.items() if value})
     if configuration.problems:
         raise WrongRequestError("; ".join(configuration.problems))
-    changes = {} if given.max_retries is None else {"retries": given.max_retries}
-    changed = configuration.settings.model_copy(update=changes)
+    changes = {"retries": given.max_retries, "connect_seconds": given.connect_timeout}
+    changed = configuration.settings.model_copy(
+        update={name: value for name, value in changes.items() if value is not None}
+    )
     return Configuration(changed, configuration.home, configuration.origins, ())
 
 
-def _rules(given: Given) -> Rules:
+def rules_from(given: Given) -> Rules:
     """Return the rules; a no counts first, then what is asked, then what is allowed.
 
     Raises:

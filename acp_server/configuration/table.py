@@ -80,6 +80,14 @@ class Settings(ProviderSettings):
             "ACP_SERVER_IDLE_SECONDS",
         ),
     ] = 120.0
+    connect_seconds: Annotated[
+        PositiveFloat,
+        Source(
+            "How long a connection to the endpoint may take",
+            "anthropic.connect_seconds",
+            "ACP_SERVER_CONNECT_SECONDS",
+        ),
+    ] = 10.0
     retries: Annotated[
         NonNegativeInt,
         Source("How often a failed request is repeated", "anthropic.retries", "ACP_SERVER_RETRIES"),

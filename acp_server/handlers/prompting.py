@@ -47,7 +47,7 @@ class PromptHandlers:
 
         async def run() -> Reply:
             answer = await session.prompt(ticket, message, screen, abandon)
-            return Reply(_response(answer, session.instructions))
+            return Reply(_response(answer, session.instructions, session.skills.loaded))
 
         return run
 
@@ -88,13 +88,17 @@ def _answered(response: SteeringResponse) -> Job:
     return run
 
 
-def _response(answer: Answer, instructions: Sequence[LoadedFile]) -> PromptResponse:
+def _response(
+    answer: Answer, instructions: Sequence[LoadedFile], skills: Sequence[str]
+) -> PromptResponse:
     """Return the answer to a prompt; what ACP has no field for goes where it has room."""
     told: dict[str, JsonValue] = {}
     if answer.spent.requests:
         told["usage"] = _usage(answer.spent)
     if instructions:
         told["instructions"] = [_instruction(file) for file in instructions]
+    if skills:
+        told["skills"] = list(skills)
     return PromptResponse(stop_reason=answer.reason, meta={"hermes": told} if told else None)
 
 

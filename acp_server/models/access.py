@@ -14,6 +14,8 @@ class Access:
     auth_token: str | None = field(default=None, repr=False)
     idle_seconds: float = 120.0
     """How long the endpoint may be silent, before and within an answer."""
+    connect_seconds: float = 10.0
+    """How long it may take until there is a connection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault
             return Fault(f"{endpoint} does not permit this: {said}", "permission")
         case HTTPStatus.NOT_FOUND:
             reason = f"{endpoint} does not know it: {said}; choose another model"
-            return Fault(reason, "request")
+            return Fault(reason, "unknown")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return Fault(f"the request is too large for {endpoint}: {said}", "request")
         case status if is_busy(status):

@@ -37,6 +37,11 @@ class SkillCallError(Exception):
 class Skills(Protocol):
     """The skills of one session."""
 
+    @property
+    def loaded(self) -> Sequence[str]:
+        """The names of the skills that the model was given, in their order."""
+        ...
+
     def listen(self, on_change: Callable[[], None]) -> None:
         """Have a function called whenever the commands are others than before."""
         ...
@@ -72,6 +77,11 @@ class Skills(Protocol):
 
 class NoSkills:
     """There are none."""
+
+    @property
+    def loaded(self) -> Sequence[str]:
+        """There is none that could have been."""
+        return ()
 
     def listen(self, on_change: Callable[[], None]) -> None:
         """Nothing changes."""
@@ -110,6 +120,11 @@ class SkillDesk:
         """Called when the commands are others than before."""
         self._registry = commands
         self._skills: Skills = NoSkills()
+
+    @property
+    def loaded(self) -> Sequence[str]:
+        """The names of the skills that the model was given, in their order."""
+        return self._skills.loaded
 
     def take(self, skills: Skills) -> None:
         """Use these from now on."""

@@ -45,6 +45,8 @@ class SkillRoom:
     """What a command of the model's would find."""
     watch: FolderWatch | None = None
     bundled: Path = BUNDLED
+    settled_trust: bool | None = None
+    """Whether all workspaces are trusted, where somebody has settled that beforehand."""
     usage: Usage = field(init=False)
     content_trust: ContentTrust = field(init=False)
     """Which texts the user allows that would be kept from the model."""
@@ -58,6 +60,8 @@ class SkillRoom:
 
     def is_trusted(self, workspace: Path) -> bool:
         """Whether the user trusts a workspace. Blocks; looks each time."""
+        if self.settled_trust is not None:
+            return self.settled_trust
         return TrustStore(self.home / "acp" / "trust.json").verdict(workspace) == "trusted"
 
     def roots(self, workspace: Path | None) -> Sequence[Root]:

@@ -67,6 +67,12 @@ class SessionSkills:
         self._on_change: Callable[[], None] = _nobody
         self._commands: Found = ((), Collection((), {}, (), {}, (), ()))
         self._offered: tuple[str, ...] = ()
+        self._loaded: dict[str, None] = {}
+
+    @property
+    def loaded(self) -> Sequence[str]:
+        """The names of the skills that the model was given, in their order."""
+        return tuple(self._loaded)
 
     @property
     def home(self) -> Path:
@@ -279,6 +285,7 @@ class SessionSkills:
         view = library.view(name, self._viewer, self._circumstances())
         self._screen(library.find(name), view.folder / SKILL_FILE, view.content)
         self._usage.count(view.name, *events)
+        self._loaded[view.name] = None
         return view
 
     def _screen(self, skill: Skill, file: Path, text: str) -> None:

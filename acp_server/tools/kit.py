@@ -113,6 +113,7 @@ class SessionToolMaker:
             premises.skills,
             _shown_variables(premises),
             premises.watch,
+            settled_trust=None if premises.terms is None else premises.terms.is_trusted,
         )
         self._skills: WeakKeyDictionary[Session, SessionSkills] = WeakKeyDictionary()
 

@@ -11,7 +11,14 @@ TurnError                    a turn that could not be finished; the text is for 
 from typing import Literal
 
 FailureKind = Literal[
-    "authentication", "permission", "rate_limit", "overloaded", "connection", "request", "other"
+    "authentication",
+    "permission",
+    "rate_limit",
+    "overloaded",
+    "connection",
+    "request",
+    "unknown",
+    "other",
 ]
 
 

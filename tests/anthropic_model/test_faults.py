@@ -47,7 +47,7 @@ LASTING: dict[str, tuple[Turn, str, str]] = {
     "401": (unauthorized(), "authentication", "`acp-server setup`"),
     "402": (Failure(402, message="Your credit balance is too low"), "permission", "credit"),
     "403": (forbidden(), "permission", "does not permit"),
-    "404": (not_found("claude-none"), "request", "choose another model"),
+    "404": (not_found("claude-none"), "unknown", "choose another model"),
     "413": (too_large(), "request", "too large"),
     "422": (Failure(422, message="unprocessable"), "request", "unprocessable"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),

@@ -177,7 +177,7 @@ LASTING: dict[str, tuple[Turn, str, str]] = {
     "401": (Failure(401, message="bad key"), "authentication", "`acp-server setup"),
     "402": (Failure(402, message="Your credit is too low"), "permission", "credit"),
     "403": (Failure(403, message="not yours"), "permission", "does not permit"),
-    "404": (Failure(404, message="no model"), "request", "choose another model"),
+    "404": (Failure(404, message="no model"), "unknown", "choose another model"),
     "413": (Failure(413, message="too much"), "request", "too large"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }

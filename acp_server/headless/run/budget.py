@@ -42,6 +42,8 @@ class Ledger:
     spent: Spent = field(default_factory=Spent)
     fault: BudgetSpentError | PriceUnknownError | None = None
     """Why no more calls are made."""
+    unasked: ModelRequest | None = None
+    """What the call that was not made would have said."""
 
     def check(self, meter: Meter, model_id: str) -> None:
         """Let one more call be made.
@@ -132,7 +134,11 @@ class CountedModel:
             PriceUnknownError: the cost is limited and cannot be known.
             TurnError: the model cannot be asked, or failed.
         """
-        self.ledger.check(self.meter, self.model_id)
+        try:
+            self.ledger.check(self.meter, self.model_id)
+        except TurnError:
+            self.ledger.unasked = request
+            raise
         used = Usage()
 
         async def note(event: ModelEvent) -> None:

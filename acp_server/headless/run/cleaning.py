@@ -5,7 +5,7 @@ anybody could find, so what streams is cut only where no secret can stand.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -62,12 +62,43 @@ class Cleaner:
 
     def json(self, value: JsonValue) -> JsonValue:
         """Return JSON with all its texts cleaned, its keys included."""
-        match value:
-            case str():
-                return self.text(value)
-            case list():
-                return [self.json(each) for each in value]
-            case dict():
-                return {self.text(key): self.json(each) for key, each in value.items()}
-            case _:
-                return value
+        return _mapped(value, self.text)
+
+    def json_cut(self, value: JsonValue) -> JsonValue:
+        """Return the same of JSON whose texts may end within a secret: they still grow."""
+        return _mapped(value, self._cut_text)
+
+    def patch(self, patch: bytes) -> bytes:
+        """Return a patch that brings in no known secret, and applies as before."""
+        secrets = [secret.encode() for secret in self.secrets]
+        lines = patch.split(b"\n")
+        return b"\n".join(_without(line, secrets) for line in lines) if secrets else patch
+
+    def _cut_text(self, text: str) -> str:
+        """Return a clean text; the beginning of a secret at its end goes too."""
+        text = self.text(text)
+        for secret in self.secrets:
+            for length in range(min(len(secret), len(text)), SHORTEST_KNOWN - 1, -1):
+                if text.endswith(secret[:length]):
+                    return text[:-length] + HIDDEN
+        return text
+
+
+def _without(line: bytes, secrets: Sequence[bytes]) -> bytes:
+    """Return a line of a patch; what it takes away or keeps is in the repository anyway."""
+    if line.startswith(b"+"):
+        for secret in secrets:
+            line = line.replace(secret, HIDDEN.encode())
+    return line
+
+
+def _mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_mapped(each, change) for each in value]
+        case dict():
+            return {change(key): _mapped(each, change) for key, each in value.items()}
+        case _:
+            return value

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from acp_server.headless.run.answers import AnswerShape
+
 Severity = Literal["error", "warning", "note"]
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 
@@ -32,6 +34,16 @@ class Findings(BaseModel):
 
     summary: str = ""
     findings: tuple[Finding, ...] = ()
+
+
+def weighs(finding: Finding, least: Severity) -> bool:
+    """Whether a finding is at least that severe."""
+    return RANK[finding.severity] <= RANK[least]
+
+
+def shape_of_findings() -> AnswerShape:
+    """Return what the answer of a run that reviews must be."""
+    return AnswerShape(Findings.model_json_schema())
 
 
 def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:

@@ -4,6 +4,7 @@ All that models and tools say is written while the runner takes no commands, so 
 be one. Sources: the pages "Workflow commands for GitHub Actions" and "Limits" of its documentation.
 """
 
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ MOST_OF_A_LEVEL = 10
 MOST_SUMMARY_BYTES = 1024 * 1024
 CUT = "\n\n… (the rest did not fit)\n"
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
+
+_COMMAND = re.compile(r"^[^\S\n]*(?=::)", re.MULTILINE)
+_OLD_COMMAND = re.compile(r"##\[")
 
 Write = Callable[[str], None]
 
@@ -29,10 +33,9 @@ class Workflow:
         self._token = secrets.token_hex(16)
         self._stop()
 
-    def hide(self, secret: str) -> None:
-        """Have the runner take a secret out of the log too."""
-        for line in filter(None, secret.splitlines()):
-            self._command(command("add-mask", line))
+    def tell(self, text: str) -> None:
+        """Have the runner take one command."""
+        self._command(text)
 
     def begin_group(self, title: str) -> None:
         """Begin what is folded in the log."""
@@ -74,6 +77,15 @@ class Workflow:
         self._write(f"::{self._token}::")
         self._write(text)
         self._stop()
+
+
+def harmless(text: str) -> str:
+    r"""Return a text in which the runner finds no command, wherever it begins or stands.
+
+    >>> harmless("::error::a").encode("ascii", "backslashreplace")
+    b'\\u200b::error::a'
+    """
+    return _OLD_COMMAND.sub("#\u200b#[", _COMMAND.sub("\\g<0>\u200b", text))
 
 
 def command(name: str, value: str, **properties: object) -> str:

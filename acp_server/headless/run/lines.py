@@ -3,6 +3,7 @@
 Owns the descriptor while the run lasts: whatever else prints goes to stderr.
 """
 
+import json
 import os
 import sys
 from collections.abc import Generator
@@ -10,8 +11,23 @@ from contextlib import contextmanager
 
 import anyio
 from anyio import to_thread
+from pydantic import JsonValue
 
 STDERR = 2
+
+
+def json_line(value: JsonValue) -> str:
+    r"""Return JSON on one line that no log takes for a command: the old sign of one is escaped.
+
+    >>> json_line({"text": "##[error]"})
+    '{"text": "\\u0023\\u0023[error]"}'
+    """
+    return harmless_json(json.dumps(value))
+
+
+def harmless_json(line: str) -> str:
+    """Return the same JSON without the sign of a command of GitHub's or Azure's."""
+    return line.replace("##", "\\u0023\\u0023")
 
 
 class Lines:

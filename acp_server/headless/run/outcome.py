@@ -48,6 +48,7 @@ _BY_KIND: Mapping[JsonValue, Outcome] = {
     "connection": "provider_error",
     "other": "provider_error",
     "unavailable": "usage_error",
+    "unknown": "usage_error",
 }
 _BY_CODE: Mapping[int, Outcome] = {
     AUTH_REQUIRED: "authentication",

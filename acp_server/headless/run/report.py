@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from acp_server.headless.run.changes import Changes
 from acp_server.headless.run.denials import Denial, Target
+from acp_server.headless.run.findings import Finding
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome
 from acp_server.turn.loop import Spent
 
@@ -26,6 +28,12 @@ class Report:
     duration_seconds: float = 0.0
     denials: list[Denial] = field(default_factory=list[Denial])
     left_undone: tuple[Target, ...] = ()
+    answer: JsonValue = None
+    """The last message as the value that a schema describes; None without one."""
+    answer_problems: tuple[str, ...] = ()
+    """What the schema finds wrong with it."""
+    findings: tuple[Finding, ...] = ()
+    changes: Changes = field(default_factory=Changes)
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """`instructions` and `skills`, as the server has told them."""
 

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.headless.run.answers import AnswerShape
 from acp_server.headless.run.budget import Budget
+from acp_server.headless.run.findings import Severity
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.orders import Orders
 from acp_server.settings import Configuration
@@ -43,5 +45,10 @@ class RunRequest:
     """Whether nothing is kept of it."""
     skills: tuple[str, ...] = ()
     """The names of skills to load first."""
+    answer: AnswerShape | None = None
+    """What the final answer must be; None: any text."""
+    fails_on: Severity | None = None
+    """From which severity on findings make the run end with their code; None: the answer is none
+    of findings."""
     platform: str = "ci"
     """The surface that the model is told it speaks to: `ci`, or `cli` on a terminal."""

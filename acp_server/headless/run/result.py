@@ -2,6 +2,7 @@
 
 from pydantic import JsonValue
 
+from acp_server.headless.run.changes import ChangedFile
 from acp_server.headless.run.denials import Denial, Target
 from acp_server.headless.run.report import Report
 from acp_server.turn.loop import Spent
@@ -18,6 +19,9 @@ def result_of(report: Report) -> dict[str, JsonValue]:
         "exit_code": report.exit_code,
         "reason": report.reason or None,
         "text": report.text,
+        "answer": report.answer,
+        "answer_problems": list(report.answer_problems),
+        "findings": [each.model_dump(mode="json") for each in report.findings],
         "session_id": report.session_id or None,
         "model": report.model or None,
         "stop_reason": report.stop_reason or None,
@@ -26,6 +30,8 @@ def result_of(report: Report) -> dict[str, JsonValue]:
         "cost_usd": report.spent.cost_usd,
         "permission_denials": [_denial(each) for each in report.denials],
         "left_undone": [target_as_json(each) for each in report.left_undone],
+        "files_changed": [_changed(each) for each in report.changes.files],
+        "changes_unknown": list(report.changes.unknown),
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
     }
@@ -48,6 +54,15 @@ def _denial(denial: Denial) -> dict[str, JsonValue]:
         "call_id": denial.call_id,
         "targets": [target_as_json(each) for each in denial.targets],
         "reason": denial.reason,
+    }
+
+
+def _changed(file: ChangedFile) -> dict[str, JsonValue]:
+    return {
+        "path": file.path,
+        "status": file.status,
+        "lines_added": file.added,
+        "lines_removed": file.removed,
     }
 
 

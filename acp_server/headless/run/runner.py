@@ -11,14 +11,18 @@ from functools import partial
 from typing import Protocol
 
 import anyio
+from anyio import to_thread
 
-from acp_server import app
+from acp_server import app, settings
 from acp_server.headless.agent import Agent, Editor
 from acp_server.headless.driver import drive
 from acp_server.headless.errors import DriverError, ungrouped
+from acp_server.headless.run.answers import AnswerShape, mending
 from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
+from acp_server.headless.run.changes import ChangeWatch
 from acp_server.headless.run.conversation import LastMessage
 from acp_server.headless.run.denials import Denials
+from acp_server.headless.run.findings import Findings, weighs
 from acp_server.headless.run.outcome import outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import LAST, RunRequest
@@ -49,7 +53,9 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
 )
 from acp_server.session.terms import Terms
+from acp_server.turn.ports import ModelRequest
 
+SKILL = "/skill:"
 CANCEL_SECONDS = 1.0
 """How long a turn may take to end when the run's time is up."""
 
@@ -96,19 +102,29 @@ class Run:
         """Begin to count."""
         self._ledger = Ledger(self.request.budget)
 
+    @property
+    def unasked(self) -> ModelRequest | None:
+        """The model call that the budget did not let be made, if there was one."""
+        return self._ledger.unasked
+
     async def execute(self) -> Report:
         """Run the task to its end, one way or another."""
         started = time.monotonic()
-        try:
-            with anyio.move_on_after(self._longest()) as last_resort:
-                async with self._agent() as agent:
-                    await self._converse(agent)
-            if last_resort.cancelled_caught:
-                self.report.outcome = "timeout"
-        except DriverError as error:
-            self._fail(error)
-        finally:
-            self._settle(time.monotonic() - started)
+        home = self.request.configuration.home
+        with ChangeWatch(self.request.folder, home, settings.child_environment({})) as watch:
+            try:
+                with anyio.move_on_after(self._longest()) as last_resort:
+                    async with self._agent() as agent:
+                        await self._converse(agent, watch)
+                if last_resort.cancelled_caught:
+                    self._run_out_of_time()
+            except DriverError as error:
+                self._fail(error)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    is_hurried = not self.report.stop_reason
+                    self.report.changes = await to_thread.run_sync(watch.changes, is_hurried)
+                self._settle(time.monotonic() - started)
         return self.report
 
     def _longest(self) -> float:
@@ -148,11 +164,12 @@ class Run:
         session = ClientSessionCapabilities(notices=NoticeCapabilities())
         return Editor(self._show, self._decide, ClientCapabilities(session=session))
 
-    async def _converse(self, agent: Agent) -> None:
+    async def _converse(self, agent: Agent, watch: ChangeWatch) -> None:
         """Open the session, send the prompt, and see it end."""
         await agent.initialize()
         await self._open(agent)
         await self.feed.begin(self.report)
+        await to_thread.run_sync(watch.begin, abandon_on_cancel=True)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop_when_denied, agent)
             await self._take_turn(agent)
@@ -161,9 +178,30 @@ class Run:
 
     async def _take_turn(self, agent: Agent) -> None:
         with anyio.move_on_after(self.request.timeout_seconds or float("inf")) as timer:
-            self._finish(await agent.prompt(self.report.session_id, self._prompt()))
+            await self._ask(agent, self._prompt())
+            if self.report.outcome == "done" and self.request.answer is not None:
+                await self._judge(agent, self.request.answer)
         if timer.cancelled_caught:
             await self._give_up(agent)
+
+    async def _ask(self, agent: Agent, prompt: str) -> None:
+        self._finish(await agent.prompt(self.report.session_id, prompt))
+
+    async def _judge(self, agent: Agent, shape: AnswerShape) -> None:
+        """Hold the final answer against its schema; the model may mend it once."""
+        report = self.report
+        report.answer, report.answer_problems = shape.read(self._message.text)
+        if report.answer_problems:
+            await self._ask(agent, mending(report.answer_problems))
+            report.answer, report.answer_problems = shape.read(self._message.text)
+        if report.outcome == "done" and report.answer_problems:
+            report.outcome = "internal_error"
+            problems = "; ".join(report.answer_problems)
+            report.reason = f"the final answer does not fit its schema: {problems}"
+        elif not report.answer_problems and self.request.fails_on is not None:
+            report.findings = Findings.model_validate(report.answer).findings
+            if any(weighs(each, self.request.fails_on) for each in report.findings):
+                report.outcome, report.reason = "findings", "there are findings (--fail-on)"
 
     async def _open(self, agent: Agent) -> None:
         """Begin a session, or go on with one, in the mode of this run.
@@ -195,7 +233,9 @@ class Run:
         return page.sessions[0].session_id
 
     def _prompt(self) -> str:
-        return " ".join((*(f"/{name}" for name in self.request.skills), self.request.prompt))
+        request = self.request
+        prompt = request.prompt if request.answer is None else request.answer.asked(request.prompt)
+        return " ".join((*(f"{SKILL}{name}" for name in request.skills), prompt))
 
     async def _show(self, session_id: str, update: Update) -> None:
         del session_id
@@ -228,17 +268,22 @@ class Run:
 
     async def _give_up(self, agent: Agent) -> None:
         """End a turn whose time is up; what it has done so far stands."""
+        self._run_out_of_time()
+        with anyio.move_on_after(CANCEL_SECONDS):
+            await agent.cancel(self.report.session_id)
+
+    def _run_out_of_time(self) -> None:
         self.report.outcome = "timeout"
         seconds = self.request.timeout_seconds
         self.report.reason = f"the run was not done after {seconds:g} seconds (--timeout)"
-        with anyio.move_on_after(CANCEL_SECONDS):
-            await agent.cancel(self.report.session_id)
 
     def _finish(self, response: PromptResponse) -> None:
         self.report.stop_reason = response.stop_reason
         self.report.outcome = outcome_of_stop(response.stop_reason)
         told = (response.meta or {}).get("hermes")
         self.report.loaded = told if isinstance(told, dict) else {}
+        if self.request.skills and not self._ledger.spent.requests:  # answered without the model
+            self.report.outcome, self.report.reason = "usage_error", self._message.text
 
     def _fail(self, error: DriverError) -> None:
         is_gone = isinstance(error, NoSessionError)
@@ -255,7 +300,7 @@ class Run:
         report.duration_seconds, report.spent = seconds, self._ledger.spent
         report.text = "" if self._message.text == report.reason else self._message.text
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
-        if report.left_undone and report.outcome in {"done", "interrupted"}:
+        if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:
             report.outcome = "denied"
             report.reason = "a denial left work undone"
 

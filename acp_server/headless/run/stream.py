@@ -3,7 +3,6 @@
 The types and their fields are documented in docs; what is not known there may be passed over.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 
 import anyio
@@ -12,7 +11,7 @@ from pydantic import JsonValue
 from acp_server.headless.call_state import CallState
 from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.denials import targets_of
-from acp_server.headless.run.lines import Lines
+from acp_server.headless.run.lines import Lines, json_line
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.result import VERSION, target_as_json
 from acp_server.headless.updates import Update
@@ -84,7 +83,7 @@ class StreamFeed:
             await self._write(event)
 
     async def _write(self, event: Json) -> None:
-        await self._lines.write(json.dumps(self._cleaner.json(event), ensure_ascii=True))
+        await self._lines.write(json_line(self._cleaner.json(event)))
 
     def _events(self, update: Update) -> Iterator[Json]:
         match update:

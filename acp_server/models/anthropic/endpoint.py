@@ -9,7 +9,6 @@ from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.faults import understand
 from acp_server.turn.errors import ModelFailedError
 
-CONNECT_SECONDS = 10.0
 LONGEST_LIST = 1_000
 
 
@@ -26,7 +25,7 @@ def connect(access: Access) -> Endpoint:
 
     The SDK's own retries are off: ours are told to the user and can be cancelled.
     """
-    timeout = httpx2.Timeout(access.idle_seconds, connect=CONNECT_SECONDS)
+    timeout = httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds)
     client = AsyncAnthropic(
         api_key=access.api_key,
         auth_token=None if access.api_key else access.auth_token,

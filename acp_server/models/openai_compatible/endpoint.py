@@ -13,7 +13,6 @@ from acp_server.models.openai_compatible.faults import understand, words_of
 from acp_server.models.openai_compatible.wire import Object, object_of, objects_of, text_in
 from acp_server.turn.errors import ModelFailedError
 
-CONNECT_SECONDS = 10.0
 LIST_SECONDS = 20.0
 MOST_LISTED = 1_000
 _MILLION = 1_000_000
@@ -49,7 +48,7 @@ def connect(access: Access, sign_in_again: str) -> Endpoint:
     client = httpx2.AsyncClient(
         base_url=url,
         headers=headers,
-        timeout=httpx2.Timeout(access.idle_seconds, connect=CONNECT_SECONDS),
+        timeout=httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds),
         trust_env=not _is_loopback(url.host),
         follow_redirects=False,
     )

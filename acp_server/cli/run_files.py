@@ -1,0 +1,60 @@
+"""The files that a run leaves behind when it has ended."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from acp_server.headless.run.cleaning import Cleaner
+from acp_server.headless.run.findings import Finding
+from acp_server.headless.run.junit import Case, junit
+from acp_server.headless.run.report import Report
+
+
+def write_files(
+    report: Report, places: Mapping[str, Path | None], cleaner: Cleaner
+) -> Iterator[str]:
+    """Write `last message`, `patch` and `JUnit` where they are wanted; yield what went wrong."""
+    contents = {
+        "last message": f"{cleaner.text(report.text)}\n".encode(),
+        "patch": cleaner.patch(report.changes.patch),
+        "JUnit": junit([case_of("task", report, cleaner)], cleaned(report.findings, cleaner)),
+    }
+    for name, place in places.items():
+        if place is not None:
+            problem = write_bytes(place, contents[name])
+            if problem:
+                yield f"the {name} cannot be written: {problem}"
+
+
+def write_bytes(place: Path, data: bytes) -> str:
+    """Write a file, and the folders that it lies in; return what went wrong, if anything."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def cleaned(findings: Iterable[Finding], cleaner: Cleaner) -> tuple[Finding, ...]:
+    """Return findings whose words hold no secret, and nothing that steers a terminal."""
+    return tuple(
+        finding.model_copy(
+            update={
+                "path": cleaner.line(finding.path),
+                "title": cleaner.line(finding.title),
+                "message": cleaner.plain(finding.message),
+            }
+        )
+        for finding in findings
+    )
+
+
+def case_of(name: str, report: Report, cleaner: Cleaner) -> Case:
+    """Return a run as a test case."""
+    return Case(
+        name,
+        report.duration_seconds,
+        report.outcome,
+        cleaner.line(report.reason),
+        cleaner.plain(report.text),
+    )

@@ -1,0 +1,133 @@
+"""`acp-server run --dry-run`: what a run would send first, and what it would let happen.
+
+The same server builds the request; the run's budget is no call at all, so none is made.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import anyio
+import click
+from pydantic import JsonValue
+
+from acp_server.cli.run_outputs import Outputs, cleaner_for
+from acp_server.configured import content_trust
+from acp_server.headless.run.budget import Budget
+from acp_server.headless.run.feeds import SilentFeed
+from acp_server.headless.run.lines import claimed_stdout, json_line
+from acp_server.headless.run.request import RunRequest
+from acp_server.headless.run.result import VERSION
+from acp_server.headless.run.runner import Run
+from acp_server.permissions.orders import Order
+from acp_server.session.briefing import LoadedFile
+from acp_server.session.loaded_files import loaded_context
+from acp_server.turn.conversation import Text
+from acp_server.turn.ports import ModelRequest
+from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.threats import scan
+
+Json = dict[str, JsonValue]
+BOUNDARY = "──── cache boundary ────"
+
+
+def show_preview(request: RunRequest, outputs: Outputs) -> int:
+    """Print what would be sent; return 0, or the code of what stands in the way."""
+    unasked = replace(request, budget=Budget(requests=0), is_ephemeral=request.session is None)
+    task = Run(unasked, SilentFeed())
+    with claimed_stdout() as lines:
+        report = anyio.run(task.execute)
+        cleaner = cleaner_for(request.configuration)
+        if task.unasked is None:
+            click.echo(f"{report.outcome}: {cleaner.line(report.reason)}", err=True)
+            return report.exit_code or 1
+        preview = _preview(request, report.model, task.unasked)
+        if outputs.format_ == "text":
+            lines.write_now(cleaner.plain("\n".join(_shown(preview))))
+        else:
+            lines.write_now(json_line(cleaner.json(preview)))
+    return 0
+
+
+def _preview(request: RunRequest, model: str, unasked: ModelRequest) -> Json:
+    said = [
+        part.text
+        for message in unasked.messages[-1:]
+        for part in message.parts
+        if isinstance(part, Text)
+    ]
+    return {
+        "type": "preview",
+        "version": VERSION,
+        "model": model,
+        "tools": [tool.name for tool in unasked.tools],
+        "system": unasked.system,
+        "messages": len(unasked.messages),
+        "prompt": "\n".join(said),
+        "cache_boundaries": [
+            {"behind": "tools and system", "characters": _size(unasked)},
+            {"behind": "prompt", "characters": _size(unasked) + sum(map(len, said))},
+        ],
+        "instructions_loaded": [_file(each) for each in _instructions(request)],
+        "policy": _policy(request),
+    }
+
+
+def _size(request: ModelRequest) -> int:
+    tools = sum(
+        len(each.name) + len(each.description) + len(json.dumps(dict(each.schema)))
+        for each in request.tools
+    )
+    return tools + len(request.system)
+
+
+def _instructions(request: RunRequest) -> Sequence[LoadedFile]:
+    trust = content_trust(request.configuration.home)
+    return list(loaded_context(find_context(ContextRequest(request.folder), scan, trust.is_given)))
+
+
+def _file(file: LoadedFile) -> Json:
+    return {
+        "path": file.path,
+        "sha256": file.sha256,
+        "characters": file.characters,
+        "truncated": file.is_truncated,
+    }
+
+
+def _policy(request: RunRequest) -> Json:
+    rules, budget = request.rules, request.budget
+    return {
+        "mode": rules.mode,
+        "rules": [_rule(each) for each in rules.orders.rules],
+        "ask": "fail" if rules.stops_when_asked else "deny",
+        "on_denied": "fail" if rules.stops_when_denied else "continue",
+        "project_is_trusted": rules.is_trusted,
+        "sandbox": request.configuration.settings.sandbox_mode,
+        "max_turns": budget.requests,
+        "max_cost_usd": budget.cost_usd,
+        "max_tokens": budget.tokens,
+        "timeout_seconds": request.timeout_seconds,
+    }
+
+
+def _rule(order: Order) -> Json:
+    return {
+        "action": order.action,
+        "tools": list(order.tools),
+        "paths": list(order.paths),
+        "commands": [" ".join(words) for words in order.commands],
+        "hosts": list(order.hosts),
+    }
+
+
+def _shown(preview: Json) -> Iterator[str]:
+    """Yield the preview for a person."""
+    yield f"model: {preview['model']}"
+    yield f"tools: {json.dumps(preview['tools'])}"
+    yield str(preview["system"])
+    yield BOUNDARY
+    yield str(preview["prompt"])
+    yield BOUNDARY
+    for name in ("instructions_loaded", "policy"):
+        yield f"{name}: {json.dumps(preview[name], indent=1)}"

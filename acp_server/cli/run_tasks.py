@@ -1,0 +1,226 @@
+"""`acp-server run --tasks`: many tasks, each by the same command, and one report on all of them."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import click
+from pydantic import BaseModel, JsonValue
+
+from acp_server import settings
+from acp_server.cli.interrupts import run as run_until_signal
+from acp_server.cli.run_files import write_bytes
+from acp_server.cli.run_github import Step, step_for
+from acp_server.cli.run_outputs import COLOURS, INTERRUPTED, Outputs, cleaner_for
+from acp_server.cli.run_requests import Given, WrongRequestError, rules_from
+from acp_server.headless.run.cleaning import Cleaner
+from acp_server.headless.run.junit import Case, junit
+from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
+from acp_server.headless.run.outcome import EXIT_CODES, Outcome
+from acp_server.headless.run.report import Report
+from acp_server.headless.run.result import VERSION
+from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
+from acp_server.headless.run.task_pool import TaskEntry, TaskPool, gravest
+from acp_server.headless.run.worktrees import WorktreeError, Worktrees
+
+Json = dict[str, JsonValue]
+Value = str | float | Path | None
+COMMAND = (sys.executable, "-m", "acp_server", "run", "-")
+_OF_ONE_TASK = ("prompt", "prompt_file", "session", "resume")
+_FOR_ALL = {
+    "ask": "--ask",
+    "policy": "--policy",
+    "on_denied": "--on-denied",
+    "max_retries": "--max-retries",
+    "connect_timeout": "--connect-timeout",
+    "sandbox": "--sandbox",
+    "json_schema": "--json-schema",
+    "fail_on": "--fail-on",
+}
+_OWN = {
+    "model": "--model",
+    "mode": "--mode",
+    "max_turns": "--max-turns",
+    "max_cost": "--max-cost",
+    "max_tokens": "--max-tokens",
+    "timeout": "--timeout",
+}
+_SWITCHES = {
+    "ephemeral": "--ephemeral",
+    "trust_project": "--trust-project",
+    "findings": "--findings",
+}
+
+
+class Many(BaseModel):
+    """Which tasks, how many at a time, and where their results go."""
+
+    tasks: Path
+    jobs: int = 1
+    shard: str | None = None
+    output: Path | None = None
+
+
+def run_tasks(many: Many, given: Given, outputs: Outputs) -> int:
+    """Do all tasks of a list, and return the exit code of the gravest outcome.
+
+    Raises:
+        WrongRequestError: the list is none, or options do not go with it.
+    """
+    tasks = _listed(many, given, outputs)
+    configuration = settings.load({})
+    place = many.output or configuration.home / "acp" / "runs" / time.strftime("%Y%m%d-%H%M%S")
+    place = place.absolute()
+    trees = Worktrees((given.cwd or Path()).resolve(), place / "worktrees")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        anyio.run(trees.check)
+    except (OSError, WorktreeError) as error:
+        raise WrongRequestError(str(error)) from None
+    cleaner = cleaner_for(configuration)
+    with claimed_stdout() as lines, step_for(outputs.github, cleaner) as step:
+        work = _Work(outputs, lines, cleaner, step)
+        pool = TaskPool(
+            worktrees=trees,
+            output=place,
+            arguments=lambda task: [*_options(given, task)],
+            jobs=many.jobs,
+            command=COMMAND,
+            tell=work.tell,
+        )
+        return work.run(pool, tasks, many.shard)
+
+
+def _listed(many: Many, given: Given, outputs: Outputs) -> tuple[Task, ...]:
+    for name in _OF_ONE_TASK:
+        if getattr(given, name) is not None:
+            reason = f"{name.replace('_', '-')} is of one task, and --tasks has many"
+            raise WrongRequestError(reason)
+    if outputs.format_ == "acp" or outputs.patch or outputs.last_message:
+        reason = "--tasks writes a patch and an answer for each task; see --output"
+        raise WrongRequestError(reason)
+    rules_from(given)
+    try:
+        return tuple(part_of(tasks_in(many.tasks.read_text(encoding="utf-8")), many.shard))
+    except (OSError, UnicodeDecodeError, TaskListError) as error:
+        reason = f"{many.tasks}: {error}"
+        raise WrongRequestError(reason) from None
+
+
+def _options(given: Given, task: Task) -> Iterator[str]:
+    """Yield the options of the command that does a task: its own count before those for all."""
+    for name, option in _OWN.items():
+        value: Value = getattr(task, name)
+        yield from _said(option, getattr(given, name) if value is None else value)
+    for name, option in _FOR_ALL.items():
+        yield from _said(option, getattr(given, name))
+    for name, option in _SWITCHES.items():
+        if getattr(given, name):
+            yield option
+    yield from _said("--skill", (*given.skills, *task.skills))
+    yield from _said("--allow", (*given.allow, *task.allow))
+    yield from _said("--deny", (*given.deny, *task.deny))
+
+
+def _said(option: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
+    for each in value if isinstance(value, tuple) else (value,):
+        if each is not None:
+            yield from (option, str(each.absolute() if isinstance(each, Path) else each))
+
+
+class _Work:
+    """Many tasks, and where the words on them go."""
+
+    def __init__(self, outputs: Outputs, lines: Lines, cleaner: Cleaner, step: Step | None) -> None:
+        self._outputs = outputs
+        self._lines = lines
+        self._cleaner = cleaner
+        self._step = step
+        self._telling = anyio.Lock()
+
+    def run(self, pool: TaskPool, tasks: tuple[Task, ...], shard: str | None) -> int:
+        """Do them; whatever happens, the report is printed."""
+        began = time.monotonic()
+        ended_by = 0
+
+        async def work() -> int:
+            await pool.run(tasks)
+            return 0
+
+        try:
+            ended_by = run_until_signal(work)
+        except KeyboardInterrupt:
+            ended_by = INTERRUPTED
+        entries = [pool.entries[task.id] for task in tasks]
+        outcomes: list[Outcome] = [entry.outcome for entry in entries]
+        if ended_by:
+            outcomes.append("interrupted" if ended_by == INTERRUPTED else "terminated")
+        outcome = gravest(outcomes)
+        report = _report(entries, outcome, time.monotonic() - began, shard)
+        return self._finish(entries, outcome, self._cleaner.json(report))
+
+    async def tell(self, entry: TaskEntry) -> None:
+        """Say that a task is over."""
+        async with self._telling:
+            style = "ok" if entry.outcome == "done" else "problem"
+            reason = self._cleaner.line(str(entry.result.get("reason") or ""))
+            self._say(f"{entry.task.id}: {entry.outcome}{reason and ': '}{reason}", style)
+            if self._outputs.format_ == "stream-json":
+                event: JsonValue = {"type": "task", **entry.as_json()}
+                await self._lines.write(json_line(self._cleaner.json(event)))
+
+    def _finish(self, entries: list[TaskEntry], outcome: Outcome, report: JsonValue) -> int:
+        if self._outputs.junit is not None:
+            problem = write_bytes(self._outputs.junit, junit([*map(self._case, entries)]))
+            if problem:
+                self._say(f"the JUnit report cannot be written: {problem}", "problem")
+                outcome = gravest((outcome, "internal_error"))
+        if self._step is not None:
+            self._step.report(Report(outcome, _told(entries), _table(entries)))
+        if self._outputs.format_ == "text":
+            self._lines.write_now(self._cleaner.plain(_table(entries)))
+        else:
+            self._lines.write_now(json_line(report))
+        return EXIT_CODES[outcome]
+
+    def _case(self, entry: TaskEntry) -> Case:
+        result = entry.result
+        seconds = result.get("duration_seconds")
+        return Case(
+            entry.task.id,
+            float(seconds) if isinstance(seconds, int | float) else 0.0,
+            entry.outcome,
+            self._cleaner.line(str(result.get("reason") or "")),
+            self._cleaner.plain(str(result.get("text") or "")),
+        )
+
+    def _say(self, line: str, style: str) -> None:
+        shown = line if self._step is None else self._step.harmless(line)
+        click.secho(shown, err=True, fg=COLOURS[style])
+
+
+def _report(entries: list[TaskEntry], outcome: Outcome, seconds: float, shard: str | None) -> Json:
+    costs = [entry.result.get("cost_usd") for entry in entries]
+    known = [cost for cost in costs if isinstance(cost, int | float)]
+    return {
+        "type": "result",
+        "version": VERSION,
+        "outcome": outcome,
+        "exit_code": EXIT_CODES[outcome],
+        "reason": _told(entries) or None,
+        "shard": shard,
+        "duration_seconds": round(seconds, 3),
+        "cost_usd": sum(known) if known else None,
+        "tasks": [entry.as_json() for entry in entries],
+    }
+
+
+def _told(entries: list[TaskEntry]) -> str:
+    left = [entry.task.id for entry in entries if entry.outcome != "done"]
+    return f"{len(left)} of {len(entries)} tasks are not done: {', '.join(left)}" if left else ""
+
+
+def _table(entries: list[TaskEntry]) -> str:
+    return "\n".join(f"{entry.task.id}: {entry.outcome}" for entry in entries)

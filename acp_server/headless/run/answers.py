@@ -1,0 +1,97 @@
+"""The shape that a run's final answer must have, and what is wrong with one that has it not.
+
+The model is told the schema with its task, and has one chance to mend its answer.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+ASKED = """\
+Your last message of this task must be one JSON value and nothing else: no words around it. This \
+JSON schema describes it:
+
+{schema}"""
+MEND = """\
+Your last message does not have the shape that was asked for:
+
+{problems}
+
+Send the whole answer again, corrected: one JSON value and nothing else."""
+MOST_PROBLEMS = 20
+_FENCED = re.compile(r"\A```\w*\n(?P<value>.*)\n```\Z", re.DOTALL)
+
+
+class SchemaError(ValueError):
+    """A file that is no JSON schema; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShape:
+    """A JSON schema that the final answer must fit."""
+
+    schema: Mapping[str, JsonValue]
+
+    def asked(self, prompt: str) -> str:
+        """Return a task with what its answer must be."""
+        return f"{prompt}\n\n{ASKED.format(schema=json.dumps(dict(self.schema), indent=1))}"
+
+    def read(self, text: str) -> tuple[JsonValue, tuple[str, ...]]:
+        """Return the value that an answer is, and what is wrong with it."""
+        from jsonschema.validators import validator_for
+
+        try:
+            value = cast("JsonValue", json.loads(unfenced(text), parse_constant=_refuse_constant))
+        except (ValueError, RecursionError) as error:
+            return None, (f"it is no JSON: {error}",)
+        schema = dict(self.schema)
+        validator = validator_for(schema)(schema)
+        found = sorted(validator.iter_errors(value), key=lambda each: each.json_path)
+        problems = [f"{each.json_path}: {each.message}" for each in found]
+        return value, tuple(problems[:MOST_PROBLEMS])
+
+
+def mending(problems: tuple[str, ...]) -> str:
+    """Return what the model is told of an answer that has not the shape."""
+    return MEND.format(problems="\n".join(f"- {each}" for each in problems))
+
+
+def shape_from(file: Path) -> AnswerShape:
+    """Read a JSON schema.
+
+    Raises:
+        SchemaError: it cannot be read, or is none.
+    """
+    from jsonschema import SchemaError as BadSchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        schema = cast("JsonValue", json.loads(file.read_text(encoding="utf-8")))
+        if not isinstance(schema, dict):
+            reason = f"{file}: a JSON schema is an object"
+            raise SchemaError(reason)
+        validator_for(schema).check_schema(schema)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = f"{file}: {error}"
+        raise SchemaError(reason) from None
+    except BadSchemaError as error:
+        reason = f"{file}: {error.json_path}: {error.message}"
+        raise SchemaError(reason) from None
+    return AnswerShape(schema)
+
+
+def unfenced(text: str) -> str:
+    """Return an answer without the fence that models like to put around it."""
+    text = text.strip()
+    found = _FENCED.match(text)
+    return text if found is None else found["value"]
+
+
+def _refuse_constant(name: str) -> float:
+    reason = f"{name} is not JSON"
+    raise ValueError(reason)

@@ -1,0 +1,91 @@
+"""Many tasks in a file, an object a line, and the part of them that one machine does. Pure."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+class TaskListError(ValueError):
+    """A list of tasks, or a part of one, that cannot be; the text says where and why."""
+
+
+class Task(BaseModel):
+    """One line. What it leaves out is as the command line says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$")]
+    """Names the task in the report, and its files."""
+    prompt: Annotated[str, Field(min_length=1)]
+    model: str | None = None
+    mode: Literal["plan", "edit", "full"] | None = None
+    skills: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_turns: Annotated[int, Field(ge=1)] | None = None
+    max_cost: Annotated[float, Field(gt=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    timeout: Annotated[float, Field(gt=0)] | None = None
+
+
+def tasks_in(text: str) -> tuple[Task, ...]:
+    """Return the tasks of a list; one without an id is called after its line.
+
+    Raises:
+        TaskListError: a line is no task, or two have the same id.
+    """
+    tasks = tuple(_tasks(text))
+    ids = [task.id for task in tasks]
+    double = next((each for at, each in enumerate(ids) if each in ids[:at]), None)
+    if double is not None:
+        reason = f"two tasks are called {double!r}"
+        raise TaskListError(reason)
+    if not tasks:
+        reason = "there is no task in it"
+        raise TaskListError(reason)
+    return tasks
+
+
+def part_of(tasks: Sequence[Task], shard: str | None) -> Sequence[Task]:
+    """Return the tasks of a part `I/N`, counted from 1: all parts together have each task once.
+
+    Raises:
+        TaskListError: there is no such part.
+    """
+    if shard is None:
+        return tasks
+    found = _SHARD.fullmatch(shard)
+    number, count = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= count:
+        reason = f"{shard!r} is no part; write I/N, such as 1/3, with I from 1 to N"
+        raise TaskListError(reason)
+    return tasks[number - 1 :: count]
+
+
+def _tasks(text: str) -> Iterator[Task]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield _task(line, number)
+
+
+def _task(line: str, number: int) -> Task:
+    try:
+        value = cast("JsonValue", json.loads(line))
+        if not isinstance(value, dict):
+            reason = f"line {number}: a task is an object"
+            raise TaskListError(reason)
+        return Task.model_validate({"id": f"task-{number}"} | value)
+    except json.JSONDecodeError as error:
+        reason = f"line {number}: {error}"
+        raise TaskListError(reason) from None
+    except ValidationError as error:
+        complaints = (
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
+        )
+        reason = f"line {number}: {'; '.join(complaints)}"
+        raise TaskListError(reason) from None

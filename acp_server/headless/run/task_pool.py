@@ -1,0 +1,181 @@
+"""Runs many tasks, some at a time: each a process, a worktree and a session of its own.
+
+Whatever becomes of one, the others are done, and each has its entry in the report.
+"""
+
+import json
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from acp_server.headless.run.outcome import Outcome
+from acp_server.headless.run.report import Report
+from acp_server.headless.run.result import result_of
+from acp_server.headless.run.task_list import Task
+from acp_server.headless.run.worktrees import WorktreeError, Worktrees
+
+END_SECONDS = 8.0
+"""How long a task that is told to end may take to print its result."""
+GRAVEST: tuple[Outcome, ...] = (
+    *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
+    *("provider_error", "budget", "timeout", "session_not_found", "denied", "findings", "done"),
+)
+NOT_BEGUN = "the run was ended before this task began"
+
+Json = dict[str, JsonValue]
+Arguments = Callable[[Task], Sequence[str]]
+"""Returns the options of the command that does a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEntry:
+    """What came of one task."""
+
+    task: Task
+    result: Json
+    patch: Path
+    log: Path
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended."""
+        return gravest([each for each in GRAVEST if each == self.result["outcome"]])
+
+    def as_json(self) -> Json:
+        """Return it for the report."""
+        has_patch = self.patch.is_file() and self.patch.stat().st_size > 0
+        return {
+            "id": self.task.id,
+            "outcome": self.outcome,
+            "patch": str(self.patch) if has_patch else None,
+            "log": str(self.log),
+            "result": self.result,
+        }
+
+
+@dataclass(slots=True)
+class TaskPool:
+    """Does tasks, at most `jobs` at a time."""
+
+    worktrees: Worktrees
+    output: Path
+    """Where results, patches and logs go."""
+    arguments: Arguments
+    jobs: int
+    command: Sequence[str]
+    """Does one task, which it reads from its stdin; options follow."""
+    tell: Callable[[TaskEntry], Awaitable[None]]
+    """Awaited with each task that is over, one after the other."""
+    entries: dict[str, TaskEntry] = field(default_factory=dict[str, TaskEntry], init=False)
+
+    async def run(self, tasks: Sequence[Task]) -> None:
+        """Do them all; what was not begun, or was cut short, has an entry too."""
+        limiter = anyio.CapacityLimiter(self.jobs)
+        try:
+            async with anyio.create_task_group() as group:
+                for task in tasks:
+                    group.start_soon(self._do, task, limiter)
+        finally:
+            for task in tasks:
+                self.entries.setdefault(task.id, self._entry(task, faulty("terminated", NOT_BEGUN)))
+
+    async def _do(self, task: Task, limiter: anyio.CapacityLimiter) -> None:
+        async with limiter:
+            try:
+                async with self.worktrees.made(task.id) as folder:
+                    result = await self._result(task, folder)
+            except WorktreeError as error:
+                result = faulty("internal_error", str(error))
+        entry = self.entries[task.id] = self._entry(task, result)
+        text = json.dumps(entry.as_json(), indent=1)
+        await anyio.Path(self.output / f"{task.id}.json").write_text(text)
+        await self.tell(entry)
+
+    async def _result(self, task: Task, folder: Path) -> Json:
+        command = (*self.command, *self.arguments(task))
+        fixed = ("--cwd", str(folder), "--format", "json", "--no-github")
+        patch = ("--patch", str(self._file(task, "patch")))
+        with self._file(task, "log").open("wb") as log:
+            process = await anyio.open_process(
+                (*command, *fixed, *patch),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+            printed = bytearray()
+            try:
+                await _communicate(process, task.prompt.encode(errors="replace"), printed)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process, printed)
+                    cut = _result_in(printed)
+                    if cut is not None:
+                        self.entries[task.id] = self._entry(task, cut)
+        return _result_in(printed) or faulty("internal_error", _cause(process.returncode))
+
+    def _entry(self, task: Task, result: Json) -> TaskEntry:
+        return TaskEntry(task, result, self._file(task, "patch"), self._file(task, "log"))
+
+    def _file(self, task: Task, kind: str) -> Path:
+        return self.output / f"{task.id}.{kind}"
+
+
+def faulty(outcome: Outcome, reason: str) -> Json:
+    """Return the result of a task that has printed none."""
+    return result_of(Report(outcome=outcome, reason=reason))
+
+
+def gravest(outcomes: Collection[Outcome]) -> Outcome:
+    """Return the one that the whole ends with."""
+    for outcome in GRAVEST:
+        if outcome in outcomes:
+            return outcome
+    return "done"
+
+
+async def _communicate(process: Process, given: bytes, printed: bytearray) -> None:
+    """Hand a task over and gather what is printed, to the process's end."""
+    assert process.stdin is not None  # noqa: S101  both are pipes
+    assert process.stdout is not None  # noqa: S101
+    try:
+        await process.stdin.send(given)
+        await process.stdin.aclose()
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # it has ended: its exit code says more
+    async for piece in process.stdout:
+        printed += piece
+    await process.wait()
+
+
+async def _end(process: Process, printed: bytearray) -> None:
+    """Have a process end that still runs: politely first, so that its result is printed."""
+    if process.returncode is None:
+        process.terminate()
+        with anyio.move_on_after(END_SECONDS):
+            async for piece in process.stdout or ():
+                printed += piece
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+    await process.aclose()
+
+
+def _result_in(printed: bytearray) -> Json | None:
+    try:
+        value = cast("JsonValue", json.loads(printed))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value.get("type") == "result" else None
+
+
+def _cause(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"the process of this task was ended by {signal.Signals(-code).name}"
+    return f"the process of this task ended with code {code} and printed no result"

@@ -1,0 +1,91 @@
+"""What leaves a run is harmless: no secrets, nothing that steers a terminal or a runner."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_server.headless.run.cleaning import Cleaner, secrets_in
+from acp_server.headless.run.lines import json_line
+from acp_server.headless.run.wire_lines import WireLines
+from acp_server.headless.wire import WireLine
+from acp_server.redaction import HIDDEN
+
+SECRET = "correct-horse-battery"  # noqa: S105  not one of anybody's
+CLEANER = Cleaner((SECRET,))
+TEXTS = st.text(st.characters(), max_size=40)
+
+
+def chunk(text: str, message_id: str = "m1", kind: str = "agent_message_chunk") -> WireLine:
+    content = {"type": "text", "text": text}
+    update = {"sessionUpdate": kind, "messageId": message_id, "content": content}
+    message = {"method": "session/update", "params": {"sessionId": "s", "update": update}}
+    return WireLine("agent", json.dumps(message).encode())
+
+
+def test_secrets_are_known_by_their_names() -> None:
+    environment = {"DEPLOY_TOKEN": SECRET, "HOME": "/home/me", "API_KEY": "short", "PATH": "/bin"}
+    assert secrets_in(environment, ("of-the-endpoint",)) == ("of-the-endpoint", SECRET)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, TEXTS)
+def test_no_text_brings_a_secret_or_an_escape_out(before: str, after: str) -> None:
+    text = f"{before}{SECRET}{after}\x1b[31m"
+    for clean in (CLEANER.text(text), CLEANER.plain(text), CLEANER.line(text)):
+        assert SECRET not in clean
+        clean.encode()
+    assert not set("\x1b\x9b\x07\r\x08") & set(CLEANER.plain(text))
+
+
+def test_keys_of_objects_are_cleaned_too() -> None:
+    assert CLEANER.json({SECRET: [SECRET, 1]}) == {HIDDEN: [HIDDEN, 1]}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.sampled_from('#[: \\"a'), max_size=20))
+def test_json_is_the_same_and_holds_no_sign_of_a_command(text: str) -> None:
+    line = json_line({"text": text})
+    assert json.loads(line) == {"text": text}
+    assert "##[" not in line
+    assert not line.lstrip().startswith("::")
+
+
+def test_megabytes_on_one_line_are_cleaned_in_little_time() -> None:
+    text = "a" * 3_000_000 + SECRET
+    assert CLEANER.text(text).endswith(HIDDEN)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, len(SECRET) - 1))
+def test_a_secret_over_two_pieces_is_not_on_the_raw_wire(at: int) -> None:
+    lines: list[str] = []
+    wire = WireLines(lines.append, CLEANER)
+    wire.take(chunk(f"It is {SECRET[:at]}"))
+    wire.take(chunk(f"{SECRET[at:]}, as you see"))
+    wire.end()
+    (line,) = (json.loads(each) for each in lines)
+    content = line["message"]["params"]["update"]["content"]
+    assert content["text"] == f"It is {HIDDEN}, as you see"
+
+
+def test_a_message_that_has_ended_is_written_before_what_follows() -> None:
+    lines: list[str] = []
+    wire = WireLines(lines.append, CLEANER)
+    for line in (chunk("a"), chunk("b", "m2"), chunk("c", "m2", "agent_thought_chunk")):
+        wire.take(line)
+    wire.take(WireLine("client", b"no json \xff"))
+    wire.end()
+    messages = [json.loads(line)["message"] for line in lines]
+    assert messages.pop() == "no json �"
+    updates = [message["params"]["update"] for message in messages]
+    assert [update["content"]["text"] for update in updates] == ["a", "b", "c"]
+
+
+def test_a_text_that_still_grows_does_not_show_the_beginning_of_a_secret() -> None:
+    assert CLEANER.json_cut({"a": f"key: {SECRET[:9]}"}) == {"a": f"key: {HIDDEN}"}
+
+
+def test_a_patch_brings_no_secret_in_and_still_applies_to_what_has_one() -> None:
+    patch = f"-old {SECRET}\n+new {SECRET}\n".encode()
+    assert CLEANER.patch(patch) == f"-old {SECRET}\n+new {HIDDEN}\n".encode()

@@ -1,0 +1,120 @@
+"""GitHub's commands: escaped as its runner unescapes them, and never a model's."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_server.headless.run.findings import Finding, Severity
+from acp_server.headless.run.github import (
+    MOST_OF_A_LEVEL,
+    MOST_SUMMARY_BYTES,
+    Workflow,
+    annotation,
+    command,
+    fitted,
+    harmless,
+    output_text,
+    shown_annotations,
+)
+
+HOSTILE = (
+    "x\n::error file=a::evil\n  ::set-output name=a::b\r\n##[add-path]/tmp\n::stop-commands::a"
+)
+
+
+def read_as_the_runner_does(line: str) -> tuple[str, dict[str, str], str] | None:
+    """Return the command on a line, by the rules of actions/runner's ActionCommand."""
+    text = line.lstrip()
+    if not text.startswith("::") or (end := text.find("::", 2)) < 0:
+        return None
+    name, _, listed = text[2:end].partition(" ")
+    pairs = (each.split("=", 1) for each in listed.split(",") if "=" in each)
+    properties = {key: _unescaped(value, {":": "%3A", ",": "%2C"}) for key, value in pairs}
+    return name, properties, _unescaped(text[end + 2 :], {})
+
+
+def _unescaped(text: str, more: dict[str, str]) -> str:
+    for sign, escape in ({"\r": "%0D", "\n": "%0A"} | more | {"%": "%25"}).items():
+        text = text.replace(escape, sign)
+    return text
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=30), st.text(min_size=1, max_size=30))
+def test_what_is_escaped_comes_back_as_it_was(value: str, title: str) -> None:
+    line = command("error", value, title=title)
+    assert "\n" not in line
+    assert read_as_the_runner_does(line) == ("error", {"title": title}, value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from(":#[ \ta\n%"), max_size=30))
+def test_no_text_is_read_as_a_command(text: str) -> None:
+    shown = harmless(text)
+    assert all(read_as_the_runner_does(line) is None for line in shown.splitlines())
+    assert "##[" not in shown
+
+
+def test_hostile_lines_of_a_model_are_no_commands() -> None:
+    lines = harmless(HOSTILE).splitlines()
+    assert [read_as_the_runner_does(line) for line in lines] == [None] * len(lines)
+
+
+def test_a_finding_stands_at_its_lines() -> None:
+    finding = Finding(
+        path="a,b:c.py", line=3, end_line=5, severity="note", title="50%", message="m"
+    )
+    assert annotation(finding) == ("::notice file=a%2Cb%3Ac.py,line=3,endLine=5,title=50%25::m")
+
+
+@pytest.mark.parametrize("severity", ["error", "warning", "note"])
+def test_so_many_annotations_are_shown_as_github_shows(severity: Severity) -> None:
+    findings = [Finding(path=f"{n}.py", severity=severity, title="t") for n in range(30)]
+    changed = ["29.py", "28.py"]
+    shown = shown_annotations(findings, changed)
+    assert len(shown) == MOST_OF_A_LEVEL
+    assert [each.path for each in shown[:2]] == ["28.py", "29.py"]
+
+
+def test_commands_are_taken_only_while_one_is_given(tmp_path: Path) -> None:
+    lines: list[str] = []
+    summary, output = tmp_path / "summary", tmp_path / "output"
+    workflow = Workflow(
+        lines.append, {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
+    )
+    stop = lines[0]
+    token = stop.removeprefix("::stop-commands::")
+    workflow.begin_group("a")
+    workflow.annotate([Finding(path="a.py", title="t")], [])
+    workflow.summarise("# told")
+    workflow.put_out({"text": HOSTILE})
+    workflow.end()
+    go = f"::{token}::"
+    assert lines == [
+        *(stop, go, "::group::a", stop),
+        *(go, "::warning file=a.py,title=t::t", stop),
+        go,
+    ]
+    assert summary.read_text() == "# told"
+    assert output.read_text().count("text<<output_") == 1
+
+
+def test_no_value_ends_its_own_output() -> None:
+    name, *value, delimiter, rest = output_text("text", "a\noutput_0\nb").split("\n")
+    assert (value, rest) == (["a", "output_0", "b"], "")
+    assert name == f"text<<{delimiter}"
+
+
+@pytest.mark.parametrize("room", [0, 10, 100, 3000])
+def test_a_summary_keeps_under_its_limit_in_whole_characters(room: int) -> None:
+    text = "é" * 1000
+    assert len(fitted(text, room).encode()) <= max(room, 0)
+
+
+def test_a_summary_that_is_almost_full_takes_no_more_than_there_is_room(tmp_path: Path) -> None:
+    summary = tmp_path / "summary"
+    summary.write_text("x" * (MOST_SUMMARY_BYTES - 100))
+    Workflow(list[str]().append, {"GITHUB_STEP_SUMMARY": str(summary)}).summarise("y" * 10_000)
+    assert summary.stat().st_size <= MOST_SUMMARY_BYTES

@@ -1,0 +1,44 @@
+"""JUnit reports: true to the schema of those who read them, whatever a model says."""
+
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from acp_server.headless.run.findings import Finding
+from acp_server.headless.run.junit import Case, junit
+from acp_server.headless.run.outcome import EXIT_CODES
+from tests.headless.run.junit_shape import problems_of
+
+HOSTILE = "\x00\x1b[31m]]><system-out>&amp;\ud800\ufffe"
+
+
+@pytest.mark.parametrize("outcome", list(EXIT_CODES))
+def test_every_outcome_makes_a_report_that_fits_the_schema(outcome: str) -> None:
+    report = junit([Case(HOSTILE, 1.25, outcome, HOSTILE, HOSTILE)])
+    assert problems_of(report) == []
+    suite = Xml.fromstring(report)[0]  # noqa: S314  our own
+    failed = int(suite.get("failures", "")) + int(suite.get("errors", ""))
+    assert (suite.get("tests"), failed) == ("1", 0 if outcome == "done" else 1)
+
+
+def test_findings_are_failed_cases_at_their_places() -> None:
+    findings = [
+        Finding(path="a.py", line=3, title="wrong", message="why"),
+        Finding(path="b", title="t"),
+    ]
+    report = junit([Case("task", 0.5, "findings", "there are findings")], findings)
+    assert problems_of(report) == []
+    cases = Xml.fromstring(report).iter("testcase")  # noqa: S314  our own
+    assert [case.get("name") for case in cases] == ["task", "a.py:3", "b"]
+
+
+def test_what_is_no_report_is_found_out() -> None:
+    wrong = (
+        b"<testsuites><testsuite tests='1'><testcase name='a'><bad/></testcase>"
+        b"</testsuite></testsuites>"
+    )
+    assert problems_of(wrong) == [
+        "testsuite: name is missing",
+        "testcase: classname is missing",
+        "testcase: no place for <bad>",
+    ]
