@@ -13,6 +13,8 @@ from tests.support.messages_api import KEY, MessagesApiInThread
 
 Object = Mapping[str, JsonValue]
 MODEL = "claude-opus-5-5"
+NOBODY = "http://127.0.0.1:9"
+"""An endpoint that refuses connections."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import command_line, environment
-from tests.headless.run.pipeline import Step, asked, parsed, step
+from tests.headless.run.pipeline import NOBODY, Step, asked, parsed, step
 from tests.support.messages_api import (
     KEY,
     Failure,
@@ -24,7 +24,7 @@ from tests.support.messages_api import (
     unauthorized,
 )
 
-NOBODY = "http://127.0.0.1:9"
+FULL = pytest.mark.full
 HANGING = Hang(at_event=3, seconds=60)
 
 
@@ -38,12 +38,14 @@ def test_a_task_that_is_done_ends_with_0(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--mode", "wild", "x"), "--mode"),
         (("--allow", "teleport(x)", "x"), "there is no tool 'teleport'"),
-        (("--session", "a", "--resume", "last", "x"), "exclude each other"),
-        ((), "there is no task"),
+        pytest.param(("--mode", "wild", "x"), "--mode", marks=FULL),
+        pytest.param(("--session", "a", "--resume", "last", "x"), "exclude each other", marks=FULL),
+        pytest.param(("--findings", "--json-schema", "/dev/null", "x"), "schema", marks=FULL),
+        pytest.param(("--tasks", "/dev/null"), "there is no task in it", marks=FULL),
+        pytest.param((), "there is no task", marks=FULL),
     ],
-    ids=["option", "rule", "two sessions", "no task"],
+    ids=["rule", "option", "two sessions", "two schemas", "no tasks", "no task"],
 )
 def test_a_wrong_command_line_ends_with_2(
     tmp_path: Path, arguments: tuple[str, ...], reason: str
@@ -53,6 +55,7 @@ def test_a_wrong_command_line_ends_with_2(
     assert reason in done.stderr
 
 
+@FULL
 def test_a_configuration_that_is_wrong_ends_with_2(tmp_path: Path) -> None:
     done = Step(tmp_path, NOBODY).run("x", ACP_SERVER_MODE="wild")
     assert done.exit_code == 2
@@ -66,19 +69,77 @@ def test_a_task_that_takes_too_long_ends_with_3_and_keeps_what_was_said(tmp_path
 
 
 def test_a_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
-    code, result = Step(tmp_path, NOBODY).result("Go on", "--session", "sess_none")
-    assert (code, result["outcome"]) == (4, "session_not_found")
     code, result = Step(tmp_path, NOBODY).result("Go on", "--resume", "last")
     assert (code, result["outcome"]) == (4, "session_not_found")
 
 
-@pytest.mark.parametrize("on_denied", ["fail", "continue"])
+@pytest.mark.parametrize("on_denied", ["fail", pytest.param("continue", marks=FULL)])
 def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: str) -> None:
     script = [reply(call("terminal", command="make deploy")), "I could not."]
     with messages_api_in_thread(script) as api:
         code, result = step(tmp_path, api).result("Deploy", "--on-denied", on_denied)
     assert (code, result["outcome"]) == (5, "denied")
     assert result["left_undone"] == [{"act": "run", "name": "make deploy"}]
+
+
+@FULL
+def test_a_named_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
+    code, result = Step(tmp_path, NOBODY).result("Go on", "--session", "sess_none")
+    assert (code, result["outcome"]) == (4, "session_not_found")
+
+
+def test_findings_end_with_6_and_stand_in_the_result(tmp_path: Path) -> None:
+    finding = {"path": "a.py", "line": 3, "severity": "error", "title": "wrong"}
+    wrong, right = "I found one.", json.dumps({"findings": [finding]})
+    with messages_api_in_thread([wrong, right]) as api:
+        code, result = step(tmp_path, api).result("Review", "--findings", "--mode", "plan")
+        assert asked(api) == 2
+    assert (code, result["outcome"]) == (6, "findings")
+    assert result["findings"] == [{**finding, "end_line": None, "message": ""}]
+
+
+@FULL
+def test_an_answer_that_never_fits_its_schema_ends_with_1_and_says_why(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "integer"}')
+    with messages_api_in_thread(["One.", '"one"']) as api:
+        code, result = step(tmp_path, api).result("Count", "--json-schema", str(schema))
+    assert (code, result["outcome"]) == (1, "internal_error")
+    assert result["answer_problems"] == ["$: 'one' is not of type 'integer'"]
+
+
+@FULL
+@pytest.mark.parametrize("mode", ["plan", "edit"])
+def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) -> None:
+    file = str(tmp_path / ("workspace/a.txt" if mode == "plan" else "workspace/.git/config"))
+    script = [reply(call("write_file", path=file, content="a")), "Done, all of it!"]
+    with messages_api_in_thread(script) as api:
+        code, result = step(tmp_path, api).result("Write", "--mode", mode)
+    assert (code, result["outcome"], result["files_changed"]) == (5, "denied", [])
+
+
+@FULL
+def test_a_skill_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
+    with messages_api_in_thread([]) as api:
+        code, result = step(tmp_path, api).result("Work", "--skill", "none-such")
+        assert asked(api) == 0
+    assert (code, result["outcome"]) == (2, "usage_error")
+
+
+@FULL
+def test_a_skill_is_loaded_and_named(tmp_path: Path) -> None:
+    with messages_api_in_thread(["Done."]) as api:
+        code, result = step(tmp_path, api).result("Work", "--skill", "code-review")
+    assert (code, result["skills_loaded"]) == (0, ["code-review"])
+
+
+@FULL
+def test_a_dry_run_asks_no_model(tmp_path: Path) -> None:
+    with messages_api_in_thread([]) as api:
+        done = step(tmp_path, api).run("Work hard", "--dry-run", "--format", "json")
+        assert asked(api) == 0
+    preview = parsed(done.stdout)
+    assert (done.exit_code, preview["type"], preview["prompt"]) == (0, "preview", "Work hard")
 
 
 def test_a_spent_budget_ends_with_7(tmp_path: Path) -> None:
@@ -96,6 +157,7 @@ def test_a_key_that_is_refused_ends_with_8(tmp_path: Path) -> None:
     assert KEY not in json.dumps(dict(result))
 
 
+@FULL
 def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
         code, result = step(tmp_path, api).result("Look around", ANTHROPIC_API_KEY="")
@@ -104,8 +166,12 @@ def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [overloaded(), server_error(), rate_limited(retry_after_seconds=0.01)],
-    ids=["overloaded", "500", "429"],
+    [
+        server_error(),
+        pytest.param(overloaded(), marks=FULL),
+        pytest.param(rate_limited(retry_after_seconds=0.01), marks=FULL),
+    ],
+    ids=["500", "overloaded", "429"],
 )
 def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: Failure) -> None:
     with messages_api_in_thread([failure, failure]) as api:
@@ -114,6 +180,7 @@ def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: Failure) ->
     assert (code, result["outcome"]) == (75, "provider_error")
 
 
+@FULL
 def test_an_endpoint_that_refuses_connections_ends_with_75(tmp_path: Path) -> None:
     began = time.monotonic()
     code, result = Step(tmp_path, NOBODY).result("Look around", "--max-retries", "0")

@@ -1,0 +1,69 @@
+"""The files for pipelines: what they hand to shells, and what they ask for."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+from pydantic import JsonValue
+
+from acp_server.cli.run import command
+
+FOLDER = Path(__file__).parents[3] / "editors/ci"
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+OF_OTHERS = {"--quiet", "--yes", "--no-install-recommends"}
+Json = dict[str, JsonValue]
+
+
+def document(name: str) -> Json:
+    return cast("Json", yaml.safe_load((FOLDER / name).read_text()))
+
+
+def steps() -> list[Json]:
+    return cast("list[Json]", cast("Json", document("github/action.yml")["runs"])["steps"])
+
+
+def test_no_expression_stands_in_a_script_and_each_has_its_shell() -> None:
+    scripts = [str(step["run"]) for step in steps()]
+    assert not [script for script in scripts if "${{" in script]
+    assert [step["shell"] for step in steps()] == ["bash"] * len(scripts)
+
+
+def test_each_input_is_used_and_each_output_comes_from_the_run() -> None:
+    action = document("github/action.yml")
+    used = {str(value) for step in steps() for value in cast("Json", step["env"]).values()}
+    assert used == {f"${{{{ inputs.{name} }}}}" for name in cast("Json", action["inputs"])}
+    outputs = cast("dict[str, Json]", action["outputs"])
+    assert {str(each["value"]) for each in outputs.values()} == {
+        f"${{{{ steps.run.outputs.{name} }}}}" for name in outputs
+    }
+
+
+@pytest.mark.parametrize("name", ["github/action.yml", "gitlab/template.yml", "shell/run.sh"])
+def test_the_options_are_those_that_there_are(name: str) -> None:
+    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    assert set(OPTION.findall((FOLDER / name).read_text())) - OF_OTHERS <= known
+
+
+def test_the_example_asks_for_no_more_than_reading() -> None:
+    workflow = document("github/example.yml")
+    assert workflow["permissions"] == {"contents": "read"}
+    text = (FOLDER / "github/example.yml").read_text()
+    assert "\non:\n  pull_request:\npermissions:\n" in text
+
+
+def test_the_image_has_a_user_without_rights() -> None:
+    lines = (FOLDER / "docker/Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("USER")] == ["USER 10001"]
+    assert lines[-1] == 'ENTRYPOINT ["acp-server", "run"]'
+
+
+def test_the_scripts_can_be_read_by_a_shell() -> None:
+    scripts = [(FOLDER / "shell/run.sh").read_text(), *(str(step["run"]) for step in steps())]
+    job = cast("Json", document("gitlab/template.yml")[".acp-server-run"])
+    for name in ("before_script", "script"):
+        scripts += map(str, cast("list[JsonValue]", job[name]))
+    for script in scripts:
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
