@@ -57,7 +57,9 @@ async def until_gone(editor: Editor, session_id: str, name: str) -> None:
 async def said(editor: Editor, session_id: str, text: str) -> str:
     """Send a prompt; return what was said to it."""
     before = editor.said(session_id)
-    assert await editor.prompt(session_id, text) == {"stopReason": "end_turn"}
+    answer = await editor.prompt(session_id, text)
+    assert isinstance(answer, dict)
+    assert answer["stopReason"] == "end_turn"
     return editor.said(session_id).removeprefix(before)
 
 
