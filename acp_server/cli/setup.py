@@ -1,4 +1,4 @@
-"""`acp-server setup`: stores a key where only this user can read it, and finds local servers."""
+"""`acp-server setup`: stores a key for its user alone, finds local servers, sets editors up."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,8 @@ import click
 
 from acp_server import settings
 from acp_server.cli.config_files import PRIVATE, prepare
+from acp_server.cli.editor_settings import EDITORS
+from acp_server.cli.editor_setup import OrEditor
 from acp_server.cli.local_servers import LOCAL, LocalServer, find_local_servers
 from acp_server.configuration.changing import with_section
 from acp_server.credentials import KeyStore
@@ -24,11 +26,13 @@ Examples:
   acp-server setup --provider openrouter --use
   acp-server setup --forget
   echo "$KEY" | acp-server setup
+  acp-server setup --editor zed            shows what it would change, then asks
+  acp-server setup --editor neovim         prints what belongs into your init.lua
 """
 NAMES = [profile.name for profile in PROFILES]
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=OrEditor, epilog=EXAMPLES)
 @click.option("--provider", "name", type=click.Choice(NAMES), help="Whose key it is.")
 @click.option("--use", "is_used", is_flag=True, help="Let new sessions begin with this provider.")
 @click.option("--local", is_flag=True, help="Look for model servers on this machine instead.")
@@ -36,6 +40,9 @@ NAMES = [profile.name for profile in PROFILES]
 @click.option(
     "--file", "in_file", is_flag=True, help="Keep it in a 0600 file, not the system keyring."
 )
+@click.option("--editor", type=click.Choice(EDITORS), help="Tell this editor of acp-server.")
+@click.option("--yes", "is_sure", is_flag=True, help="With --editor: write without asking.")
+@click.option("--print", "only_prints", is_flag=True, help="With --editor: only print it.")
 def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_file: bool) -> int:
     """Store the API key that the server signs in with, or choose a model of this machine.
 
@@ -45,6 +52,9 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
 
     At a terminal, and with --local, model servers are looked for (Ollama, LM Studio, llama.cpp,
     vLLM), at their usual ports of this machine and nowhere else, after asking.
+
+    With --editor, an editor's settings are shown as they would become, and written if you say so;
+    comments in them stay, and the old file is kept beside the new one.
     """
     configuration = settings.load({})
     provider = _provider(configuration, name)

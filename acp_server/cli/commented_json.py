@@ -1,0 +1,251 @@
+"""JSON as editors keep their settings: with comments and trailing commas, changed in place.
+
+Pure: texts in, texts out. Reads what a person wrote and puts a value into it so that every other
+byte stays, comments and indentation too. Knows no editor and no file.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+MOST_LEVELS = 100
+"""Settings are nowhere near as deep; what is deeper is refused instead of exhausting the stack."""
+DEFAULT_INDENT = "  "
+
+_BLANK = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\r\n]*)?")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = re.compile(r"[-+.\w]+")
+_MARGIN = re.compile(r"[ \t]*")
+
+
+class CommentedJsonError(ValueError):
+    """A text that is not JSON with comments, or has something else where a value should go."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.reason = reason
+        self.line = line
+        """Counted from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A value and where it stands in the text."""
+
+    start: int
+    end: int
+    value: JsonValue
+    members: tuple["_Member", ...] = ()
+    """Those of an object, in order."""
+    trailing_comma: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    start: int
+    node: _Node
+    end: int
+    """Behind its comma, if there is one."""
+
+
+def look_up(text: str, path: Sequence[str]) -> JsonValue:
+    """Return what stands at a path of names, or None where nothing does.
+
+    Of two members with one name the last counts.
+
+    Raises:
+        CommentedJsonError: the text is not JSON with comments.
+    """
+    reader = _Reader(text)
+    value = None if reader.is_empty() else reader.document().value
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def put(text: str, path: Sequence[str], value: JsonValue) -> str:
+    """Return the text with a value at a path of names; the objects on the way are made.
+
+    What stands there already is replaced; where it is the same, the text is returned as it is. A
+    text that says nothing becomes an object.
+
+    Raises:
+        CommentedJsonError: the text cannot be read, or something on the way is not an object.
+    """
+    reader = _Reader(text)
+    if reader.is_empty():
+        newline = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{newline}{json.dumps(_nested(path, value), indent=2, ensure_ascii=False)}\n"
+    node = reader.document()
+    unit = _indent_unit(text, node)
+    for depth, name in enumerate(path):
+        if not isinstance(node.value, dict):
+            where = ".".join(path[:depth]) or "the whole text"
+            raise reader.error(f"{where} is not an object", node.start)
+        member = next((each for each in reversed(node.members) if each.name == name), None)
+        if member is None:
+            return _insert(text, node, (name, _nested(path[depth + 1 :], value)), unit)
+        node = member.node
+    if node.value == value and type(node.value) is type(value):
+        return text
+    written = _written(value, _margin(text, node.start), unit, _newline(text))
+    return text[: node.start] + written + text[node.end :]
+
+
+def _nested(path: Sequence[str], value: JsonValue) -> JsonValue:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> str:
+    """Put a member behind the last one of an object, in the style of those before it."""
+    newline = _newline(text)
+    outer = _margin(text, node.start)
+    inner = outer + unit
+    if node.members and _begins_line(text, node.members[-1].start):
+        inner = _margin(text, node.members[-1].start)
+    name, value = added
+    name_written = json.dumps(name, ensure_ascii=False)
+    member = f"{newline}{inner}{name_written}: {_written(value, inner, unit, newline)}"
+    last_end = node.members[-1].end if node.members else node.start + 1
+    here = _behind_comments(text, last_end, node.end - 1)
+    has_own_line = "\n" in text[here : node.end - 1]
+    before = text[last_end:here] if has_own_line else text[last_end:here].rstrip(" \t")
+    comma = "," if node.members and not node.trailing_comma else ""
+    end = ("," if node.trailing_comma else "") + ("" if has_own_line else newline + outer)
+    return text[:last_end] + comma + before + member + end + text[here:]
+
+
+def _behind_comments(text: str, position: int, end: int) -> int:
+    """Return where the next line could begin: behind the comments that belong to this one."""
+    found = _REST_OF_LINE.match(text, position, end)
+    return found.end() if found else position
+
+
+def _written(value: JsonValue, margin: str, unit: str, newline: str) -> str:
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return f"{newline}{margin}".join(lines)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _line_start(text: str, position: int) -> int:
+    return text.rfind("\n", 0, position) + 1
+
+
+def _margin(text: str, position: int) -> str:
+    """Return the blanks with which the line of a position begins."""
+    found = _MARGIN.match(text, _line_start(text, position))
+    return found[0] if found else ""
+
+
+def _begins_line(text: str, position: int) -> bool:
+    return not text[_line_start(text, position) : position].strip(" \t\ufeff")
+
+
+def _indent_unit(text: str, root: _Node) -> str:
+    first = next((each for each in root.members if _begins_line(text, each.start)), None)
+    return (_margin(text, first.start) if first else "") or DEFAULT_INDENT
+
+
+class _Reader:
+    """Reads one text from its beginning to its end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._level = 0
+
+    def is_empty(self) -> bool:
+        found = _BLANK.match(self._text)
+        return found is not None and found.end() == len(self._text)
+
+    def document(self) -> _Node:
+        node = self._value()
+        self._skip()
+        if self._position < len(self._text):
+            raise self.error("there is something behind the end", self._position)
+        return node
+
+    def error(self, reason: str, position: int) -> CommentedJsonError:
+        return CommentedJsonError(reason, self._text.count("\n", 0, position) + 1)
+
+    def _skip(self) -> None:
+        found = _BLANK.match(self._text, self._position)
+        self._position = found.end() if found else self._position
+
+    def _next(self) -> str:
+        """Return the next character that means something, or nothing at the end."""
+        self._skip()
+        return self._text[self._position : self._position + 1]
+
+    def _takes(self, character: str) -> bool:
+        if self._next() != character:
+            return False
+        self._position += 1
+        return True
+
+    def _value(self) -> _Node:
+        if self._level == MOST_LEVELS:
+            raise self.error("it is nested too deeply", self._position)
+        self._level += 1
+        first = self._next()
+        node = {"{": self._object, "[": self._array}.get(first, self._scalar)()
+        self._level -= 1
+        return node
+
+    def _scalar(self) -> _Node:
+        start = self._position
+        pattern = _STRING if self._text.startswith('"', start) else _SCALAR
+        found = pattern.match(self._text, start)
+        try:
+            value: JsonValue = json.loads(found[0] if found else "")
+        except ValueError:
+            raise self.error("a value was expected", start) from None
+        self._position = found.end() if found else start
+        return _Node(start, self._position, value)
+
+    def _array(self) -> _Node:
+        start = self._position
+        self._position += 1
+        values: list[JsonValue] = []
+        has_comma = True
+        while not self._takes("]"):
+            if not has_comma:
+                raise self.error("a comma or ] was expected", self._position)
+            values.append(self._value().value)
+            has_comma = self._takes(",")
+        return _Node(start, self._position, values)
+
+    def _object(self) -> _Node:
+        start = self._position
+        self._position += 1
+        members: list[_Member] = []
+        has_comma = True
+        while not self._takes("}"):
+            if not has_comma:
+                raise self.error("a comma or } was expected", self._position)
+            members.append(self._member())
+            has_comma = members[-1].end > members[-1].node.end
+        value: JsonValue = {each.name: each.node.value for each in members}
+        return _Node(start, self._position, value, tuple(members), has_comma and bool(members))
+
+    def _member(self) -> _Member:
+        if self._next() != '"':
+            raise self.error("a name in quotes was expected", self._position)
+        name = self._scalar()
+        if not self._takes(":"):
+            raise self.error("a colon was expected", self._position)
+        node = self._value()
+        end = node.end
+        if self._takes(","):
+            end = self._position
+        return _Member(str(name.value), name.start, node, end)

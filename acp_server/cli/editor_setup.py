@@ -1,0 +1,93 @@
+"""The conversation of `acp-server setup --editor`: shows the change, asks, says what to do next.
+
+What an editor is told is `editor_settings`' matter, how a file is changed `editor_files`'.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from acp_server import settings
+from acp_server.cli.commented_json import CommentedJsonError
+from acp_server.cli.diff_lines import DiffLine, diff_lines
+from acp_server.cli.editor_files import Change, EditorFileError, carry_out, plan
+from acp_server.cli.editor_settings import (
+    NEXT_STEPS,
+    TITLES,
+    EditorName,
+    FileEditor,
+    Machine,
+    server_command,
+    settings_file,
+    snippet,
+    with_server,
+)
+
+_COLOURS = {"+": "green", "-": "red"}
+
+
+def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
+    """Tell an editor of this program, by leave; returns the exit code.
+
+    Where the input is no terminal nothing is asked, and nothing written unless it `is_sure`.
+    """
+    if editor == "neovim" or editor == "emacs" or only_prints:  # noqa: PLR1714 - narrows the type
+        _print(editor)
+        return 0
+    machine = Machine(sys.platform, Path.home(), settings.child_environment({}))
+    file = settings_file(editor, machine)
+    try:
+        change = plan(file, machine.home, partial(_edited, editor))
+        if not change.is_needed:
+            click.echo(f"{TITLES[editor]} is set up already, in {change.file}.", err=True)
+            return 0
+        _show(change)
+        if not _may_write(change, is_sure=is_sure):
+            return 0
+        kept = carry_out(change)
+    except (EditorFileError, CommentedJsonError, OSError) as error:
+        return _give_up(editor, file, error)
+    click.echo(f"Written{f'; the old file is kept as {kept.name}' if kept else ''}.", err=True)
+    click.echo(NEXT_STEPS[editor], err=True)
+    return 0
+
+
+def _edited(editor: FileEditor, text: str) -> str:
+    return with_server(editor, text, server_command())
+
+
+def _print(editor: EditorName) -> None:
+    click.echo(snippet(editor, server_command()), nl=False)
+    click.echo(NEXT_STEPS[editor], err=True)
+
+
+def _show(change: Change) -> None:
+    click.echo(f"{change.file}{'' if change.old is not None else ' (new)'}:", err=True)
+    for line in diff_lines(change.old_text, change.new_text):
+        click.secho(_marked(line), fg=_COLOURS.get(line.sign))
+
+
+def _marked(line: DiffLine) -> str:
+    return "…" if line.sign == "gap" else f"{line.sign} {line.text}"
+
+
+def _may_write(change: Change, *, is_sure: bool) -> bool:
+    if is_sure:
+        return True
+    if not sys.stdin.isatty():
+        click.echo("Nothing was written: there is nobody to ask. --yes writes it.", err=True)
+        return False
+    if click.confirm(f"Write this to {change.file}?", default=True, err=True):
+        return True
+    click.echo("Nothing was written.", err=True)
+    return False
+
+
+def _give_up(editor: FileEditor, file: Path, error: Exception) -> int:
+    where = f"{file}: " if isinstance(error, CommentedJsonError) else ""
+    click.echo(f"acp-server setup: {where}{error}", err=True)
+    click.echo(f"Nothing was changed. acp-server setup --editor {editor} --print shows", err=True)
+    click.echo("what belongs into it.", err=True)
+    return 1

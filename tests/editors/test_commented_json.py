@@ -1,0 +1,137 @@
+"""JSON with comments: what is read of it, and that a change leaves every other byte alone."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from pydantic import JsonValue
+
+from acp_server.cli.commented_json import MOST_LEVELS, CommentedJsonError, look_up, put
+
+NAMES = ("agents", "ours")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("", '{\n  "agents": {\n    "ours": 1\n  }\n}\n', id="nothing"),
+        pytest.param(
+            "// mine\n", '// mine\n{\n  "agents": {\n    "ours": 1\n  }\n}\n', id="a comment alone"
+        ),
+        pytest.param("{}", '{\n  "agents": {\n    "ours": 1\n  }\n}', id="an empty object"),
+        pytest.param(
+            '{\n  "a": 1 // one\n}\n',
+            '{\n  "a": 1, // one\n  "agents": {\n    "ours": 1\n  }\n}\n',
+            id="a comment behind the last member",
+        ),
+        pytest.param(
+            '{\n  "a": 1, // one\n}\n',
+            '{\n  "a": 1, // one\n  "agents": {\n    "ours": 1\n  },\n}\n',
+            id="a trailing comma",
+        ),
+        pytest.param(
+            '{\r\n\t"a": 1\r\n}\r\n',
+            '{\r\n\t"a": 1,\r\n\t"agents": {\r\n\t\t"ours": 1\r\n\t}\r\n}\r\n',
+            id="tabs and CRLF",
+        ),
+        pytest.param(
+            '\ufeff{"a": 1 }',
+            '\ufeff{"a": 1,\n  "agents": {\n    "ours": 1\n  }\n}',
+            id="a byte order mark and one line",
+        ),
+        pytest.param(
+            '{\n    "agents": {\n        // none yet\n    }\n}',
+            '{\n    "agents": {\n        "ours": 1\n        // none yet\n    }\n}',
+            id="an object of comments",
+        ),
+        pytest.param(
+            '{\n  "agents": {"ours": 2, /* two */ "theirs": 3}\n}',
+            '{\n  "agents": {"ours": 1, /* two */ "theirs": 3}\n}',
+            id="another value there",
+        ),
+        pytest.param(
+            '{"agents": {"ours": 1}} // }',
+            '{"agents": {"ours": 1}} // }',
+            id="the same value there",
+        ),
+        pytest.param(
+            '{"agents": 1, "agents": {"ours": 2}}',
+            '{"agents": 1, "agents": {"ours": 1}}',
+            id="a name that stands twice",
+        ),
+        pytest.param(
+            '{"url": "http://x/*y*/", "agents": {"ours": 2}}',
+            '{"url": "http://x/*y*/", "agents": {"ours": 1}}',
+            id="what looks like comments in a string",
+        ),
+    ],
+)
+def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
+    assert put(before, NAMES, 1) == after
+    assert look_up(after, NAMES) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("[]", "line 1: the whole text is not an object", id="a list"),
+        pytest.param(
+            '{\n\n"agents": []}', "line 3: agents is not an object", id="a list on the way"
+        ),
+        pytest.param('{"a": }', "line 1: a value was expected", id="no value"),
+        pytest.param('{"a": 1 "b": 2}', "line 1: a comma or } was expected", id="no comma"),
+        pytest.param('{"a": [1 2]}', "line 1: a comma or ] was expected", id="no comma in a list"),
+        pytest.param("{a: 1}", "line 1: a name in quotes was expected", id="a bare name"),
+        pytest.param('{"a" 1}', "line 1: a colon was expected", id="no colon"),
+        pytest.param('{"a": "x\n"}', "line 1: a value was expected", id="a string over lines"),
+        pytest.param("{} {}", "line 1: there is something behind the end", id="two objects"),
+        pytest.param("{ /* }", "line 1: a name in quotes was expected", id="an open comment"),
+        pytest.param('{"a": 1,,}', "line 1: a name in quotes was expected", id="two commas"),
+        pytest.param('{"a":' * (MOST_LEVELS + 1), "line 1: it is nested too deeply", id="too deep"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(text: str, reason: str) -> None:
+    with pytest.raises(CommentedJsonError, match=f"^{re.escape(reason)}$"):
+        put(text, NAMES, 1)
+
+
+VALUES = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.text(max_size=5),
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(max_size=3), inner),
+    max_leaves=8,
+)
+BLANKS = some.sampled_from(["", " ", "\n", "\t", "// }\n", "/* { */", " /*\n*/ "])
+
+
+@some.composite
+def commented(draw: some.DrawFn, value: JsonValue) -> str:
+    """Write a value with blanks, comments and trailing commas wherever they may stand."""
+    if isinstance(value, dict):
+        pieces = [
+            f"{draw(BLANKS)}{json.dumps(name)}{draw(BLANKS)}:{draw(commented(each))}"
+            for name, each in value.items()
+        ]
+    elif isinstance(value, list):
+        pieces = [draw(commented(each)) for each in value]
+    else:
+        return f"{draw(BLANKS)}{json.dumps(value)}{draw(BLANKS)}"
+    comma = "," if pieces and draw(some.booleans()) else ""
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{draw(BLANKS)}{first}{','.join(pieces)}{comma}{draw(BLANKS)}{last}{draw(BLANKS)}"
+
+
+@settings(max_examples=40, deadline=None)
+@given(some.data(), some.dictionaries(some.text(max_size=3), VALUES, max_size=4))
+def test_any_settings_say_afterwards_what_they_said_and_the_new_value(
+    data: some.DataObject, value: dict[str, JsonValue]
+) -> None:
+    text = data.draw(commented(value))
+    name = data.draw(some.sampled_from([*value, "new"]))
+    changed = put(text, [name], ["put"])
+    assert look_up(changed, []) == {**value, name: ["put"]}
+    assert put(changed, [name], ["put"]) == changed
+    if name == "new":
+        kept = iter(changed)
+        assert all(character in kept for character in "".join(text.split())), "nothing went"
