@@ -21,10 +21,10 @@ PACKAGE = "hermes-acp-server"
 FileEditor = Literal["zed", "vscode", "jetbrains"]
 EditorName = Literal[FileEditor, "neovim", "emacs"]
 EDITORS: Sequence[EditorName] = ("zed", "vscode", "jetbrains", "neovim", "emacs")
-TITLES: Mapping[EditorName, str] = {
+TITLES: Mapping[EditorName, str] = {  # as `editors_found` calls them
     "zed": "Zed",
     "vscode": "VS Code",
-    "jetbrains": "JetBrains IDEs",
+    "jetbrains": "JetBrains",
     "neovim": "Neovim",
     "emacs": "Emacs",
 }
@@ -35,7 +35,8 @@ NEXT_STEPS: Mapping[EditorName, str] = {
     "neovim": "Put this where your plugins are set up, then run :CodeCompanionChat.",
     "emacs": "Put this into your init file, then run M-x acp-server.",
 }
-VSCODE_COMMAND = "acpServer.command"
+_VSCODE_COMMAND, _VSCODE_ARGUMENTS = "acpServer.command", "acpServer.arguments"
+_VSCODE_SERVES = ("serve", "--unstable", "true")  # the extension's own, which settings replace
 _TEMPORARY = ("archive-v", "environments-v")  # folders of uv's cache, which may go at any time
 
 
@@ -69,7 +70,7 @@ def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
         CommentedJsonError: the text is not JSON with comments, or not settings.
     """
     if editor == "vscode":
-        return put(text, [VSCODE_COMMAND], list(command))
+        return _with_program(text, command)
     place = ("agent_servers", PROGRAM)
     wanted = _agent(editor, command)
     known = look_up(text, place)
@@ -121,6 +122,16 @@ def _is_same(one: PurePath, other: PurePath) -> bool:
 def _agent(editor: Literal["zed", "jetbrains"], command: Sequence[str]) -> dict[str, JsonValue]:
     started: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
     return {"type": "custom", **started} if editor == "zed" else {**started, "env": {}}
+
+
+def _with_program(text: str, command: Sequence[str]) -> str:
+    """Return VS Code's settings with the program that its extension starts."""
+    if look_up(text, [_VSCODE_COMMAND]) == command[0]:
+        return text
+    text = put(text, [_VSCODE_COMMAND], command[0])
+    if len(command) == 1 and look_up(text, [_VSCODE_ARGUMENTS]) is None:
+        return text
+    return put(text, [_VSCODE_ARGUMENTS], [*command[1:], *_VSCODE_SERVES])
 
 
 def _zed_folder(machine: Machine) -> Path:

@@ -24,8 +24,28 @@ from acp_server.cli.editor_settings import (
     snippet,
     with_server,
 )
+from acp_server.cli.editors_found import found_editors
 
 _COLOURS = {"+": "green", "-": "red"}
+
+
+class OrEditor(click.Command):
+    """A command that sets an editor up instead, if `--editor` is given."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Take the options of editors away; what is left is the command's."""
+        editor: EditorName | None = ctx.params.pop("editor")
+        is_sure: bool = ctx.params.pop("is_sure")
+        only_prints: bool = ctx.params.pop("only_prints")
+        if editor is None:
+            if is_sure or only_prints:
+                message = "--yes and --print go with --editor"
+                raise click.UsageError(message, ctx)
+            return super().invoke(ctx)
+        if any(ctx.params.values()):
+            message = "with --editor go --yes and --print, and nothing else"
+            raise click.UsageError(message, ctx)
+        return set_up(editor, is_sure=is_sure, only_prints=only_prints)
 
 
 def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
@@ -33,7 +53,7 @@ def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
 
     Where the input is no terminal nothing is asked, and nothing written unless it `is_sure`.
     """
-    if editor == "neovim" or editor == "emacs" or only_prints:  # noqa: PLR1714 - narrows the type
+    if editor in ("neovim", "emacs") or only_prints:
         _print(editor)
         return 0
     machine = Machine(sys.platform, Path.home(), settings.child_environment({}))
@@ -43,7 +63,7 @@ def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
         if not change.is_needed:
             click.echo(f"{TITLES[editor]} is set up already, in {change.file}.", err=True)
             return 0
-        _show(change)
+        _show(editor, change, machine.home)
         if not _may_write(change, is_sure=is_sure):
             return 0
         kept = carry_out(change)
@@ -63,7 +83,9 @@ def _print(editor: EditorName) -> None:
     click.echo(NEXT_STEPS[editor], err=True)
 
 
-def _show(change: Change) -> None:
+def _show(editor: FileEditor, change: Change, home: Path) -> None:
+    if TITLES[editor] not in {each.name for each in found_editors(home)}:
+        click.echo(f"There is no trace of {TITLES[editor]} on this machine yet.", err=True)
     click.echo(f"{change.file}{'' if change.old is not None else ' (new)'}:", err=True)
     for line in diff_lines(change.old_text, change.new_text):
         click.secho(_marked(line), fg=_COLOURS.get(line.sign))

@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
     "run": "Do one task without an editor, as a pipeline would.",
     "demo": "Watch the server at work, in this terminal.",
-    "setup": "Store an API key, choose a model that runs here, set an editor up.",
+    "setup": "Store a key, choose a model of this machine, set an editor up.",
     "models": "List the models of every configured provider.",
     "config": "Show the settings and where they came from; edit and check them.",
     "trust": "Say whether a workspace's own settings and programs are used.",

@@ -1,10 +1,11 @@
 """What editors are told of this program, and in which file, on each platform."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from acp_server.cli.editor_settings import (
     FileEditor,
@@ -17,6 +18,7 @@ from acp_server.cli.editor_settings import (
 
 HOME = Path("/home/ann")
 COMMAND = ("/opt/acp-server",)
+SERVES = ["serve", "--unstable", "true"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,37 @@ def test_an_entry_that_is_no_object_is_replaced() -> None:
             "acp-server": {"command": "/opt/acp-server", "args": [], "env": {}},
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("known", "command", "settings"),
+    [
+        ({}, COMMAND, {"acpServer.command": "/opt/acp-server"}),
+        (
+            {"acpServer.command": "uv", "acpServer.arguments": ["run"]},
+            COMMAND,
+            {"acpServer.command": "/opt/acp-server", "acpServer.arguments": SERVES},
+        ),
+        (
+            {"acpServer.command": "/opt/acp-server", "acpServer.arguments": ["serve", "--mode"]},
+            COMMAND,
+            {"acpServer.command": "/opt/acp-server", "acpServer.arguments": ["serve", "--mode"]},
+        ),
+        (
+            {},
+            ("uvx", "hermes-acp-server"),
+            {
+                "acpServer.command": "uvx",
+                "acpServer.arguments": ["hermes-acp-server", *SERVES],
+            },
+        ),
+    ],
+    ids=["new", "another program", "the same program", "more words"],
+)
+def test_vs_code_is_told_the_program_that_its_extension_starts(
+    known: JsonValue, command: Sequence[str], settings: JsonValue
+) -> None:
+    assert json.loads(with_server("vscode", json.dumps(known), command)) == settings
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from click import ClickException
 from click.testing import CliRunner
 from pydantic import JsonValue
 
-from acp_server.cli.editor_settings import Machine, settings_file
+from acp_server.cli.editor_settings import TITLES, FileEditor, Machine, settings_file
+from acp_server.cli.editors_found import found_editors
 from acp_server.cli.main import group
 from tests.cli.command_line import PATIENCE_SECONDS, Outcome, command_line, environment, run
 
@@ -113,6 +114,15 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert set_up(tmp_path, "--yes").exit_code == 0
     assert entry(file.read_text(encoding="utf-8"))["type"] == "custom"
     assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("editor", ["zed", "vscode", "jetbrains"])
+def test_an_editor_that_was_set_up_is_found_to_be(tmp_path: Path, editor: FileEditor) -> None:
+    name = TITLES[editor]
+    before = in_here(tmp_path, "--editor", editor, "--yes")
+    assert before.stderr.startswith(f"There is no trace of {name} on this machine yet.\n")
+    found = {each.name: each.names_us for each in found_editors(tmp_path, dict[str, str]().get)}
+    assert found == {name: True}
 
 
 def test_what_is_printed_is_settings_and_nothing_else(tmp_path: Path) -> None:

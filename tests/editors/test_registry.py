@@ -1,0 +1,131 @@
+"""The registry's entry and Zed's extension: schema, icon, and the check of signing in."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from jsonschema import Draft7Validator, FormatChecker
+from pydantic import JsonValue
+
+from acp_server.version import __version__
+from tests.cli.command_line import PATIENCE_SECONDS
+from tests.support.published_schema import Validator
+from tests.support.server_process import environment, start_server
+
+ROOT = Path(__file__).parents[2]
+ZED = ROOT / "editors" / "zed"
+ENTRY = ZED / "registry" / "hermes-acp-server"
+ICON = ENTRY / "icon.svg"
+SCHEMA = Path(__file__).with_name("schemas") / "registry_agent.schema.json"
+COLOURS = {"none", "inherit", "currentcolor"}
+PLATFORMS = {
+    f"{system}-{processor}"
+    for system in ("darwin", "linux", "windows")
+    for processor in ("aarch64", "x86_64")
+}
+VALIDATOR_PARAMS: JsonValue = {
+    "protocolVersion": 1,
+    "clientInfo": {"name": "ACP Registry Validator", "version": "1.0.0"},
+    "clientCapabilities": {
+        "terminal": True,
+        "fs": {"readTextFile": True, "writeTextFile": True},
+        "_meta": {"terminal_output": True, "terminal-auth": True},
+    },
+}
+"""What the registry's check sends."""
+
+
+def entry() -> dict[str, JsonValue]:
+    return json.loads((ENTRY / "agent.json").read_text(encoding="utf-8"))
+
+
+def validator() -> Validator:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return Draft7Validator(schema, format_checker=FormatChecker())
+
+
+def test_the_entry_fits_the_registrys_schema_and_its_folder() -> None:
+    assert list(validator().iter_errors(entry())) == []
+    assert entry()["id"] == ENTRY.name
+
+
+def test_the_entry_starts_this_version_by_a_script_that_is_called_like_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = f"{project['name']}=={__version__}"
+    assert entry()["version"] == __version__
+    assert entry()["distribution"] == {"uvx": {"package": package}}
+    assert project["name"] in project["scripts"]
+
+
+def test_the_icon_is_square_small_and_of_the_themes_colour() -> None:
+    icon = ElementTree.fromstring(ICON.read_text(encoding="utf-8"))  # noqa: S314 - our own file
+    assert {name: icon.get(name) for name in ("width", "height", "viewBox")} == {
+        "width": "16",
+        "height": "16",
+        "viewBox": "0 0 16 16",
+    }
+    painted = [
+        value.lower()
+        for element in icon.iter()
+        for name, value in element.attrib.items()
+        if name in {"fill", "stroke", "style", "color"}
+    ]
+    assert set(painted) <= COLOURS
+    assert "currentcolor" in painted
+
+
+def auth_types(methods: Iterable[JsonValue]) -> set[JsonValue]:
+    """Return the types of methods as the registry's check sees them."""
+    types: set[JsonValue] = set()
+    for method in methods:
+        assert isinstance(method, dict)
+        meta = method.get("_meta")
+        is_terminal = isinstance(meta, dict) and "terminal-auth" in meta
+        types.add(str(method.get("type", "terminal" if is_terminal else "agent")))
+    return types
+
+
+def test_the_check_of_signing_in_is_passed_by_the_real_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "acp_server"]
+    with start_server(tmp_path, command=command) as server:
+        result = server.call("initialize", VALIDATOR_PARAMS)["result"]
+    assert isinstance(result, dict)
+    methods = result["authMethods"]
+    assert isinstance(methods, list)
+    assert auth_types(methods) & {"agent", "terminal"}
+
+
+def test_signing_in_as_it_is_offered_stores_a_key(tmp_path: Path) -> None:
+    with start_server(tmp_path, command=[sys.executable, "-m", "acp_server"]) as server:
+        result = server.call("initialize", VALIDATOR_PARAMS)["result"]
+    found = re.search(r'"terminal-auth": (\{.*?\})', json.dumps(result))
+    assert found is not None
+    offered = json.loads(found[1])
+    signed_in = subprocess.run(
+        [offered["command"], *offered["args"]],
+        env=environment(tmp_path),
+        input="sk-test-key\n",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_SECONDS,
+        check=True,
+    )
+    assert signed_in.stderr.startswith("Stored in ")
+
+
+def test_the_extension_names_each_platform_once_and_this_version() -> None:
+    manifest = tomllib.loads((ZED / "extension" / "extension.toml").read_text(encoding="utf-8"))
+    server = manifest["agent_servers"]["acp-server"]
+    assert (manifest["version"], manifest["schema_version"]) == (__version__, 1)
+    assert set(server["targets"]) <= PLATFORMS
+    for platform, target in server["targets"].items():
+        assert set(target) == {"archive", "cmd", "args"}
+        assert target["archive"].startswith("https://")
+        assert target["archive"].endswith(f"/v{__version__}/acp-server-{platform}.tar.gz")
+    icon = ZED / "extension" / server["icon"]
+    assert icon.read_bytes() == ICON.read_bytes()
