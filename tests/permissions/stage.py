@@ -21,7 +21,7 @@ from acp_server.session.editor import NoEditor
 from acp_server.session.enquiries import NoEnquirer
 from acp_server.session.session import Session, Workspace
 from acp_server.tools.kit import SessionToolMaker
-from acp_server.tools.loading import Premises, Surroundings, WebRules
+from acp_server.tools.loading import JoinServers, Premises, Surroundings, WebRules
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Model, Outcome, Toolbox
@@ -218,6 +218,7 @@ async def acting_with(
     premises: Premises,
     user: Recorder | None = None,
     additional: tuple[Path, ...] = (),
+    join_servers: JoinServers | None = None,
 ) -> AsyncGenerator[Actor]:
     """Open a session on a stage with premises of its own; leaving ends all that it runs."""
     user = user or Recorder()
@@ -232,7 +233,9 @@ async def acting_with(
     session = Session(Workspace(stage.root, additional), equipped)
     maker = SessionToolMaker(premises)
     async with anyio.create_task_group() as tasks:
-        toolbox = maker.toolbox(Surroundings(session, NoEditor(), user, tasks, Somebody()))
+        toolbox = maker.toolbox(
+            Surroundings(session, NoEditor(), user, tasks, Somebody(), join_servers)
+        )
         made.append(toolbox)
         try:
             with anyio.fail_after(20):

@@ -1,0 +1,219 @@
+"""Finds in the source every place that writes, deletes, runs, ends or connects to something.
+
+A place counts when it is mentioned, called or not: a function that is handed on is called later.
+What a name leads to is known from the imports of its module. Of a method, only its name is known;
+so names that mean something to the system count whoever has them, and a table says of the others
+that they mean something else.
+"""
+
+import ast
+from pathlib import Path
+
+MODULES = {
+    "os": {
+        *("open", "write", "pwrite", "writev", "truncate", "ftruncate", "replace", "rename"),
+        *("renames", "unlink", "remove", "removedirs", "rmdir", "mkdir", "makedirs", "chmod"),
+        *("lchmod", "fchmod", "chown", "lchown", "fchown", "link", "symlink", "mkfifo", "mknod"),
+        *("utime", "setxattr", "removexattr", "copy_file_range", "sendfile", "chdir", "putenv"),
+        *("kill", "killpg", "fork", "forkpty", "system", "popen", "posix_spawn", "posix_spawnp"),
+        *("execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"),
+        *("spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe"),
+        *("startfile", "setuid", "setgid"),
+    },
+    "shutil": {
+        *("copy", "copy2", "copyfile", "copyfileobj", "copymode", "copystat", "copytree"),
+        *("move", "rmtree", "chown", "make_archive", "unpack_archive"),
+    },
+    "tempfile": {
+        *("mkstemp", "mkdtemp", "mktemp", "TemporaryFile", "NamedTemporaryFile"),
+        *("SpooledTemporaryFile", "TemporaryDirectory"),
+    },
+    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput"},
+    "pty": {"spawn", "fork"},
+    "socket": {"socket", "create_connection", "create_server", "socketpair", "getaddrinfo"},
+    "signal": {"pthread_kill"},
+    "sqlite3": {"connect"},
+    "webbrowser": {"open"},
+    "keyring": {"set_password", "delete_password"},
+    "anyio": {
+        *("open_process", "run_process", "open_file", "connect_tcp", "connect_unix", "getaddrinfo"),
+        *("create_tcp_listener", "create_unix_listener", "create_udp_socket", "mkstemp", "mkdtemp"),
+        *("TemporaryFile", "NamedTemporaryFile", "TemporaryDirectory"),
+    },
+    "logging": {"FileHandler"},
+    "anthropic": {"Anthropic", "AsyncAnthropic"},
+    "mcp.client.sse": {"sse_client"},
+    "mcp.client.stdio": {"stdio_client"},
+    "mcp.client.streamable_http": {"streamable_http_client", "streamablehttp_client"},
+    "skills_store.atomic": {"write_atomically"},
+    "acp_server.checkpoints.disk": {"put"},
+    "acp_server.tools.files.disk": {"replace", "remove", "rename"},
+    "acp_server.tools.shell.child": {"Child"},
+    "acp_server.tools.shell.session": {"ShellSession"},
+    "acp_server.tools.shell.processes": {"signal_group"},
+    "acp_server.tools.web.fetching": {"Fetcher"},
+    "acp_server.mcp.sdk": {"McpSdk"},
+    "builtins": {"exec", "eval", "__import__"},
+}
+"""What has an effect, by the module that has it: the system's modules, and doors of our own."""
+WHOLE_MODULES = ("ctypes", "cffi", "urllib.request", "http.client", "ftplib", "smtplib")
+"""Modules of which everything counts."""
+NETWORKING = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "websockets")
+"""Libraries of which counts what connects: names with one of these endings."""
+CONNECTING = (
+    *("Client", "Pool", "Proxy", "Connection", "Session", "connect", "Backend"),
+    *("get", "post", "put", "patch", "delete", "head", "options", "request", "stream"),
+)
+METHODS = {
+    *("unlink", "write_text", "write_bytes", "mkdir", "rmdir", "touch", "chmod", "lchmod"),
+    *("symlink_to", "hardlink_to", "rename", "truncate", "rmtree", "extract", "extractall"),
+    *("kill", "terminate", "send_signal", "open_process", "run_process", "sendto"),
+    *("open_terminal", "connect", "connect_tcp", "connect_unix", "connect_unix_socket"),
+    "create_connection",
+}
+"""What has an effect in whoever has it."""
+OPENERS = {"open", "io.open", "os.fdopen", "gzip.open", "bz2.open", "lzma.open", "tarfile.open"}
+"""Functions that open a file; the mode stands second."""
+WRITING = frozenset("wax+")
+FILE_REPLACE_ARGUMENTS = 1
+"""So many has the `replace` of a path; that of a text has two."""
+
+
+def sites_in(source: str, module: str) -> set[str]:
+    """Return the places in a module, each as `module:function: call`."""
+    finder = _Finder(module)
+    finder.visit(ast.parse(source))
+    return finder.sites
+
+
+def sites_below(root: Path, packages: tuple[str, ...]) -> set[str]:
+    """Return the places in all modules of some packages."""
+    found: set[str] = set()
+    for package in packages:
+        for path in sorted((root / package).rglob("*.py")):
+            module = ".".join(path.relative_to(root).with_suffix("").parts)
+            found |= sites_in(path.read_text(encoding="utf-8"), module)
+    return found
+
+
+class _Finder(ast.NodeVisitor):
+    """Walks one module, and knows in which function it is."""
+
+    def __init__(self, module: str) -> None:
+        self.sites: set[str] = set()
+        self._module = module
+        self._within: list[str] = []
+        self._known: dict[str, str] = {}
+        """What the names of the module's imports lead to."""
+        self._settled: set[ast.AST] = set()
+        """What a call has been judged with, and is not judged again by itself."""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._enter(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._enter(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._enter(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """Pass over what only says of which type it is."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def _enter(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._within.append(node.name)
+        for each in ast.iter_child_nodes(node):
+            if each is not getattr(node, "returns", None):
+                self.visit(each)
+        self._within.pop()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for each in node.names:
+            self._known[each.asname or each.name.partition(".")[0]] = (
+                each.name if each.asname else each.name.partition(".")[0]
+            )
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for each in node.names:
+            if each.name == "*":
+                self._note(f"from {node.module} import *")
+            self._known[each.asname or each.name] = f"{node.module}.{each.name}"
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = self._name_of(node.func)
+        if name == "getattr" and node.args and self._name_of(node.args[0]) in MODULES:
+            self._note_attribute_by_name(node)
+        elif name in OPENERS:
+            self._note_opening(name, node, place=1)
+        elif isinstance(node.func, ast.Attribute):
+            self._judge_method(name, node, node.func)
+        self.generic_visit(node)
+
+    def _judge_method(self, name: str, node: ast.Call, method: ast.Attribute) -> None:
+        """Look at the arguments of methods whose names mean something else, too."""
+        if _is_effect(name):
+            return
+        if method.attr == "open":
+            self._settled.add(method)
+            self._note_opening("*.open", node, place=0)
+        elif method.attr == "replace":
+            self._settled.add(method)
+            if len(node.args) == FILE_REPLACE_ARGUMENTS and not node.keywords:
+                self._note("*.replace")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        name = self._name_of(node)
+        if isinstance(node.ctx, ast.Load) and node not in self._settled:
+            if _is_effect(name):
+                self._note(name)
+            elif name not in OPENERS and node.attr in {*METHODS, "open", "replace"}:
+                self._note(f"*.{node.attr}")
+        self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        name = self._known.get(node.id, f"builtins.{node.id}")
+        if isinstance(node.ctx, ast.Load) and _is_effect(name):
+            self._note(name.removeprefix("builtins."))
+
+    def _note_opening(self, name: str, node: ast.Call, place: int) -> None:
+        """Note that a file is opened, unless it is plain that it is only read."""
+        given = [each.value for each in node.keywords if each.arg == "mode"]
+        given += node.args[place : place + 1]
+        if not given:
+            return
+        mode = given[0].value if isinstance(given[0], ast.Constant) else None
+        if not isinstance(mode, str) or WRITING & set(mode):
+            self._note(name)
+
+    def _note_attribute_by_name(self, node: ast.Call) -> None:
+        wanted = node.args[1]
+        module = self._name_of(node.args[0])
+        if isinstance(wanted, ast.Constant):
+            if _is_effect(f"{module}.{wanted.value}"):
+                self._note(f"{module}.{wanted.value}")
+        else:
+            self._note(f"getattr({module})")
+
+    def _name_of(self, node: ast.AST) -> str:
+        """Return the full name of what is mentioned, as far as the imports tell."""
+        if isinstance(node, ast.Name):
+            return self._known.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            return f"{self._name_of(node.value)}.{node.attr}"
+        return "*"
+
+    def _note(self, what: str) -> None:
+        self.sites.add(f"{self._module}:{'.'.join(self._within) or '(module)'}: {what}")
+
+
+def _is_effect(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    if attribute in MODULES.get(module, ()):
+        return True
+    if module.partition(".")[0] in NETWORKING:
+        return attribute.endswith(CONNECTING)
+    return any(module == each or module.startswith(f"{each}.") for each in WHOLE_MODULES)

@@ -1,0 +1,216 @@
+"""A program: all tools are used behind a gate that refuses everything, and what is done is heard.
+
+    python -m tests.permissions.refusing FOLDER
+
+Prints, as JSON, what each tool answered and what was done meanwhile: files opened for writing,
+made, changed or removed; processes started or ended; addresses looked up or connected to. An audit
+hook cannot be taken off again, so this is a process of its own.
+"""
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.mcp.ports import Changing, Host, Json, Progress, Wire
+from acp_server.mcp.servers import Around, SessionServers
+from acp_server.permissions.gate import Gate, look_away
+from acp_server.permissions.orders import Orders
+from acp_server.permissions.policy import Decision, Facts, Refuse
+from acp_server.session.commands import Invocation
+from acp_server.session.server_configs import ProcessServer, ServerConfig
+from acp_server.session.terms import Terms
+from acp_server.turn.conversation import Text, UserMessage
+from tests.permissions.file_attempts import Attempt
+from tests.permissions.stage import Actor, Screen, acting_with, premises_of, set_up
+from tests.permissions.test_red_team_delegation import Puppet
+
+REFUSED = "refused by the test"
+PROCESS = "<PROCESS>"
+SKILL = "---\nname: made\ndescription: Made by a test.\n---\nDo it.\n"
+EVENTS = {
+    *("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"),
+    *("os.symlink", "os.truncate", "os.utime", "os.exec", "os.fork"),
+    *("os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "pty.spawn"),
+    *("shutil.copyfile", "shutil.move", "shutil.rmtree", "tempfile.mkstemp", "tempfile.mkdtemp"),
+    *("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname"),
+    *("socket.sendto", "sqlite3.connect", "ctypes.dlopen", "webbrowser.open", "urllib.Request"),
+}
+SIGNALS = {"os.kill", "os.killpg"}
+WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+ATTEMPTS: dict[str, Attempt] = {
+    "read_file": ("read_file", {"path": "README.md"}),
+    "search_files": ("search_files", {"pattern": "hello", "path": "src"}),
+    "write_file": ("write_file", {"path": "made/new.txt", "content": "x"}),
+    "write_file over a file": ("write_file", {"path": "README.md", "content": "x"}),
+    "patch": ("patch", {"path": "src/app.py", "old_string": "hello", "new_string": "x"}),
+    "patch of several": (
+        "patch",
+        {"mode": "patch", "patch": "*** Begin Patch\n*** Delete File: README.md\n*** End Patch"},
+    ),
+    "terminal": ("terminal", {"command": "touch x"}),
+    "terminal in the background": ("terminal", {"command": "touch x", "background": True}),
+    "process": ("process", {"action": "write", "session_id": PROCESS, "data": "touch x\n"}),
+    "web_fetch": ("web_fetch", {"url": "http://127.0.0.1:9/"}),
+    "exit_plan": ("exit_plan", {"plan": "Do it."}),
+    "memory": ("memory", {"action": "add", "content": "Remember this."}),
+    "skill_manage": ("skill_manage", {"action": "create", "name": "made", "content": SKILL}),
+    "a server's tool": ("s__tool", {}),
+}
+"""Each tool that has an effect, by what it does."""
+ALLOWED = ("write_file", "terminal", "web_fetch", "a server's tool")
+"""What is done in the end, when nothing is refused any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Orders):
+    """Lets everything through, until everything is refused."""
+
+    is_on: list[bool] | None = None
+
+    def applied(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
+        del tool, facts, root
+        return Refuse(REFUSED) if self.is_on else decision
+
+
+class Ears:
+    """Hears what this process does to the system."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.is_open = False
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self.is_open and _is_effect(event, arguments):
+            self.heard.append(f"{event} {arguments[:2]}")
+
+    def take(self) -> list[JsonValue]:
+        """Return what was heard since."""
+        heard: list[JsonValue] = [*self.heard]
+        self.heard.clear()
+        return heard
+
+
+def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
+    if event == "open":
+        _, _, flags = arguments
+        return isinstance(flags, int) and bool(flags & WRITING_FLAGS)
+    if event in SIGNALS:  # a signal 0 only asks whether somebody is there
+        return arguments[1] != 0
+    return event in EVENTS
+
+
+class Remote:
+    """A server in memory."""
+
+    def __init__(self, ears: Ears) -> None:
+        self.closed = anyio.Event()
+        self._ears = ears
+
+    @property
+    def introduction(self) -> Json:
+        return {"capabilities": {"tools": {}}}
+
+    async def request(
+        self, method: str, parameters: Json, progress: Progress | None = None
+    ) -> Json:
+        del progress
+        if method == "tools/list":
+            return {"tools": [{"name": "tool", "inputSchema": {"type": "object"}}]}
+        self._ears.heard.append(f"{method} {parameters}")
+        return {"content": []}
+
+    @asynccontextmanager
+    async def connect(self, server: ServerConfig, host: Host) -> AsyncGenerator[Wire]:
+        del server, host
+        yield self
+
+    async def close(self) -> None:
+        return
+
+
+async def main(folder: Path) -> Mapping[str, JsonValue]:
+    """Do it all; return what is printed."""
+    stage, puppet, switch = set_up(folder), Puppet(), list[bool]()
+    stage.model = puppet
+    ears = Ears()
+    terms = Terms(Switch(is_on=switch), look_away)
+    premises = replace(premises_of(stage), terms=terms)
+    servers, told = list[SessionServers](), dict[str, JsonValue]()
+    async with anyio.create_task_group() as tasks:
+
+        async def load() -> Remote:
+            return Remote(ears)
+
+        def join(gate: Gate, changing: Changing) -> SessionServers:
+            around = Around(gate, (stage.root,), tasks, load, changing=changing)
+            servers.append(SessionServers([ProcessServer("s", "program")], around))
+            servers[0].begin()
+            return servers[0]
+
+        async with acting_with(stage, "bypass", premises, join_servers=join) as actor:
+            await servers[0].ready()
+            told |= await _told(actor, puppet, ears, switch)
+            await servers[0].close()
+    return told
+
+
+async def _told(
+    actor: Actor, puppet: Puppet, ears: Ears, switch: list[bool]
+) -> Mapping[str, JsonValue]:
+    process = await _prepare(actor, puppet)
+    attempts = {name: _filled(attempt, process) for name, attempt in ATTEMPTS.items()}
+    before = actor.stage.snapshot()
+    switch.append(True)
+    ears.is_open = True
+    told: dict[str, JsonValue] = {}
+    for name, attempt in attempts.items():
+        outcome = await actor.call(*attempt)
+        told[name] = [outcome.text, ears.take()]
+    for name, attempt in attempts.items():
+        (text,) = await _delegated(actor, puppet, attempt)
+        told[f"{name}, by a sub-agent"] = [text, ears.take()]
+    undone = await actor.session.commands.answer(Invocation("undo", ""), Screen())
+    told["an undo"] = [undone, ears.take()]
+    told["the disk"] = ["as before" if actor.stage.snapshot() == before else "changed", []]
+    switch.clear()
+    for name in ALLOWED:
+        outcome = await actor.call(*attempts[name])
+        told[f"{name}, allowed"] = [outcome.text, ears.take()]
+    ears.is_open = False
+    return told
+
+
+async def _prepare(actor: Actor, puppet: Puppet) -> str:
+    """Have everything imported and used once, something to be undone, and a process that runs."""
+    prompt = UserMessage((Text("change it"),))
+    async with actor.session.checkpoints.turn(prompt, actor.session.conversation):
+        await actor.call("write_file", {"path": "README.md", "content": "changed"})
+    started = await actor.call("terminal", {"command": "exec cat", "background": True})
+    process = str((started.raw_output or {})["session_id"])
+    for attempt in (ATTEMPTS["read_file"], ATTEMPTS["search_files"], ATTEMPTS["web_fetch"]):
+        await actor.call(*attempt)
+        await _delegated(actor, puppet, attempt)
+    return process
+
+
+async def _delegated(actor: Actor, puppet: Puppet, attempt: Attempt) -> list[str]:
+    puppet.attempts, puppet.results = [attempt], []
+    await actor.call("delegate_task", {"goal": "try"}, call_id="parent")
+    return [result.text for result in puppet.results]
+
+
+def _filled(attempt: Attempt, process: str) -> Attempt:
+    name, arguments = attempt
+    return name, {key: process if value == PROCESS else value for key, value in arguments.items()}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(anyio.run(main, Path(sys.argv[1]))))

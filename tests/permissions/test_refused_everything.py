@@ -1,0 +1,75 @@
+"""Behind a gate that refuses everything no tool has an effect; the system itself is the witness."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from acp_server.tools.kit import TOOL_NAMES
+from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED
+
+ROOT = Path(__file__).parents[2]
+WITHOUT_EFFECT = {"todo", "clarify", "session_search", "skills_list", "skill_view"}
+"""What shows, asks, or reads what this program itself keeps."""
+OUT_OF_REACH = {
+    **dict.fromkeys(("exit_plan", "memory", "skill_manage"), "there is no tool"),
+    "process": "there is no background command",
+}
+"""What a task does not have, not even refused; the session's commands in the background are none
+of its own."""
+Told = Mapping[str, tuple[str, Sequence[str]]]
+"""By what was tried: what the tool answered, and what was heard of the system meanwhile."""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("refused")
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "tests.permissions.refusing", str(folder)],
+        cwd=ROOT,
+        env={"PATH": os.defpath},
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    return cast("Told", json.loads(done.stdout))
+
+
+def test_every_tool_that_has_an_effect_is_tried() -> None:
+    tried = {name for name, _ in ATTEMPTS.values()}
+    assert tried == {*TOOL_NAMES, "s__tool"} - WITHOUT_EFFECT - {"delegate_task"}
+
+
+@pytest.mark.parametrize("name", ATTEMPTS.keys())
+def test_a_refused_call_touches_nothing(told: Told, name: str) -> None:
+    answer, heard = told[name]
+    assert REFUSED in answer
+    assert heard == []
+
+
+@pytest.mark.parametrize("name", ATTEMPTS.keys())
+def test_nor_does_that_of_a_sub_agent(told: Told, name: str) -> None:
+    answer, heard = told[f"{name}, by a sub-agent"]
+    assert OUT_OF_REACH.get(name, REFUSED) in answer
+    assert heard == []
+
+
+def test_nor_does_an_undo(told: Told) -> None:
+    answer, heard = told["an undo"]
+    assert (REFUSED in answer, heard) == (True, [])
+
+
+def test_the_disk_is_as_before(told: Told) -> None:
+    assert told["the disk"] == ["as before", []]
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_what_is_let_through_is_heard(told: Told, name: str) -> None:
+    """Else the silence of the others would mean nothing."""
+    _, heard = told[f"{name}, allowed"]
+    assert heard != []
