@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.permissions.ignoring import IgnoreFiles, IgnoreRules
+from acp_server.permissions.links import followed
 from acp_server.permissions.protected import (
     is_protected,
     is_protected_file,
@@ -40,12 +41,12 @@ class Ground:
 
     def is_inside(self, path: Path) -> bool:
         """Whether a path, its links followed, leads into a folder of the session."""
-        real = Path(os.path.realpath(path))
+        real = followed(path)
         return any(real.is_relative_to(root.path) for root in self.roots)
 
     def is_protected(self, path: Path) -> bool:
         """Whether a path, by its own name or where it leads, is nobody's to touch unasked."""
-        real = Path(os.path.realpath(path))
+        real = followed(path)
         return any(map(self.has_protected_name, {path, real}))
 
     def has_protected_name(self, path: Path) -> bool:
@@ -56,7 +57,7 @@ class Ground:
 
     def is_run_by_others(self, path: Path) -> bool:
         """Whether other programs run a file, or obey it, by its name or where it leads."""
-        real = Path(os.path.realpath(path))
+        real = followed(path)
         return any(is_run_by_others(self._below_root(each)) for each in {path, real})
 
     def is_protected_entry(self, entry: "os.DirEntry[str]") -> bool:
@@ -99,9 +100,9 @@ class Ground:
 
 def ground_of(roots: Sequence[Path], own_folder: Path, ignore_files: IgnoreFiles) -> Ground:
     """Look where the folders of a session lie now. It blocks."""
-    real = [Path(os.path.realpath(root)) for root in roots]
+    real = [followed(root) for root in roots]
     found = [Root(path, ignore_files.rules(path)) for path in real]
-    own = Path(os.path.realpath(own_folder))
+    own = followed(own_folder)
     is_own_inside = any(own.is_relative_to(path) for path in real)
     return Ground(found, own, is_own_inside or any(root.ignored.lines for root in found))
 

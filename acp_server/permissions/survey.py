@@ -25,6 +25,7 @@ from acp_server.permissions.effects import (
 )
 from acp_server.permissions.ground import Ground, ground_of
 from acp_server.permissions.ignoring import IgnoreFiles, search_globs
+from acp_server.permissions.links import followed
 from acp_server.permissions.picking import TooManyError, picked
 from acp_server.permissions.policy import (
     CommandFacts,
@@ -86,7 +87,7 @@ class Surveyor:
                 targets = (effect.cwd,)
             case ChangeMemory() | CallServer() | LeavePlanMode() | FetchUrl():
                 targets = ()
-        return any(os.path.realpath(target.path) != str(target.real) for target in targets)
+        return any(_leads_elsewhere(target) for target in targets)
 
     def left_out_of_searches(self) -> Sequence[str]:
         """Return what no search shows unasked, as globs that begin at the first root."""
@@ -131,7 +132,7 @@ class Surveyor:
         if not folders:
             return None
         common = Path(os.path.commonpath(folders))
-        home = Path(os.path.realpath(self.home))
+        home = followed(self.home)
         is_wide = common == Path(common.anchor) or home.is_relative_to(common)
         is_above = any(
             root.path != common and root.path.is_relative_to(common) for root in ground.roots
@@ -206,4 +207,11 @@ def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:
 
 def _own_place(path: Path) -> Path:
     """Return where a path itself is, the links of its folders resolved, not its own."""
-    return Path(os.path.realpath(path.parent)) / path.name
+    return followed(path.parent) / path.name
+
+
+def _leads_elsewhere(target: Target) -> bool:
+    try:
+        return followed(target.path) != target.real
+    except OSError:
+        return True

@@ -115,7 +115,9 @@ class Workshop:
 
     async def may_preview(self, place: Place) -> bool:
         """Whether a file's text may be shown before anybody was asked."""
-        return place.is_inside and await self.gate.may_preview(place.path)
+        if not place.is_inside or not await self.gate.may_preview(place.path):
+            return False
+        return place.real == place.path or await self.gate.may_preview(place.real)
 
     @asynccontextmanager
     async def changing(self) -> AsyncGenerator[None]:
@@ -235,7 +237,7 @@ class Edit:
         blocks = tuple(block for change in changes for block in change.blocks())
         question = self._question(changes, blocks)
         await self._report.describe(question.title, question.locations)
-        is_open = await self._are_open([p.path for change in changes for p in change.places])
+        is_open = await self._are_shown([p for change in changes for p in change.places])
         if is_open:
             await self._report.show(blocks)
         refusal = await self._workshop.gate.pass_through(question)
@@ -261,8 +263,11 @@ class Edit:
 
     async def _are_open(self, paths: Sequence[Path]) -> bool:
         """Whether all these files may be told of before anybody was asked."""
-        for path in paths:
-            place = await self._desk.place(str(path))
+        return await self._are_shown([await self._desk.place(str(path)) for path in paths])
+
+    async def _are_shown(self, places: Sequence[Place]) -> bool:
+        """Whether all files that were looked at may be told of; where they led then counts."""
+        for place in places:
             if not await self._workshop.may_preview(place):
                 return False
         return True

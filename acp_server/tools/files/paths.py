@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from acp_server.permissions.links import followed
 from acp_server.session.session import Workspace
-from acp_server.tools.files.errors import InvalidPathError
+from acp_server.tools.files.errors import ChangedMeanwhileError, InvalidPathError
 
 MAX_NAME_BYTES = 255
 _WINDOWS_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
@@ -61,8 +62,15 @@ def place_of(given: str, workspace: Workspace, home: Path) -> Place:
 
 
 def real_path(path: Path) -> Path:
-    """Return where an absolute path leads; what does not exist leads to itself. It blocks."""
-    return Path(os.path.realpath(path))
+    """Return where an absolute path leads; what does not exist leads to itself. It blocks.
+
+    Raises:
+        ChangedMeanwhileError: it is a link at one moment and none at the next.
+    """
+    try:
+        return followed(path)
+    except OSError:
+        raise ChangedMeanwhileError(str(path), "it keeps changing") from None
 
 
 def lies_below(path: Path, workspace: Workspace) -> bool:
