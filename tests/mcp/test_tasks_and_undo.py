@@ -62,3 +62,17 @@ async def test_what_a_servers_tool_has_written_in_the_workspace_is_undone(
         assert file.read_text() == "after\n"
         await line.told(session, "/undo")
         assert file.read_text() == "before\n"
+
+
+@pytest.mark.parametrize(("tool", "questions"), [("s__echo", 1), ("s__wipe", 0), ("s__env", 0)])
+async def test_plan_mode_holds_for_the_calls_of_a_task_too(
+    tmp_path: Path, tool: str, questions: int
+) -> None:
+    told = tmp_path / "told"
+    script = [reply(call("delegate_task", goal="try")), reply(call(tool)), "I tried.", "Done."]
+    async with wired(tmp_path, script, options={"--mode": "plan"}) as line:
+        line.answer = "reject_once"
+        session = await line.open(program("s", environment={"TOLD": str(told)}))
+        assert await line.say(session) == "end_turn"
+        assert len(line.questions) == questions
+        assert "call " not in told.read_text()
