@@ -1,0 +1,170 @@
+/**
+ * VS Code in a browser: code-server on a loopback port, with folders of its own and our extension.
+ *
+ * Owns the process and its folders. Refuses to know what is tried in it.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const HERE = fileURLToPath(new URL(".", import.meta.url));
+export const EXTENSION = join(HERE, "..");
+const VERSION = "4.139.1";
+const STARTING_MILLISECONDS = 60_000;
+
+/** Nothing of VS Code's own may be in the way, and nothing may be asked of the network. */
+const SETTINGS = {
+  "chat.disableAIFeatures": true,
+  "extensions.autoCheckUpdates": false,
+  "extensions.ignoreRecommendations": true,
+  "files.autoSave": "off",
+  "git.enabled": false,
+  "security.workspace.trust.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "terminal.integrated.gpuAcceleration": "off",
+  "update.mode": "none",
+  "window.commandCenter": false,
+  "workbench.colorTheme": "Default Dark Modern",
+  "workbench.layoutControl.enabled": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+};
+
+/** Return the folder that `install.sh` made; undefined when there is none. */
+export function installedFolder() {
+  const cache = process.env.ACP_SERVER_E2E_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "acp-server-e2e");
+  const folder = join(cache, `code-server-${VERSION}`);
+  return existsSync(join(folder, "complete")) ? folder : undefined;
+}
+
+/** A workspace, a home for the server, and a VS Code that knows both. */
+export class CodeServer {
+  #root;
+  #process;
+  #installed;
+
+  constructor(installed, root) {
+    this.#installed = installed;
+    this.#root = root;
+    this.workspace = join(root, "project");
+    this.home = join(root, "home");
+    this.pidFile = join(root, "server.pid");
+    this.url = "";
+  }
+
+  /** Make the folders, install the extension and listen.
+   *
+   * `model` is what the server is started with; `environment` is what it gets besides.
+   */
+  static async start({ installed, server, vsix, model, environment = {}, settings = {} }) {
+    const code = new CodeServer(installed, await mkdtemp(join(tmpdir(), "acp-e2e-")));
+    await code.#prepare(server, model, environment, settings);
+    code.#install(vsix);
+    await code.#listen();
+    return code;
+  }
+
+  async stop() {
+    const { pid } = this.#process ?? {};
+    if (pid !== undefined) {
+      const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+      // The whole group: code-server's children outlive it otherwise.
+      process.kill(-pid, "SIGTERM");
+      await ended;
+    }
+    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #prepare(server, model, environment, settings) {
+    await cp(join(HERE, "project"), this.workspace, { recursive: true });
+    await mkdir(this.home, { recursive: true });
+    const program = join(this.#root, "acp-server");
+    // The process id stays the same over exec, so that a test can end exactly this server.
+    await writeFile(program, `#!/bin/sh\necho $$ > '${this.pidFile}'\nexec '${server}' "$@"\n`);
+    await chmod(program, 0o755);
+    const ours = {
+      "acpServer.command": program,
+      "acpServer.arguments": ["serve", "--unstable", "true", "--model", model],
+      "acpServer.environment": { HERMES_HOME: this.home, PYTHON_KEYRING_BACKEND: "keyring.backends.null.Keyring", ...environment },
+    };
+    await this.#write("User", { ...SETTINGS, ...settings });
+    // Where the server is belongs to the machine, and VS Code does not take that from the user's.
+    await this.#write("Machine", ours);
+  }
+
+  async #write(whose, settings) {
+    const folder = join(this.#root, "data", whose);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "settings.json"), JSON.stringify(settings));
+  }
+
+  get #options() {
+    const folders = ["--user-data-dir", join(this.#root, "data"), "--extensions-dir", join(this.#root, "extensions")];
+    return [...folders, "--config", join(this.#root, "config.yaml")];
+  }
+
+  /** Return the program and its first arguments. */
+  get #command() {
+    const modules = join(this.#installed, "node_modules");
+    const node = join(this.#installed, "node", "node_modules", "node", "bin", "node");
+    return [node, join(modules, "code-server", "out", "node", "entry.js")];
+  }
+
+  #install(vsix) {
+    const [node, entry] = this.#command;
+    const ran = spawnSync(node, [entry, ...this.#options, "--install-extension", vsix], { encoding: "utf8", env: this.#environment });
+    if (ran.status !== 0) throw new Error(`the extension was not installed:\n${ran.stdout}${ran.stderr}`);
+    this.said = ran.stdout;
+  }
+
+  get #environment() {
+    return { ...process.env, HOME: this.#root, XDG_CONFIG_HOME: this.#root, XDG_DATA_HOME: this.#root };
+  }
+
+  async #listen() {
+    const port = await freePort();
+    const [node, entry] = this.#command;
+    const address = ["--bind-addr", `127.0.0.1:${port}`, "--auth", "none"];
+    const quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
+    this.#process = spawn(node, [entry, ...this.#options, ...address, ...quiet, this.workspace], {
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: this.#environment,
+    });
+    this.url = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.workspace)}`;
+    await this.#untilItListens();
+  }
+
+  #untilItListens() {
+    let said = "";
+    return new Promise((resolve, reject) => {
+      const fail = () => { reject(new Error(`code-server does not listen:\n${said}`)); };
+      const late = setTimeout(fail, STARTING_MILLISECONDS);
+      const hear = (chunk) => {
+        said += chunk;
+        if (!said.includes("HTTP server listening")) return;
+        clearTimeout(late);
+        resolve();
+      };
+      this.#process.stdout.on("data", hear);
+      this.#process.stderr.on("data", hear);
+      this.#process.once("exit", fail);
+    });
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => { resolve(port); });
+    });
+  });
+}

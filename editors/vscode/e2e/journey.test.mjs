@@ -1,0 +1,183 @@
+/**
+ * What a user does in VS Code, from the first prompt to a session taken up again.
+ *
+ * The tests are stations of one journey: each begins where the one before has ended. Environment:
+ * ACP_SERVER (the program), VSIX (the packed extension), CHROMIUM, SCREENSHOTS (a folder; none
+ * are made without it).
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { until, Window } from "./window.mjs";
+
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+/** Longer than that and a user takes the view for frozen. */
+const FROZEN_MILLISECONDS = 500;
+
+let code;
+let window;
+let chat;
+
+before(async () => {
+  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model: `scripted:${join(HERE, "work.script")}` });
+  window = await Window.open(code.url, { program });
+  chat = window.chat;
+});
+
+after(async () => {
+  await window?.close();
+  await code?.stop();
+});
+
+let broken = false;
+
+/** A station of the journey; after one that fails, the others are not tried. */
+function step(name, deed) {
+  test(name, async (context) => {
+    if (broken) return context.skip("the journey has ended before");
+    broken = true;
+    try {
+      await deed();
+      broken = false;
+    } catch (error) {
+      await picture("failed");
+      throw error;
+    }
+  });
+}
+
+async function picture(name) {
+  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+function onDisk(name) {
+  return readFile(join(code.workspace, name), "utf8");
+}
+
+async function serverId() {
+  return Number(await readFile(code.pidFile, "utf8"));
+}
+
+step("the packed extension is installed, and the first prompt is answered", async () => {
+  assert.match(code.said, /successfully installed/);
+  await window.openChat();
+  await picture("welcome");
+  await chat.send("Please greet me");
+  assert.match(await chat.answered(), /Hello! I see averages\.py/);
+  await picture("answer");
+});
+
+step("a diff grows as it is written, and a key allows it", async () => {
+  await chat.watchDiffs();
+  await chat.send("mend the median");
+  await chat.at("permission").last().waitFor();
+  const lengths = await chat.diffLengths();
+  assert.ok(lengths.length >= 3, `the diff was seen in these lengths: ${lengths.join(", ")}`);
+  assert.deepEqual(lengths, [...lengths].sort((one, other) => one - other));
+  await picture("permission");
+  assert.doesNotMatch(await onDisk("averages.py"), /no middle/);
+  await chat.answerByKey("y");
+  assert.match(await chat.answered(), /mean of the middle two/);
+  assert.match(await onDisk("averages.py"), /there is no middle/);
+});
+
+step("an edit lands in an open document with unsaved changes, and is undone by itself", async () => {
+  const before = await onDisk("notes.txt");
+  await window.openFile("notes.txt");
+  await window.enterEditor();
+  await window.page.keyboard.type("Mine first\n");
+  await until(() => window.isDirty("notes.txt"));
+  await chat.send("buy bread");
+  await chat.answerByKey("y");
+  await chat.answered();
+  const both = "Mine first\nShopping\n- apples\n- pears\n- bread\n";
+  await until(async () => (await window.editorText()) === both);
+  assert.equal(await onDisk("notes.txt"), before);
+  assert.ok(await window.isDirty("notes.txt"));
+  await picture("unsaved");
+  await window.enterEditor();
+  await window.page.keyboard.press("Control+Z");
+  await until(async () => (await window.editorText()) === both.replace("- bread\n", ""));
+  assert.ok(await window.isDirty("notes.txt"));
+});
+
+step("a command asks, and runs in a terminal of VS Code's", async () => {
+  await chat.send("run it");
+  await chat.answerByKey("y");
+  const running = await chat.call("execute", "in_progress");
+  await running.getByTestId("show-terminal").click();
+  const terminal = window.page.locator(".part.panel .xterm-rows");
+  await until(async () => (await terminal.innerText()).replaceAll("\u00a0", " ").includes("median of 5"));
+  await picture("terminal");
+  assert.match(await chat.answered(), /mean of the two/);
+  const card = await chat.call("execute", "completed");
+  assert.match(await card.getByTestId("terminal").innerText(), /median of 4 is 2\.5/);
+  await window.run("View: Toggle Panel Visibility");
+});
+
+step("Escape ends a turn at once, and the next prompt is answered", async () => {
+  await chat.send("count slowly");
+  await until(async () => (await chat.at("agent-message").last().innerText()).includes("five"));
+  await chat.input.press("Escape");
+  const begun = Date.now();
+  await chat.idle();
+  assert.ok(Date.now() - begun < 2000, "the turn went on");
+  await chat.at("ending").last().waitFor();
+  await picture("stopped");
+  await chat.send("still there?");
+  assert.match(await chat.answered(), /still here/);
+});
+
+step("an answer of 5,000 chunks leaves the view alive", async () => {
+  await chat.watchGaps();
+  await chat.send("say much");
+  await until(async () => (await chat.at("agent-message").last().innerText()).includes("word word"));
+  const begun = Date.now();
+  await chat.input.pressSequentially("typed meanwhile");
+  const typed = Date.now() - begun;
+  const answer = await chat.answered();
+  assert.equal(answer.match(/word/g)?.length, 5000);
+  const longest = await chat.longestGap();
+  console.log(`typing while it streams: ${typed} ms; longest standstill: ${longest} ms`);
+  assert.ok(longest < FROZEN_MILLISECONDS, `the view stood still for ${longest} ms`);
+  assert.equal(await chat.input.inputValue(), "typed meanwhile");
+  await chat.input.fill("");
+});
+
+step("the window is reloaded in the middle of a turn, and the conversation is there again", async () => {
+  await chat.send("count slowly");
+  await until(async () => (await chat.at("agent-message").last().innerText()).includes("five"));
+  await window.page.reload();
+  await window.ready();
+  await chat.input.waitFor();
+  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => text.includes("count slowly")));
+  assert.match((await chat.at("user-message").first().innerText()), /greet me/);
+  await chat.send("still there?");
+  assert.match(await chat.answered(), /still here/);
+  await picture("reloaded");
+});
+
+step("a server that is killed is started again, and the session goes on", async () => {
+  const killed = await serverId();
+  const said = await chat.at("user-message").count();
+  process.kill(killed, "SIGKILL");
+  await until(async () => (await serverId()) !== killed);
+  await until(async () => (await chat.at("user-message").count()) === said);
+  await chat.send("still there?");
+  assert.match(await chat.answered(), /still here/);
+  await picture("restarted");
+});
+
+step("a session of the list is taken up again", async () => {
+  await chat.at("header-new").click();
+  await chat.at("user-message").first().waitFor({ state: "detached" });
+  await chat.at("header-sessions").click();
+  await chat.at("session").first().waitFor();
+  await picture("sessions");
+  await chat.at("session-open").first().click();
+  await chat.at("user-message").first().waitFor();
+  await chat.send("still there?");
+  assert.match(await chat.answered(), /still here/);
+});
