@@ -1,5 +1,6 @@
 """The VS Code extension's own tests, run as its developers run them."""
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -35,14 +36,15 @@ def npm_program() -> str:
 
 def install(npm: str) -> None:
     """Install what the lock names, unless that is what is there."""
-    lock = (EXTENSION / "package-lock.json").read_bytes()
-    digest = hashlib.sha256(lock).hexdigest()
-    stamp = EXTENSION / "node_modules" / ".installed-from"
-    if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
-        return
-    ran = run([npm, "ci"])
-    assert ran.returncode == 0, ran.stderr
-    stamp.write_text(digest, encoding="ascii")
+    with (EXTENSION / "package-lock.json").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other files' tests want the same, at the same time
+        digest = hashlib.sha256(lock.read()).hexdigest()
+        stamp = EXTENSION / "node_modules" / ".installed-from"
+        if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+            return
+        ran = run([npm, "ci"])
+        assert ran.returncode == 0, ran.stderr
+        stamp.write_text(digest, encoding="ascii")
 
 
 def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -27,9 +27,10 @@ install_packages() {
 install_code_server() {
   rm -rf "$folder"
   mkdir -p "$folder/node"
-  # Node comes as a package too, so that whatever Node the machine has is left alone.
-  npm install --prefix "$folder/node" --no-audit --no-fund --silent "node@$node_version" >&2
-  export PATH="$folder/node/node_modules/node/bin:$PATH"
+  # Node comes as a package too, with an npm that runs on it, so that those of the machine are left
+  # alone.
+  npm install --prefix "$folder/node" --no-audit --no-fund --silent "node@$node_version" npm@11 >&2
+  export PATH="$folder/node/node_modules/.bin:$PATH"
   # The native modules are of Node-API, so headers of another major version serve as well; with
   # these, nothing is fetched to build them.
   if [ -z "${npm_config_nodedir:-}" ] && [ -f /usr/include/node/common.gypi ]; then

@@ -6,6 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
+const SETTLING_MILLISECONDS = 700;
 export const PATIENCE_MILLISECONDS = 20_000;
 
 export class Window {
@@ -116,6 +117,14 @@ export class Chat {
     await this.input.press("Enter");
   }
 
+  /** Send a prompt, wait for the end of its turn, and return the last text of the answer. */
+  async ask(text) {
+    const before = await this.at("user-message").count();
+    await this.send(text);
+    await this.at("user-message").nth(before).waitFor();
+    return this.answered();
+  }
+
   /** Wait until no turn runs, and return the text of the last answer. */
   async answered() {
     await this.idle();
@@ -178,6 +187,8 @@ export class Chat {
     await card.waitFor();
     const focused = card.getByTestId("permission-reject_once").first();
     await until(async () => (await focused.evaluate((node) => node === node.ownerDocument.activeElement)));
+    // A question takes no key that was meant for what was there before.
+    await wait(SETTLING_MILLISECONDS);
     await this.#page.keyboard.press(key);
     await card.waitFor({ state: "detached" });
   }

@@ -81,8 +81,8 @@ export function deactivate(): void {
 
 function wireTo(launch: Launch, cwd: string, log: ChannelLog): Wire {
   const server = startServer(launch, cwd, log, isTraced);
-  const ended = server.ended.then(({ exitCode, lastWords }) =>
-    lastWords === "" ? `The server has ended with ${String(exitCode)}.` : lastWords,
+  const ended = server.ended.then(({ status, lastWords }) =>
+    lastWords === "" ? `The server has ended with ${status}.` : lastWords,
   );
   return {
     stream: server.stream,

@@ -94,7 +94,12 @@ function shownOf(host: Controller): Session {
 }
 
 async function send(host: Controller, draft: Draft, manner: Manner): Promise<void> {
-  const session = shownOf(host);
+  const session = host.sessions.shown;
+  if (session === undefined) {
+    // The server ended while this was on its way: the text goes back to where it was written.
+    host.hub.record(host.hub.shown, { type: "restore", text: draft.text, number: Date.now() });
+    return;
+  }
   const glance = host.desk.glance();
   host.presence.lookNow(session.id, glance);
   await session.send(blocksOf(draft, glance), manner);

@@ -57,7 +57,7 @@ export async function locate(
 }
 
 const NOWHERE =
-  `${PROGRAM} was not found. Install uv and run \`uv tool install ${PACKAGE}\`, or set the path of ` +
+  `${PROGRAM} was not found. Install uv and run: uv tool install ${PACKAGE}. Or set the path of ` +
   "the program in the settings.";
 
 function notThere(command: string): string {

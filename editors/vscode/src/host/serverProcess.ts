@@ -19,7 +19,8 @@ const LEAVING_MILLISECONDS = 3000;
 const LAST_WORDS = 5;
 
 export interface ServerEnd {
-  readonly exitCode: number | null;
+  /** How it ended: its exit code or the signal. */
+  readonly status: string;
   readonly lastWords: string;
 }
 
@@ -72,11 +73,12 @@ function endOf(
   return new Promise((resolve) => {
     child.once("error", (error) => {
       log.error(`the server could not be started: ${messageOf(error)}`);
-      resolve({ exitCode: null, lastWords: messageOf(error) });
+      resolve({ status: "an error", lastWords: messageOf(error) });
     });
     child.once("close", (exitCode, signal) => {
-      log.info(`the server has ended: ${String(exitCode ?? signal)}`);
-      resolve({ exitCode, lastWords: lastWords.join("\n") });
+      const status = signal ?? `exit code ${String(exitCode)}`;
+      log.info(`the server has ended: ${status}`);
+      resolve({ status, lastWords: lastWords.join("\n") });
     });
   });
 }

@@ -72,7 +72,7 @@ export class Terminals {
   }
 
   #listen(id: string, child: ChildProcess, request: CreateTerminalRequest): Running {
-    const name = [request.command, ...(request.args ?? [])].join(" ");
+    const name = nameOf(request);
     const limit = Math.min(request.outputByteLimit ?? MOST_OUTPUT_BYTES, MOST_OUTPUT_BYTES);
     const panel = this.#panel.open(name, () => {
       end(child);
@@ -176,6 +176,17 @@ class Printer {
     this.#pending = "";
     this.#print(data);
   }
+}
+
+/**
+ * Return what a command is called: what a shell is given to run, without what only prepares that.
+ *
+ * Our server has it run as `env … bash -c "exec </dev/null; COMMAND"`.
+ */
+function nameOf({ command, args }: CreateTerminalRequest): string {
+  const words = [command, ...(args ?? [])];
+  const script = words.at(-2) === "-c" ? words.at(-1) : undefined;
+  return script?.replace(/^exec <\/dev\/null; /, "") ?? words.join(" ");
 }
 
 function environmentOf(request: CreateTerminalRequest): Record<string, string> {

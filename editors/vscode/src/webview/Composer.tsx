@@ -67,8 +67,9 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     requestAnimationFrame(() => input.current?.setSelectionRange(next.cursor, next.cursor));
   };
   const busyManner: Manner = connection.can.steer ? "steer" : "queue";
+  const canSend = canBeSent(state, text, images);
   const send = (manner: Manner): void => {
-    if (text.trim() === "" && images.length === 0) return;
+    if (!canSend) return;
     const draft = { text, images, files: mentioned(text, chosen), ...switches };
     host.post({ type: "send", draft, manner: session.isRunning ? manner : "turn" });
     write("");
@@ -148,7 +149,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
       />
       <ComposerBar
         state={state}
-        isEmpty={text.trim() === "" && images.length === 0}
+        canSend={canSend}
         onSend={send}
         onStop={() => {
           host.post({ type: "stop" });
@@ -156,6 +157,12 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
       />
     </div>
   );
+}
+
+/** Whether there is something to send, and somebody to take it; until then it stays where it is. */
+function canBeSent({ connection, session }: ViewState, text: string, images: readonly PastedImage[]): boolean {
+  if (connection.status !== "ready" || session.isLoading) return false;
+  return text.trim() !== "" || images.length > 0;
 }
 
 /** Put back what could not be sent, once each. */

@@ -77,20 +77,20 @@ test("a real process is greeted, traced in both directions, and leaves when its 
     .map((line) => (JSON.parse(line.slice(7)) as { direction: string }).direction);
   assert.deepEqual(directions, ["sent", "received"]);
   server.dispose();
-  assert.deepEqual(await server.ended, { exitCode: 0, lastWords: "ready" });
+  assert.deepEqual(await server.ended, { status: "exit code 0", lastWords: "ready" });
 });
 
 test("a process that fails at once says its last words", async () => {
   const program = "console.error('no key ring'); process.exit(4)";
   const server = startServer(launchOf(program), process.cwd(), new FakeLog(), () => false);
   await assert.rejects(connect(server.stream, SILENT, "1"));
-  assert.deepEqual(await server.ended, { exitCode: 4, lastWords: "no key ring" });
+  assert.deepEqual(await server.ended, { status: "exit code 4", lastWords: "no key ring" });
 });
 
 test("a program that cannot be started is an end too", async () => {
   const launch = { ...launchOf(""), command: "/no/such/program" };
   const server = startServer(launch, process.cwd(), new FakeLog(), () => false);
-  const { exitCode, lastWords } = await server.ended;
-  assert.equal(exitCode, null);
+  const { status, lastWords } = await server.ended;
+  assert.equal(status, "an error");
   assert.match(lastWords, /ENOENT/);
 });

@@ -74,6 +74,13 @@ async function gone(pid: number): Promise<void> {
   }
 }
 
+test("a terminal is called what its shell runs, not what prepares that", async () => {
+  const { terminals, panel } = shell();
+  const args = ["-u", "SECRET", "sh", "-c", "exec </dev/null; true"];
+  await terminals.create({ sessionId: "s", command: "env", args });
+  assert.equal(panel.told[0], "open true");
+});
+
 test("Ctrl+C in the terminal ends its command", async () => {
   const { terminals, panel } = shell();
   const { terminalId } = await terminals.create(ask("setInterval(() => {}, 1000)"));

@@ -8,12 +8,12 @@ import { UsageRing } from "./UsageRing.js";
 
 interface ComposerBarProps {
   readonly state: ViewState;
-  readonly isEmpty: boolean;
+  readonly canSend: boolean;
   readonly onSend: (manner: Manner) => void;
   readonly onStop: () => void;
 }
 
-export function ComposerBar({ state, isEmpty, onSend, onStop }: ComposerBarProps): JSX.Element {
+export function ComposerBar({ state, canSend, onSend, onStop }: ComposerBarProps): JSX.Element {
   const { session, connection } = state;
   return (
     <div class="composer-bar">
@@ -21,7 +21,7 @@ export function ComposerBar({ state, isEmpty, onSend, onStop }: ComposerBarProps
         <Pickers modes={session.modes} options={session.options} />
       </div>
       <UsageRing usage={session.usage} />
-      {session.isRunning && !isEmpty && (
+      {session.isRunning && canSend && (
         <>
           {connection.can.steer && (
             <button type="button" class="secondary" title="Say it now (Enter)" data-testid="steer" onClick={() => { onSend("steer"); }}>
@@ -41,7 +41,7 @@ export function ComposerBar({ state, isEmpty, onSend, onStop }: ComposerBarProps
           class="send"
           title="Send (Enter)"
           aria-label="Send"
-          disabled={isEmpty}
+          disabled={!canSend}
           data-testid="send"
           onClick={() => {
             onSend("turn");

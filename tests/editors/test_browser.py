@@ -1,0 +1,64 @@
+"""The packed VS Code extension in VS Code itself: code-server in Chromium, driven as by a user.
+
+`editors/vscode/e2e/install.sh` puts there what this needs; without it these tests are skipped.
+"""
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.editors.played import player_of
+from tests.editors.test_vscode import EXTENSION, install, npm_program, run
+from tests.support.messages_api import KEY, messages_api_in_thread
+
+SCRIPT = EXTENSION / "e2e" / "work.script"
+SHORT = "installed|diff grows|Escape"
+"""Those of the journey's stations that the suite takes each time."""
+
+
+@pytest.fixture(scope="module")
+def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the journey needs: a browser, VS Code, the packed extension and the server."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("there is no Chromium: editors/vscode/e2e/install.sh puts it there")
+    npm, node = npm_program(), shutil.which("node") or "node"
+    if run([node, "e2e/installed.mjs"]).returncode != 0:
+        pytest.skip("there is no code-server: editors/vscode/e2e/install.sh puts it there")
+    install(npm)
+    vsix = tmp_path_factory.mktemp("packed") / "acp-server.vsix"
+    packed = run([npm, "run", "package", "--", "--out", str(vsix)])
+    assert packed.returncode == 0, packed.stdout + packed.stderr
+    server = Path(sys.executable).with_name("acp-server")
+    return {"CHROMIUM": chromium, "VSIX": str(vsix), "ACP_SERVER": str(server), "NODE": node}
+
+
+def test_a_prompt_is_answered_a_key_allows_an_edit_and_escape_stops(
+    variables: Mapping[str, str],
+) -> None:
+    travel({**variables, "STATIONS": SHORT})
+
+
+@pytest.mark.full
+def test_the_whole_journey_is_made_with_the_scripted_model(variables: Mapping[str, str]) -> None:
+    travel(variables)
+
+
+@pytest.mark.full
+def test_the_whole_journey_is_made_with_the_strict_messages_api(
+    variables: Mapping[str, str],
+) -> None:
+    play = player_of(SCRIPT.read_text(encoding="utf-8"))
+    with messages_api_in_thread(play) as api:
+        travel({**variables, "MESSAGES_API": api.url, "MESSAGES_API_KEY": KEY})
+        verdicts = {each.verdict for each in api.asks}
+    assert verdicts == {"answered"}
+
+
+def travel(variables: Mapping[str, str]) -> None:
+    given = [f"{name}={value}" for name, value in variables.items()]
+    ran = run(["env", *given, variables["NODE"], "--test", "e2e/journey.test.mjs"])
+    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
