@@ -20,6 +20,18 @@ test("a prompt is sent with Enter, and the input is empty then", async () => {
   assert.equal(input.value, "");
 });
 
+test("what is written while the server is away stays where it is", async () => {
+  const away = { ...READY, status: "restarting" } as const;
+  const page = await new Page().tell(...OPENED, away);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  await page.write(input, "hello");
+  await page.key(input, "Enter");
+  assert.deepEqual([page.posted, input.value], [[], "hello"]);
+  await page.tell(READY);
+  await page.key(input, "Enter");
+  assert.deepEqual(page.posted.map(({ type }) => type), ["send"]);
+});
+
 for (const [key, manner] of [
   [{}, "steer"],
   [{ altKey: true }, "queue"],
