@@ -16,7 +16,7 @@ import { until, Window } from "./window.mjs";
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
 const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "" } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
-const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : "claude-sonnet-4-5";
+const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : "claude-sonnet-5-5";
 const environment = endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: key };
 /** Longer than that is a frozen view, even where tests share two cores; a quiet machine needs 200. */
 const FROZEN_MILLISECONDS = 1500;
