@@ -65,8 +65,9 @@ def until(is_so: Callable[[], bool]) -> None:
 def test_an_answer_to_a_question_and_all_before_it_are_kept_before_the_call_runs(
     tmp_path: Path,
 ) -> None:
-    home = tmp_path / "home"
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
     home.mkdir()
+    workspace.mkdir()
     script = [
         reply("I write.", call("write_file", path="a.txt", content="one\n")),
         reply("And run.", call("terminal", command="touch begun; sleep 60")),
@@ -76,11 +77,11 @@ def test_an_answer_to_a_question_and_all_before_it_are_kept_before_the_call_runs
         command += [sys.executable, "-m", "acp_server", "serve", "--model", MODEL]
         with start_server(home, command=command) as server:
             server.initialize()
-            session = server.new_session(str(tmp_path))
+            session = server.new_session(str(workspace))
             server.begin_prompt(session, "Write it,\nthen run it")
             for _ in range(2):
                 allow_next(server)
-            until((tmp_path / "begun").exists)
+            until((workspace / "begun").exists)
             kill(server)
     disk = read(home, session)
     states = [at(each, "state", "permission") for each in disk.calls]
