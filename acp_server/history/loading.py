@@ -170,6 +170,7 @@ class SessionJournal:
 
     async def commit(self) -> None:
         """Return when all that was recorded so far survives the end of this process."""
+        await lowlevel.checkpoint()  # who comes at the same time asks right behind: none goes ahead
         await self._archive.settle(lambda _desk: None)
 
     def sync(self) -> None:
