@@ -109,7 +109,7 @@ def _usage(spent: Spent) -> dict[str, JsonValue]:
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,
         "cacheReadTokens": usage.cache_read_tokens,
-        "cacheWriteTokens": usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
         "costUsd": spent.cost_usd,
     }
 

@@ -22,7 +22,7 @@ from acp_server.protocol.tool_calls import (
     ToolCallUpdate,
     ToolKind,
 )
-from acp_server.protocol.updates import PlanEntry
+from acp_server.protocol.updates import PlanEntry, ToolCallProgress, ToolCallStart
 
 MOST_OUTPUT_CHARACTERS = 64 * 1024
 
@@ -104,3 +104,23 @@ class CallState:
         if isinstance(terminal_id, str) and isinstance(data, str):
             text = self._output.get(terminal_id, "") + data
             self._output[terminal_id] = text[-MOST_OUTPUT_CHARACTERS:]
+
+
+class RunningCalls:
+    """The calls of a session that have not ended, by id."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, CallState] = {}
+
+    def take(self, update: ToolCallStart | ToolCallProgress, now: float) -> CallState:
+        """Return a call as it is after an update; one that has ended is forgotten."""
+        call_id = update.tool_call_id
+        if isinstance(update, ToolCallStart):
+            state = self._states[call_id] = CallState(now)
+            state.begin(update)
+        else:
+            state = self._states.setdefault(call_id, CallState(now))
+            state.change(update, now)
+        if state.is_over:
+            del self._states[call_id]
+        return state

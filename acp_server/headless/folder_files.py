@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from acp_server.handlers.errors import RESOURCE_NOT_FOUND
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
 from acp_server.protocol.files import (
     ReadTextFileRequest,
@@ -17,7 +18,6 @@ from acp_server.protocol.files import (
     WriteTextFileResponse,
 )
 
-RESOURCE_NOT_FOUND = -32002
 _NEW_FILE_MODE = 0o666
 _READ = os.O_RDONLY
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC

@@ -14,14 +14,13 @@ def account_of(spent: Spent, window_tokens: int) -> str:
     if not spent.requests:
         return NOTHING
     usage = spent.usage
-    written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     read = usage.cache_read_tokens
     share = f" ({read / usage.prompt_tokens:.1%} of what it read)" if usage.prompt_tokens else ""
     full = spent.context_tokens / window_tokens
     rows = (
         ("requests", f"{spent.requests:,}"),
         ("read from the cache", f"{read:,} tokens{share}"),
-        ("written to the cache", f"{written:,} tokens"),
+        ("written to the cache", f"{usage.cache_write_tokens:,} tokens"),
         ("read besides", f"{usage.input_tokens:,} tokens"),
         ("answered", f"{usage.output_tokens:,} tokens"),
         ("cost", "not known" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"),

@@ -37,10 +37,14 @@ class Usage:
     cache_write_1h_tokens: int = 0
 
     @property
+    def cache_write_tokens(self) -> int:
+        """What was written to a cache, for however long."""
+        return self.cache_write_5m_tokens + self.cache_write_1h_tokens
+
+    @property
     def prompt_tokens(self) -> int:
         """All that the model read."""
-        written = self.cache_write_5m_tokens + self.cache_write_1h_tokens
-        return self.input_tokens + self.cache_read_tokens + written
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         return self._combined(other, 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
-from acp_server.headless.call_state import CallState
+from acp_server.headless.call_state import CallState, RunningCalls
 from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.report import Report
 from acp_server.headless.updates import Update
@@ -40,7 +40,7 @@ class ProgressFeed:
     def __init__(self, say: Say, cleaner: Cleaner) -> None:
         self._say = say
         self._cleaner = cleaner
-        self._calls: dict[str, CallState] = {}
+        self._calls = RunningCalls()
 
     async def begin(self, report: Report) -> None:
         """Show which session it is."""
@@ -48,16 +48,9 @@ class ProgressFeed:
 
     async def show(self, update: Update) -> None:
         """Show a call that has ended, or a notice."""
-        now = anyio.current_time()
         match update:
-            case ToolCallStart():
-                self._calls[update.tool_call_id] = state = CallState(now)
-                state.begin(update)
-                self._end_of(update.tool_call_id, state)
-            case ToolCallProgress():
-                state = self._calls.setdefault(update.tool_call_id, CallState(now))
-                state.change(update, now)
-                self._end_of(update.tool_call_id, state)
+            case ToolCallStart() | ToolCallProgress():
+                self._end_of(self._calls.take(update, anyio.current_time()))
             case Notice():
                 style = "warning" if update.severity != "info" else "quiet"
                 self._say(self._cleaner.line(update.title), style)
@@ -72,9 +65,8 @@ class ProgressFeed:
     async def end(self) -> None:
         """Hold nothing back."""
 
-    def _end_of(self, call_id: str, state: CallState) -> None:
+    def _end_of(self, state: CallState) -> None:
         if state.is_over:
-            del self._calls[call_id]
             title = self._cleaner.line(state.title)
             is_done = state.status == "completed"
             sign, style = ("done", "quiet") if is_done else ("failed", "problem")

@@ -5,7 +5,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from acp_server.handlers.errors import AUTH_REQUIRED, RESOURCE_NOT_FOUND
 from acp_server.headless.errors import AgentRefusedError, DriverError
+from acp_server.jsonrpc.errors import INVALID_PARAMS
 
 Outcome = Literal[
     "done",
@@ -37,9 +39,6 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "terminated": 143,
 }
 
-AUTH_REQUIRED = -32000
-RESOURCE_NOT_FOUND = -32002
-INVALID_PARAMS = -32602
 _BY_KIND: Mapping[JsonValue, Outcome] = {
     "authentication": "authentication",
     "permission": "authentication",

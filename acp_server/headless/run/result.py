@@ -44,7 +44,7 @@ def _usage(spent: Spent) -> dict[str, JsonValue]:
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
     }
 
 

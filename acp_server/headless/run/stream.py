@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import anyio
 from pydantic import JsonValue
 
-from acp_server.headless.call_state import CallState
+from acp_server.headless.call_state import CallState, RunningCalls
 from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.denials import targets_of
 from acp_server.headless.run.lines import Lines, json_line
@@ -42,7 +42,7 @@ class StreamFeed:
         self._lines = lines
         self._cleaner = cleaner
         self._said = _Saying()
-        self._calls: dict[str, CallState] = {}
+        self._calls = RunningCalls()
         self._begun: set[str] = set()
 
     async def begin(self, report: Report) -> None:
@@ -87,13 +87,8 @@ class StreamFeed:
 
     def _events(self, update: Update) -> Iterator[Json]:
         match update:
-            case ToolCallStart():
-                self._calls[update.tool_call_id] = state = CallState(anyio.current_time())
-                state.begin(update)
-                yield from self._call_events(update.tool_call_id, state, update)
-            case ToolCallProgress():
-                state = self._calls.setdefault(update.tool_call_id, CallState(anyio.current_time()))
-                state.change(update, anyio.current_time())
+            case ToolCallStart() | ToolCallProgress():
+                state = self._calls.take(update, anyio.current_time())
                 yield from self._call_events(update.tool_call_id, state, update)
             case Plan():
                 entries: list[JsonValue] = [
@@ -131,7 +126,6 @@ class StreamFeed:
                 "paths": [each.path for each in state.locations],
             }
         if state.is_over:
-            del self._calls[call_id]
             output = update.raw_output if isinstance(update.raw_output, Mapping) else {}
             yield {
                 "type": "tool_result",

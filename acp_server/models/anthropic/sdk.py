@@ -5,6 +5,7 @@ from acp_server.models.anthropic.adapter import AnthropicModel, Target
 from acp_server.models.anthropic.endpoint import Endpoint, connect, list_models
 from acp_server.models.anthropic.requests import Mark
 from acp_server.models.families import ModelFamily
+from acp_server.models.kept import KeptEndpoints
 from acp_server.models.retry import RetryPolicy
 
 
@@ -13,17 +14,17 @@ class AnthropicSdk:
 
     def __init__(self, mark: Mark) -> None:
         self._mark = mark
-        self._endpoints: dict[Access, Endpoint] = {}
-        self._targets: dict[tuple[Access, str], Target] = {}
+        self._kept: KeptEndpoints[Endpoint, Target] = KeptEndpoints(
+            connect,
+            Target,
+            lambda endpoint: endpoint.client.close(),
+        )
 
     def model(
         self, access: Access, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> AnthropicModel:
         """Return the adapter of one model."""
-        key = (access, model_id)
-        if key not in self._targets:
-            self._targets[key] = Target(self._endpoint(access), model_id)
-        return AnthropicModel(self._targets[key], family, self._mark, retry)
+        return AnthropicModel(self._kept.target(access, model_id), family, self._mark, retry)
 
     async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
         """Return what an endpoint offers.
@@ -31,16 +32,8 @@ class AnthropicSdk:
         Raises:
             ModelFailedError: it does not tell.
         """
-        return await list_models(self._endpoint(access))
+        return await list_models(self._kept.endpoint(access))
 
     async def close(self) -> None:
         """Close every connection."""
-        for endpoint in self._endpoints.values():
-            await endpoint.client.close()
-        self._endpoints.clear()
-        self._targets.clear()
-
-    def _endpoint(self, access: Access) -> Endpoint:
-        if access not in self._endpoints:
-            self._endpoints[access] = connect(access)
-        return self._endpoints[access]
+        await self._kept.close()

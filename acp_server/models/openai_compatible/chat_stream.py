@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from acp_server.models.openai_compatible.think_tags import ThinkTags
 from acp_server.models.openai_compatible.wire import (
     Object,
-    StreamGarbageError,
     chat_usage,
     error_of,
+    event_of,
     object_of,
     objects_of,
     text_in,
@@ -109,12 +109,7 @@ class ChatStream:
         self.has_begun = True
         if data.startswith("[") and data.strip() == DONE:
             return self._done()
-        try:
-            chunk: JsonValue = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise StreamGarbageError(str(error)) from error
-        if not isinstance(chunk, dict):
-            raise StreamGarbageError(data[:40])
+        chunk = event_of(data)
         plain = self._plain_text(chunk)
         return (plain,) if plain is not None else self._chunk(chunk)
 

@@ -2,6 +2,7 @@
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.families import ModelFamily
+from acp_server.models.kept import KeptEndpoints
 from acp_server.models.openai_compatible.adapter import OpenAiModel, Target
 from acp_server.models.openai_compatible.endpoint import Endpoint, connect, list_models
 from acp_server.models.openai_compatible.quirks import Quirks
@@ -12,18 +13,17 @@ class OpenAiDoor:
     """The clients of one provider, one for each way of access, so that connections are shared."""
 
     def __init__(self, quirks: Quirks) -> None:
-        self._quirks = quirks
-        self._endpoints: dict[Access, Endpoint] = {}
-        self._targets: dict[tuple[Access, str], Target] = {}
+        self._kept: KeptEndpoints[Endpoint, Target] = KeptEndpoints(
+            lambda access: connect(access, quirks.sign_in_again),
+            lambda endpoint, model_id: Target(endpoint, model_id, quirks),
+            lambda endpoint: endpoint.client.aclose(),
+        )
 
     def model(
         self, access: Access, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> OpenAiModel:
         """Return the adapter of one model."""
-        key = (access, model_id)
-        if key not in self._targets:
-            self._targets[key] = Target(self._endpoint(access), model_id, self._quirks)
-        return OpenAiModel(self._targets[key], family, retry)
+        return OpenAiModel(self._kept.target(access, model_id), family, retry)
 
     async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
         """Return what an endpoint offers.
@@ -31,16 +31,8 @@ class OpenAiDoor:
         Raises:
             ModelFailedError: it does not tell.
         """
-        return await list_models(self._endpoint(access))
+        return await list_models(self._kept.endpoint(access))
 
     async def close(self) -> None:
         """Close every connection."""
-        for endpoint in self._endpoints.values():
-            await endpoint.client.aclose()
-        self._endpoints.clear()
-        self._targets.clear()
-
-    def _endpoint(self, access: Access) -> Endpoint:
-        if access not in self._endpoints:
-            self._endpoints[access] = connect(access, self._quirks.sign_in_again)
-        return self._endpoints[access]
+        await self._kept.close()

@@ -3,7 +3,6 @@
 Source: https://developers.openai.com/api/reference/resources/responses/streaming-events
 """
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ from pydantic import JsonValue
 
 from acp_server.models.openai_compatible.wire import (
     Object,
-    StreamGarbageError,
     error_of,
+    event_of,
     object_of,
     objects_of,
     responses_usage,
@@ -82,13 +81,7 @@ class ResponsesStream:
         if data.strip() == DONE:  # some send it here as well
             self.is_over = True
             return
-        try:
-            event: JsonValue = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise StreamGarbageError(str(error)) from error
-        if not isinstance(event, dict):
-            raise StreamGarbageError(data[:40])
-        yield from self._meaning(event)
+        yield from self._meaning(event_of(data))
 
     def translate_whole(self, body: Object) -> Iterator[ModelEvent]:
         """Yield what a response means that came in one piece, though a stream was asked for.

@@ -1,5 +1,6 @@
 """What arrives over the wire in either form, read with care: half of the fields may be missing."""
 
+import json
 from typing import cast
 
 from pydantic import JsonValue
@@ -19,6 +20,21 @@ class StreamedError(Exception):
     def __init__(self, message: str, code: JsonValue = None) -> None:
         super().__init__(message)
         self.code = code
+
+
+def event_of(data: str) -> Object:
+    """Return the object that an event's data is.
+
+    Raises:
+        StreamGarbageError: it is none.
+    """
+    try:
+        event: JsonValue = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise StreamGarbageError(str(error)) from error
+    if not isinstance(event, dict):
+        raise StreamGarbageError(data[:40])
+    return event
 
 
 def object_of(value: JsonValue) -> Object:
