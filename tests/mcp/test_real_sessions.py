@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -28,11 +29,12 @@ LONG = "e__trigger-long-running-operation"
 
 def living(package: str) -> set[int]:
     """The process groups of a package's servers below us: node may be a wrapper and its child."""
-    return {
-        os.getpgid(each.pid)
-        for each in psutil.Process().children(recursive=True)
-        if any(package in word for word in each.cmdline())
-    }
+    groups: set[int] = set()
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):  # it ends while it is looked at
+            if any(package in word for word in each.cmdline()):
+                groups.add(os.getpgid(each.pid))
+    return groups
 
 
 def used() -> list[Turn]:

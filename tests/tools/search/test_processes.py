@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -18,7 +19,11 @@ Property = Callable[[str, object], None]
 
 
 def children() -> list[str]:
-    return [child.name() for child in psutil.Process().children() if child.name() == "rg"]
+    names: list[str] = []
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it ends while it is looked at
+            names.append(child.name())
+    return [name for name in names if name == "rg"]
 
 
 async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:

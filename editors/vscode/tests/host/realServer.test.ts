@@ -41,6 +41,7 @@ const folders: string[] = [];
 const opened: Session[] = [];
 after(async () => {
   for (const { host } of opened) host.dispose();
+  await Promise.all(opened.flatMap(({ ends }) => ends)); // it writes into its home until then
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
@@ -53,6 +54,7 @@ async function folder(): Promise<string> {
 class Session {
   readonly desk = new FakeDesk();
   readonly log = new FakeLog();
+  readonly ends: Promise<unknown>[] = [];
   readonly host: Controller;
   view: ViewState = EMPTY_VIEW;
   #onView: () => void = () => undefined;
@@ -76,6 +78,7 @@ class Session {
         locate: () => Promise.resolve(launch),
         start: (found, cwd) => {
           const server = startServer(found, cwd, this.log, () => false);
+          this.ends.push(server.ended);
           return { ...server, ended: server.ended.then(({ lastWords }) => lastWords || "ended") };
         },
         problemsOf: () => [],
