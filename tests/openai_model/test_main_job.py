@@ -4,33 +4,61 @@ The home is one that Hermes has written: `model` of its config.yaml, and nothing
 """
 
 import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at
-from tests.support.messages_api import CutAfterEvents, call, rate_limited, reply, say, think
+from tests.support.messages_api import (
+    CutAfterEvents,
+    MessagesApiInThread,
+    Turn,
+    call,
+    messages_api_in_thread,
+    rate_limited,
+    reply,
+    say,
+    think,
+)
 from tests.support.openai_api import Endpoint, openai_api_in_thread
 from tests.support.server_process import ServerProcess, start_server
 
 NEW_TEXT = "".join(f"line {number}\n" for number in range(200))
 HOME = """\
 model:
-  default: gpt-5.1
+  default: {model}
   provider: custom
   base_url: {url}
   api_key: test-key
   context_length: 65536
   api_mode: {mode}
 """
-MODES = {"chat": "chat_completions", "responses": "codex_responses"}
+FORMS = {
+    "messages": {"mode": "anthropic_messages", "model": "claude-opus-4-6"},
+    "chat": {"mode": "chat_completions", "model": "gpt-5.1"},
+    "responses": {"mode": "codex_responses", "model": "gpt-5.1"},
+}
 
 
-@pytest.mark.parametrize("form", MODES)
+@contextmanager
+def endpoint_of(form: str, script: Sequence[Turn]) -> Generator[MessagesApiInThread]:
+    """Serve an endpoint of a form, in a thread."""
+    if form == "messages":
+        with messages_api_in_thread(script) as api:
+            yield api
+        return
+    endpoint = Endpoint(form="chat" if form == "chat" else "responses")
+    with openai_api_in_thread(script, endpoint) as api:
+        yield api
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str) -> None:
     (tmp_path / "old.txt").write_text("the old text\n")
-    script = [
+    script: list[Turn] = [
         rate_limited(0.01),
         reply(think("First I read."), say("I read it."), call("read_file", path="old.txt")),
         reply(
@@ -42,11 +70,10 @@ def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str)
         reply(say("So I do."), call("terminal", command="touch done; wc -l < new.txt")),
         "It has 200 lines.",
     ]
-    endpoint = Endpoint(form="chat" if form == "chat" else "responses")
     home = tmp_path / "home"
     home.mkdir()
-    with openai_api_in_thread(script, endpoint) as api:
-        (home / "config.yaml").write_text(HOME.format(url=api.url, mode=MODES[form]))
+    with endpoint_of(form, script) as api:
+        (home / "config.yaml").write_text(HOME.format(url=api.url, **FORMS[form]))
         with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
             server.initialize()
             session = server.new_session(str(tmp_path))
@@ -69,7 +96,7 @@ def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str)
     assert sizes[-1] == len(NEW_TEXT)
     usage = [each for each in updates if "usage_update" in str(each)]
     assert at(usage[-1], "params", "update", "size") == 65_536
-    assert "'cost'" not in str(usage), "a price that is not known is not shown as 0"
+    assert ("'cost'" in str(usage)) is (form == "messages"), "an unknown price is not shown as 0"
 
 
 def _allow_next(server: ServerProcess) -> Object:

@@ -31,6 +31,8 @@ class Endpoint:
     keys: frozenset[str] | None = frozenset({KEY})
     """None for a server that asks for none."""
     models: tuple[Listed, ...] = MODELS
+    root: str = ""
+    """What its paths have before `/v1`."""
     body_limit_bytes: int = 32 * 1024 * 1024
     refused_fields: frozenset[str] = frozenset()
     """Fields of the body that an older server does not know."""

@@ -101,7 +101,7 @@ class OpenAiService:
     def __init__(self, script: Script, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.form = endpoint.form
-        self.ask_path = PATHS[endpoint.form]
+        self.ask_path = endpoint.root + PATHS[endpoint.form]
         self.player = Player(script)
         self.requests: list[RecordedRequest] = []
         self._chat = ChatAnswers(endpoint, ChatRules(endpoint))
@@ -145,7 +145,7 @@ class OpenAiService:
             raise Refusal(told, 401, code="invalid_api_key")
 
     def _answer(self, method: str, path: str, body: Object) -> tuple[Answer, Verdict, str]:
-        if (method, path) == ("GET", "/v1/models"):
+        if (method, path) == ("GET", f"{self.endpoint.root}/v1/models"):
             listed: list[JsonValue] = [
                 {"id": model.id, "object": "model", "owned_by": "tests", **model.extra}
                 for model in self.endpoint.models
