@@ -300,5 +300,10 @@ def _loader(provider: Provider, current: Settings) -> SdkLoader:
     hint = f"run `{command}` to store another key"
     if provider.profile.key_variables:
         hint = f"{hint}, or set {provider.profile.key_variables[0]}"
-    quirks = replace(provider.profile.quirks, sign_in_again=hint, system_role=system_role)
+    quirks = replace(
+        provider.profile.quirks,
+        sign_in_again=hint,
+        system_role=system_role,
+        mark=partial(mark, ttl=current.cache_ttl),
+    )
     return openai_compatible_loader(quirks)

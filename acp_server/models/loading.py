@@ -13,8 +13,8 @@ from anyio import to_thread
 
 if TYPE_CHECKING:
     from acp_server.models.access import Access, ListedModel
-    from acp_server.models.anthropic.requests import Mark
     from acp_server.models.families import ModelFamily
+    from acp_server.models.marking import Mark
     from acp_server.models.openai_compatible.quirks import Quirks
     from acp_server.models.retry import RetryPolicy
     from acp_server.turn.ports import Model

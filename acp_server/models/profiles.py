@@ -96,7 +96,7 @@ PROFILES: tuple[Profile, ...] = (
         base_url="https://openrouter.ai/api/v1",
         key_variables=("OPENROUTER_API_KEY",),
         preferred=("anthropic/claude-opus", "anthropic/claude-sonnet", "openai/gpt-5"),
-        quirks=Quirks(effort="object"),
+        quirks=Quirks(effort="object", marked_models=("anthropic/",)),
     ),
     _local("ollama", "Ollama", 11434),
     _local("lmstudio", "LM Studio", 1234, "lm-studio", "lm_studio"),

@@ -20,8 +20,8 @@ from unittest.mock import patch
 
 import anyio
 
-from acp_server.models.anthropic.requests import Mark
 from acp_server.models.loading import SdkLoader, messages_loader
+from acp_server.models.marking import Mark
 from prompt_engine.cache_control import mark
 from tests.benchmarks.accounting import (
     READ_PRICE,

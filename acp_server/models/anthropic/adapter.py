@@ -12,10 +12,11 @@ from anthropic.types import MessageParam, RawMessageStreamEvent
 
 from acp_server.models.anthropic.endpoint import Endpoint
 from acp_server.models.anthropic.faults import understand
-from acp_server.models.anthropic.requests import Mark, no_omissions, request_body
+from acp_server.models.anthropic.requests import no_omissions, request_body
 from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
 from acp_server.models.families import ModelFamily
 from acp_server.models.faults import Fault
+from acp_server.models.marking import Mark
 from acp_server.models.omissions import Omissions
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy

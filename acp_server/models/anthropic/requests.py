@@ -5,7 +5,7 @@ seals of thinking blocks hold; what an endpoint was found to refuse is left out 
 Source: https://docs.anthropic.com/en/api/messages
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -18,6 +18,7 @@ from acp_server.models.families import (
     closest_thought_level,
     thinking_fields,
 )
+from acp_server.models.marking import Block, Mark
 from acp_server.models.omissions import Omissions
 from acp_server.models.seals import is_ours
 from acp_server.turn.conversation import (
@@ -38,10 +39,6 @@ from acp_server.turn.conversation import (
     text_of_part,
 )
 from acp_server.turn.ports import ModelRequest, ToolSpec
-
-Block = dict[str, JsonValue]
-Mark = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
-"""Places cache breakpoints: takes system blocks and messages, returns marked copies."""
 
 WINDOW_MARGIN_TOKENS = 1_000
 LEAST_OUTPUT_TOKENS = 1_024

@@ -3,9 +3,9 @@
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.adapter import AnthropicModel, Target
 from acp_server.models.anthropic.endpoint import Endpoint, connect, list_models
-from acp_server.models.anthropic.requests import Mark
 from acp_server.models.families import ModelFamily
 from acp_server.models.kept import KeptEndpoints
+from acp_server.models.marking import Mark
 from acp_server.models.retry import RetryPolicy
 
 

@@ -14,10 +14,11 @@ from pydantic import JsonValue
 
 from acp_server.models.call_ids import fitting_call_id
 from acp_server.models.families import ModelFamily, closest_thought_level
+from acp_server.models.marking import Block
 from acp_server.models.openai_compatible import quirks as q
+from acp_server.models.openai_compatible.chat_marks import marked
 from acp_server.models.openai_compatible.contents import (
     NOTHING,
-    Block,
     Pictures,
     picture_intro,
     result_text,
@@ -61,9 +62,14 @@ class ChatTarget:
 def chat_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
     """Return the whole body of the call."""
     writer = _Writer(target)
+    messages = [*writer.messages(request)]
+    mark = target.quirks.mark
+    wants_marks = target.model_id.startswith(target.quirks.marked_models)
+    if mark is not None and wants_marks and q.NO_MARKS not in target.omitted:
+        messages = marked(messages, mark)
     body: dict[str, JsonValue] = {
         "model": target.model_id,
-        "messages": [*writer.messages(request)],
+        "messages": [*messages],
         "stream": True,
     }
     if q.NO_USAGE not in target.omitted:

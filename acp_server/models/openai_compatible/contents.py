@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
+from acp_server.models.marking import Block
 from acp_server.turn.conversation import Media, ToolCall, ToolResult, arguments_of
-
-Block = dict[str, JsonValue]
 
 NOTHING = "(nothing)"
 FAILED = "The call failed:\n"

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from acp_server.models.marking import Mark
+
 Form = Literal["chat", "responses"]
 Role = Literal["system", "developer"]
 
@@ -25,6 +27,8 @@ class Quirks:
         wants_reasoning: whether it refuses calls that come back without the reasoning before them.
         seals_calls: whether it seals each call, and refuses one that comes back without its seal.
         calls_in_parallel: whether a reply may hold more than one call.
+        marked_models: what the ids of the models begin with whose cache wants breakpoints.
+        mark: what places them.
         max_output_tokens: the longest answer to ask for; None leaves it to the endpoint.
     """
 
@@ -35,6 +39,8 @@ class Quirks:
     wants_reasoning: bool = False
     seals_calls: bool = False
     calls_in_parallel: bool = True
+    marked_models: tuple[str, ...] = ()
+    mark: Mark | None = None
     max_output_tokens: int | None = None
 
 
@@ -50,6 +56,7 @@ NO_SUMMARY = "summary"
 NO_LIMIT = "limit"
 ONE_CALL = "one call"
 NO_PARALLEL_FIELD = "parallel_tool_calls"
+NO_MARKS = "cache_control"
 NO_SEALED = "encrypted"
 NO_STORE = "store"
 NO_STRICT = "strict"
@@ -68,6 +75,7 @@ _PICTURES: Mapping[str, str] = {
 }
 
 CHAT_REFUSALS: Mapping[str, str] = {
+    "cache_control": NO_MARKS,
     "single tool-call": ONE_CALL,
     "parallel tool calls": ONE_CALL,
     "parallel_tool_calls": NO_PARALLEL_FIELD,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from tests.support.openai_api.endpoint import Endpoint, Listed
 from tests.support.openai_api.refusals import Object, Refusal
 
+MOST_MARKS = 4
 CALL_ID = Annotated[str, Field(min_length=1, max_length=40)]
 NAME = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
@@ -28,9 +29,15 @@ class ImageUrl(Shape):
     detail: Literal["auto", "low", "high"] = "auto"
 
 
+class CacheControl(Shape):
+    type: Literal["ephemeral"]
+    ttl: Literal["5m", "1h"] = "5m"
+
+
 class TextPart(Shape):
     type: Literal["text"]
     text: Annotated[str, Field(min_length=1)]
+    cache_control: CacheControl | None = None
 
 
 class ImagePart(Shape):
@@ -53,7 +60,7 @@ Part = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
 
 class System(Shape):
     role: Literal["system", "developer"]
-    content: str
+    content: str | Annotated[list[TextPart], Field(min_length=1)]
 
 
 class User(Shape):
@@ -85,7 +92,7 @@ class Assistant(Shape):
 class Tool(Shape):
     role: Literal["tool"]
     tool_call_id: CALL_ID
-    content: str
+    content: str | Annotated[list[TextPart], Field(min_length=1)]
 
 
 Message = Annotated[System | User | Assistant | Tool, Field(discriminator="role")]
@@ -148,6 +155,7 @@ class ChatRules:
             raise Refusal(_told(error)) from None
         model = model_called(request.model, self._endpoint)
         self._check_fields(request, model)
+        self._check_marks(request)
         _check_pairs(request.messages)
         for place, message in enumerate(request.messages):
             self._check_message(place, message, model)
@@ -168,6 +176,13 @@ class ChatRules:
             raise Refusal("'parallel_tool_calls' is only allowed when 'tools' are specified.")
         if not request.stream and request.stream_options is not None:
             raise Refusal("The 'stream_options' parameter is only allowed when 'stream' is enabled")
+
+    def _check_marks(self, request: ChatRequest) -> None:
+        marks = len(marks_of(request))
+        if marks and not self._endpoint.takes_marks:
+            raise Refusal("Additional properties are not allowed ('cache_control')")
+        if marks > MOST_MARKS:
+            raise Refusal(f"A maximum of {MOST_MARKS} blocks with cache_control may be provided")
 
     def _check_message(self, place: int, message: Message, model: Listed) -> None:
         match message:
@@ -287,6 +302,17 @@ def _check_answered(waiting: Sequence[str]) -> None:
             "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
             f"{', '.join(waiting)}"
         )
+
+
+def marks_of(request: ChatRequest) -> list[tuple[int, str]]:
+    """Return where breakpoints stand: the place of each one's message, and its lifetime."""
+    return [
+        (place, part.cache_control.ttl)
+        for place, message in enumerate(request.messages)
+        if isinstance(message.content, list)
+        for part in message.content
+        if isinstance(part, TextPart) and part.cache_control is not None
+    ]
 
 
 def _check_parts(place: int, message: User, model: Listed) -> None:

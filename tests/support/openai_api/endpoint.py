@@ -37,6 +37,8 @@ class Endpoint:
     refused_fields: frozenset[str] = frozenset()
     """Fields of the body that an older server does not know."""
     takes_developer: bool = True
+    takes_marks: bool = False
+    """Whether parts may have `cache_control`."""
     takes_parallel_calls: bool = True
     """Whether a template can write more than one call of a reply; fails with 500 otherwise."""
     wants_reasoning: bool = False

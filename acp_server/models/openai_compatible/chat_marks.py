@@ -1,0 +1,42 @@
+"""Cache breakpoints in a chat: for models that keep a prompt only where it is marked.
+
+OpenRouter passes the marks of Claude's messages on to whoever runs the model; without them nothing
+of a prompt is read from its cache. Only a text part can carry one, so every text becomes a part,
+also where no mark stands: a message has to look the same in each request.
+Source: https://openrouter.ai/docs/features/prompt-caching
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+from acp_server.models.marking import Block, Mark
+
+
+def marked(messages: Sequence[Block], mark: Mark) -> list[Block]:
+    """Return the messages of a chat with breakpoints in them."""
+    parted = [_in_parts(message) for message in messages]
+    has_system = bool(parted) and parted[0]["role"] in ("system", "developer")
+    head, rest = parted[:has_system], parted[has_system:]
+    system = cast("list[Block]", head[0]["content"]) if head else []
+    system, shown = mark(system, [_only_markable(message) for message in rest])
+    others = [old if new["content"] is None else new for old, new in zip(rest, shown, strict=True)]
+    return [*({**message, "content": [*system]} for message in head), *others]
+
+
+def _in_parts(message: Block) -> Block:
+    """Return a message whose text is a part; a reply stays as it is, it carries no mark."""
+    content = message["content"]
+    if message["role"] == "assistant" or not isinstance(content, str):
+        return message
+    part: JsonValue = {"type": "text", "text": content}
+    return {**message, "content": [part]}
+
+
+def _only_markable(message: Block) -> Block:
+    """Return the message, without its content if that does not end in a text part."""
+    content = message["content"]
+    last = content[-1] if isinstance(content, list) and content else None
+    is_text = isinstance(last, dict) and last["type"] == "text"
+    return message if is_text else {**message, "content": None}

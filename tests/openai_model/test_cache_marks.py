@@ -1,0 +1,109 @@
+"""Claude behind a gateway that speaks chat completions: what is cached there is what is marked."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.openai_compatible.quirks import Quirks
+from prompt_engine.cache_control import TimeToLive, mark
+from tests.anthropic_model.workbench import Rules, open_desk
+from tests.support.editor import at
+from tests.support.messages_api import call, reply, say, think
+from tests.support.openai_api import Endpoint, Listed, openai_api
+
+CLAUDE = "anthropic/claude-opus-4.6"
+SCRIPT = (
+    reply(think("Hm."), say("I look."), call("look", text="a"), call("note", text="b")),
+    reply(call("look", text="c")),
+    "Done.",
+    "Done again.",
+)
+
+
+def endpoint(*, takes_marks: bool) -> Endpoint:
+    models = (Listed(CLAUDE, reasons=True), Listed("gpt-5.1", reasons=True))
+    return Endpoint(models=models, takes_marks=takes_marks)
+
+
+def rules(model: str = CLAUDE, ttl: TimeToLive = "5m") -> Rules:
+    quirks = Quirks(effort="object", marked_models=("anthropic/",), mark=partial(mark, ttl=ttl))
+    return Rules(model=model, quirks=quirks)
+
+
+def places(body: JsonValue) -> list[int]:
+    """Return which messages of a request carry a mark."""
+    messages = at(body, "messages")
+    assert isinstance(messages, list)
+    return [place for place, each in enumerate(messages) if "cache_control" in json.dumps(each)]
+
+
+def unmarked(body: JsonValue) -> list[str]:
+    """Return the messages of a request as bytes, apart from the marks."""
+    written = json.dumps(at(body, "messages"))
+    for sign in (', "cache_control": {"type": "ephemeral"}',):
+        written = written.replace(sign, "")
+    messages: list[JsonValue] = json.loads(written)
+    return [json.dumps(each) for each in messages]
+
+
+async def test_marks_stand_behind_the_system_text_and_where_requests_ended(tmp_path: Path) -> None:
+    async with (
+        openai_api(SCRIPT, endpoint(takes_marks=True)) as api,
+        open_desk(api, tmp_path, rules()) as desk,
+    ):
+        assert [await desk.ask(), await desk.ask("more")] == ["end_turn", "end_turn"]
+        # system, user / reply, two results / reply, one result / reply, user
+        assert [places(ask.body) for ask in api.asks] == [
+            [0, 1],
+            [0, 1, 4],
+            [0, 1, 4, 6],
+            [0, 4, 6, 8],
+        ]
+        for before, after in zip(api.asks, api.asks[1:], strict=False):
+            assert unmarked(after.body)[: len(unmarked(before.body))] == unmarked(before.body)
+
+
+async def test_what_is_kept_for_an_hour_is_marked_so(tmp_path: Path) -> None:
+    async with (
+        openai_api(["Hello."], endpoint(takes_marks=True)) as api,
+        open_desk(api, tmp_path, rules(ttl="1h")) as desk,
+    ):
+        await desk.ask()
+        last = at(api.asks[0].body, "messages", 1, "content", 0, "cache_control")
+        assert last == {"type": "ephemeral", "ttl": "1h"}
+
+
+async def test_other_models_of_the_gateway_get_none(tmp_path: Path) -> None:
+    async with (
+        openai_api(["Hello."], endpoint(takes_marks=False)) as api,
+        open_desk(api, tmp_path, rules("gpt-5.1")) as desk,
+    ):
+        await desk.ask()
+        assert places(api.asks[0].body) == []
+        assert at(api.asks[0].body, "messages", 1, "content") == "hi"
+
+
+async def test_a_gateway_that_refuses_marks_is_asked_without(tmp_path: Path) -> None:
+    async with (
+        openai_api(SCRIPT, endpoint(takes_marks=False)) as api,
+        open_desk(api, tmp_path, rules()) as desk,
+    ):
+        assert await desk.ask() == "end_turn"
+        assert [ask.verdict for ask in api.asks] == ["refused", *["answered"] * 3]
+
+
+@pytest.mark.parametrize("ends_in_picture", [True, False])
+async def test_a_picture_carries_no_mark(tmp_path: Path, *, ends_in_picture: bool) -> None:
+    picture: JsonValue = {"type": "image", "mimeType": "image/png", "data": "aGk="}
+    text: JsonValue = {"type": "text", "text": "what is this?"}
+    async with (
+        openai_api(["A dot."], endpoint(takes_marks=True)) as api,
+        open_desk(api, tmp_path, rules()) as desk,
+    ):
+        blocks: list[JsonValue] = [text, picture] if ends_in_picture else [picture, text]
+        await desk.editor.call("session/prompt", {"sessionId": desk.session_id, "prompt": blocks})
+        assert [ask.verdict for ask in api.asks] == ["answered"]
+        assert places(api.asks[0].body) == ([0] if ends_in_picture else [0, 1])
