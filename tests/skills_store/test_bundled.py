@@ -1,6 +1,7 @@
 """The skills that come with the package: valid, safe, and true where that can be checked."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ def test_the_settings_are_told_as_they_are() -> None:
         for name in (source.key, source.variable, source.option):
             known = name in named or f"{name}.acp.replace" in named
             assert not name or known, name
+    rows = re.findall(r"^\| (`[\w.]+`)", text, re.MULTILINE)
+    assert [row for row, count in Counter(rows).items() if count > 1] == []
 
 
 def test_the_commands_that_are_named_exist() -> None:
