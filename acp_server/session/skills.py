@@ -120,6 +120,7 @@ class SkillDesk:
         """Called when the commands are others than before."""
         self._registry = commands
         self._skills: Skills = NoSkills()
+        self._is_closed = False
 
     @property
     def loaded(self) -> Sequence[str]:
@@ -130,6 +131,8 @@ class SkillDesk:
         """Use these from now on."""
         self._skills = skills
         skills.listen(self._offer)
+        if self._is_closed:  # they were still being looked for
+            skills.close()
         self._offer()
 
     async def expanded(self, message: UserMessage) -> UserMessage | None:
@@ -165,6 +168,7 @@ class SkillDesk:
 
     def close(self) -> None:
         """Follow no changes any more."""
+        self._is_closed = True
         self._skills.close()
 
     def _offer(self) -> None:

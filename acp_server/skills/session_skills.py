@@ -206,8 +206,9 @@ class SessionSkills:
         return await self._ask(describe)
 
     def close(self) -> None:
-        """Follow no changes any more."""
+        """Follow no changes any more, and let go of who listened."""
         self._is_closed = True
+        self._on_change = _nobody  # that leads to the session, which is kept for as long
         if self._shelf is not None:
             self._room.leave(self._shelf, self._refresh)
 

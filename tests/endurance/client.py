@@ -1,0 +1,148 @@
+"""An editor for a server in a process of its own, with many requests under way at once.
+
+Every message is checked on arrival, and every answer against the requests that are open: one that
+nobody has asked for, or that comes twice, fails at once.
+"""
+
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from tests.support.editor import Object, check_message, prompt_params
+
+PATIENCE_SECONDS = 60
+Hear = Callable[[Object], None]
+
+
+@asynccontextmanager
+async def server(
+    environment: Mapping[str, str], options: list[str], log: Path
+) -> AsyncGenerator["SoakClient"]:
+    """Start a server, hear it, and see to it that it leaves at the end."""
+    command = [sys.executable, "-m", "acp_server", "serve", *options]
+    with log.open("wb") as stderr:
+        process = await anyio.open_process(command, stderr=stderr, env=environment)
+    client = SoakClient(process)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.listen)
+            yield client
+            await client.leave()
+    finally:
+        if process.returncode is None:
+            process.kill()
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+
+
+class SoakClient:
+    """One side of the wire."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._open: dict[int, tuple[anyio.Event, list[Object]]] = {}
+        self._listeners: dict[str, Hear] = {}
+        self._next_id = 1
+        self._has_left = anyio.Event()
+        self.answered = 0
+        """How many requests were answered, each of them once."""
+
+    @property
+    def process_id(self) -> int:
+        """The server's."""
+        return self._process.pid
+
+    @property
+    def unanswered(self) -> int:
+        """How many requests are open."""
+        return len(self._open)
+
+    def hear(self, session_id: str, listener: Hear) -> None:
+        """Have all that the server says about a session passed on."""
+        self._listeners[session_id] = listener
+
+    def forget(self, session_id: str) -> None:
+        """Pass on no more."""
+        self._listeners.pop(session_id, None)
+
+    async def ask(self, method: str, params: JsonValue) -> JsonValue:
+        """Send a request; return its result.
+
+        Raises:
+            AssertionError: it has failed.
+        """
+        response = await self.call(method, params)
+        assert "result" in response, f"{method}: {response}"
+        return response["result"]
+
+    async def call(self, method: str, params: JsonValue) -> Object:
+        """Send a request; return the whole response."""
+        number = self._next_id
+        self._next_id += 1
+        answered, box = self._open[number] = anyio.Event(), []
+        await self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            await answered.wait()
+        assert box, f"no answer to {method} {params}"
+        return box[0]
+
+    async def prompt(self, session_id: str, text: str) -> Object:
+        """Send a prompt; return the whole response."""
+        return await self.call("session/prompt", prompt_params(session_id, text))
+
+    async def notify(self, method: str, params: JsonValue) -> None:
+        """Send a notification."""
+        await self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def send(self, message: JsonValue) -> None:
+        """Send any JSON as a line."""
+        await self.send_line(json.dumps(message).encode())
+
+    async def send_line(self, line: bytes) -> None:
+        """Send any bytes and a newline; a line goes out whole, whoever else sends."""
+        assert self._process.stdin is not None
+        with anyio.CancelScope(shield=True):
+            await self._process.stdin.send(line + b"\n")
+
+    async def leave(self) -> None:
+        """Hang up, and wait until the server has left in good order."""
+        assert self._process.stdin is not None
+        await self._process.stdin.aclose()
+        with anyio.fail_after(PATIENCE_SECONDS):
+            await self._has_left.wait()
+            assert await self._process.wait() == 0
+
+    async def listen(self) -> None:
+        """Receive until the server ends its stream."""
+        assert self._process.stdout is not None
+        unread = bytearray()
+        async for data in self._process.stdout:
+            unread += data
+            *lines, rest = unread.split(b"\n")
+            unread = bytearray(rest)
+            for line in lines:
+                self._take(check_message(bytes(line)))
+        assert not unread, "the last line is cut"
+        self._has_left.set()
+
+    def _take(self, message: Object) -> None:
+        if "method" in message:
+            params = message["params"]
+            assert isinstance(params, dict), message
+            session_id = str(params.get("sessionId"))  # `$/cancel_request` has none
+            if session_id in self._listeners:
+                self._listeners[session_id](message)
+        elif message["id"] is not None:
+            number = message["id"]
+            assert isinstance(number, int)
+            assert number in self._open, f"an answer to nothing: {message}"
+            answered, box = self._open.pop(number)
+            self.answered += 1
+            box.append(message)
+            answered.set()

@@ -1,0 +1,161 @@
+"""A Messages API that never runs out: what a prompt names (`acts`) is what its model does.
+
+It is not strict and keeps nothing of what it was asked but which failures it has already sent, so
+that a soak costs it neither time nor memory. `tests.support.messages_api` is the strict one.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from pydantic import JsonValue
+
+from tests.endurance.acts import ACTS, ASKED, WORDS, Act, Called, numbered
+from tests.support.editor import Object
+from tests.support.messages_api.answering import EVENT_STREAM
+from tests.support.messages_api.endpoint import Endpoint
+from tests.support.messages_api.failures import JSON, Failure
+from tests.support.messages_api.faults import CutAfterEvents, event
+from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sending
+from tests.support.messages_api.script import Player
+from tests.support.messages_api.steps import Answer, Step, Wait, Write
+
+CHUNK_CHARACTERS = 12
+NOT_FOUND = Failure(404, type="not_found_error", message="Not Found")
+_TALK = ACTS["talk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is wanted of the model: an act, the turn's number, and how many steps are done."""
+
+    number: int
+    act: Act
+    step: int
+
+    @property
+    def calls(self) -> list[Called]:
+        """What is called in this answer."""
+        steps = self.act.steps
+        return list(steps[self.step]) if self.step < len(steps) else []
+
+
+class SoakEndpoint:
+    """The API of one soak; `serving` takes it."""
+
+    form = "messages"
+    ask_path = "/v1/messages"
+
+    def __init__(self) -> None:
+        self.endpoint = Endpoint()
+        self.player = Player(())
+        self.requests: list[RecordedRequest] = []
+        """Always empty."""
+        self.answered = 0
+        self._spoiled: set[int] = set()
+        self._ids = count(1)
+
+    def pass_time(self, seconds: float) -> None:
+        """Do nothing; there is no cache."""
+
+    def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
+        """Return what a request is answered with."""
+        if request.method != "POST" or not request.target.startswith(self.ask_path):
+            return _failed(NOT_FOUND), Sending()
+        if request.target.partition("?")[0].endswith("/count_tokens"):
+            return Answer(
+                200, (("content-type", JSON),), (Write(b'{"input_tokens":9}'),)
+            ), Sending()
+        self.answered += 1
+        return self._answer(json.loads(request.body or b"{}")), Sending()
+
+    def _answer(self, body: Object) -> Answer:
+        asked = what_is_asked(body["messages"])
+        is_first = asked.step == 0 and asked.number not in self._spoiled
+        if is_first and asked.act.failure is not None:
+            self._spoil(asked)
+            return _failed(asked.act.failure)
+        if body.get("stream") is not True:
+            return Answer(200, (("content-type", JSON),), (Write(_whole(str(body["model"]))),))
+        steps = list(self._events(asked, str(body["model"])))
+        if is_first and asked.act.cut_after_events is not None:
+            self._spoil(asked)
+            steps = CutAfterEvents(asked.act.cut_after_events).apply(steps)
+        return Answer(200, (("content-type", EVENT_STREAM),), tuple(steps), is_chunked=True)
+
+    def _spoil(self, asked: Asked) -> None:
+        if not asked.act.is_hopeless:
+            self._spoiled.add(asked.number)
+
+    def _events(self, asked: Asked, model: str) -> Iterator[Step]:
+        yield event("message_start", {"type": "message_start", "message": _message(model)})
+        calls = asked.calls
+        for index, part in enumerate((WORDS, *calls)):
+            opening, deltas = self._block(part, asked.number)
+            start: Object = {"type": "content_block_start", "index": index}
+            yield event("content_block_start", {**start, "content_block": opening})
+            for delta in deltas:
+                if asked.act.pause_seconds:
+                    yield Wait(asked.act.pause_seconds)
+                carried: Object = {"type": "content_block_delta", "index": index, "delta": delta}
+                yield event("content_block_delta", carried)
+            yield event("content_block_stop", {"type": "content_block_stop", "index": index})
+        ending: Object = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+        usage: Object = {"output_tokens": 20}
+        yield event("message_delta", {"type": "message_delta", "delta": ending, "usage": usage})
+        yield event("message_stop", {"type": "message_stop"})
+
+    def _block(self, part: str | Called, number: int) -> tuple[Object, list[Object]]:
+        if isinstance(part, str):
+            texts: list[Object] = [
+                {"type": "text_delta", "text": part[start : start + CHUNK_CHARACTERS]}
+                for start in range(0, len(part), CHUNK_CHARACTERS)
+            ]
+            return {"type": "text", "text": ""}, texts
+        written = json.dumps(numbered(dict(part.input), number))
+        halves = (written[: len(written) // 2], written[len(written) // 2 :])
+        head: Object = {"type": "tool_use", "id": f"toolu_{next(self._ids)}", "name": part.tool}
+        return {**head, "input": {}}, [
+            {"type": "input_json_delta", "partial_json": half} for half in halves
+        ]
+
+
+def what_is_asked(messages: JsonValue) -> Asked:
+    """Return what the newest words of the user want; words that ask for nothing want a talk."""
+    assert isinstance(messages, list)
+    step = 0
+    for message in reversed(messages):
+        if not isinstance(message, dict) or message["role"] != "user":
+            continue
+        content = message["content"]
+        blocks: list[JsonValue] = [content] if isinstance(content, str) else _listed(content)
+        if any(isinstance(each, dict) and each.get("type") == "tool_result" for each in blocks):
+            step += 1
+            continue
+        found = ASKED.search(json.dumps(blocks))
+        return Asked(int(found[1]), ACTS[found[2]], step) if found else Asked(0, _TALK, 0)
+    return Asked(0, _TALK, 0)
+
+
+def _listed(content: JsonValue) -> list[JsonValue]:
+    assert isinstance(content, list)
+    return content
+
+
+def _message(model: str) -> Object:
+    usage: Object = {"input_tokens": 100, "output_tokens": 1}
+    head: Object = {"id": "msg_soak", "type": "message", "role": "assistant", "model": model}
+    return {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+
+
+def _whole(model: str) -> bytes:
+    content: list[JsonValue] = [{"type": "text", "text": WORDS}]
+    return json.dumps({**_message(model), "content": content, "stop_reason": "end_turn"}).encode()
+
+
+def _failed(failure: Failure) -> Answer:
+    headers = [("content-type", failure.content_type)]
+    if failure.retry_after_seconds is not None:
+        headers.append(("retry-after", f"{failure.retry_after_seconds:g}"))
+    return Answer(failure.status, tuple(headers), (Write(failure.body_for("req_soak")),))

@@ -1,0 +1,70 @@
+"""A session that was closed is in nobody's hands any more, so that its memory can be used again."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.session.commands import CommandRegistry
+from acp_server.session.session import Session
+from acp_server.session.skills import NoSkills, SkillDesk
+from tests.support.editor import Editor, configuration, open_editor
+
+SCRIPT = """\
+prompt: *
+call: read_file
+  path: notes.txt
+call: terminal
+  command: echo hello
+step:
+say: Done.
+"""
+
+
+class ClosedSkills(NoSkills):
+    """Skills that note what the desk does with them."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        del on_change
+        self.did.append("listen")
+
+    def close(self) -> None:
+        self.did.append("close")
+
+
+def sessions_in_memory() -> int:
+    gc.collect()
+    return sum(type(each) is Session for each in gc.get_objects())
+
+
+async def work(editor: Editor, folder: Path) -> None:
+    """Have a session opened, used, taken up again and closed."""
+    session = await editor.new_session(folder)
+    await editor.prompt(session, "work")
+    again: JsonValue = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+    await editor.call("session/load", again)
+    await editor.prompt(session, "work on")
+    assert "result" in await editor.call("session/close", {"sessionId": session})
+
+
+async def test_nothing_holds_a_session_that_was_closed(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("some words\n")
+    setup = configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        before = sessions_in_memory()
+        await work(editor, tmp_path)
+        await anyio.wait_all_tasks_blocked()  # what answered the last request ends behind it
+        assert sessions_in_memory() == before
+
+
+def test_skills_that_are_found_after_the_end_of_their_session_are_closed_at_once() -> None:
+    desk, skills = SkillDesk(CommandRegistry()), ClosedSkills()
+    desk.close()
+    desk.take(skills)
+    assert skills.did == ["listen", "close"]

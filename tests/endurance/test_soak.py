@@ -1,0 +1,61 @@
+"""A server that works for long: every request answered, nothing lost, nothing held, nobody left.
+
+What `soak` asserts by itself (answers, stop reasons, what the database has in the end, processes
+and temporary files) holds for every form; here is what must not grow.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.endurance.measures import growth_bytes_per_turn
+from tests.endurance.soak import Plan, soak
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="counts descriptors as Linux and macOS do"
+)
+
+MOST_DESCRIPTORS_APART = 8
+"""Connections to the model's endpoint are kept for a while: as many as lanes, and some closing."""
+MOST_THREADS_APART = 8
+"""Threads of the pool that nobody needs end after some seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How long it goes on, and what is still called flat."""
+
+    id: str
+    plan: Plan
+    settling_rounds: int
+    most_bytes_per_turn: float
+
+
+SHORT = Form("75 turns", Plan(rounds=5, lanes=3, turns=5), 2, 150_000)
+LONG = (
+    Form("1,000 turns", Plan(rounds=20, lanes=5, turns=10), 8, 8_000),
+    Form("10,000 turns over 100 sessions", Plan(rounds=25, lanes=4, turns=100), 5, 2_000),
+)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [SHORT, *(pytest.param(form, marks=pytest.mark.full) for form in LONG)],
+    ids=lambda form: form.id,
+)
+async def test_a_server_holds_no_more_after_many_turns_than_after_a_few(
+    tmp_path: Path, form: Form
+) -> None:
+    figures = await soak(form.plan, tmp_path)
+
+    assert (figures.turns, figures.requests_unanswered) == (form.plan.total, 0)
+    settled = figures.samples[form.settling_rounds :]
+    assert growth_bytes_per_turn(settled) < form.most_bytes_per_turn
+    for counts, most_apart in (
+        ([sample.descriptors for sample in settled], MOST_DESCRIPTORS_APART),
+        ([sample.threads for sample in settled], MOST_THREADS_APART),
+    ):
+        assert max(counts) - min(counts) <= most_apart, counts
+    assert {len(sample.children) for sample in settled} <= {0, 1}  # the watching process
