@@ -1,6 +1,6 @@
 """The model port over the Messages API: one streamed call, retried, cancelled and explained."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
@@ -20,6 +20,7 @@ from acp_server.models.marking import Mark
 from acp_server.models.omissions import Omissions
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
+from acp_server.models.server_events import EventReader
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
@@ -96,20 +97,34 @@ class AnthropicModel:
     async def _consume(
         self, stream: AsyncStream[RawMessageStreamEvent], message: MessageStream, receive: Receive
     ) -> Fault | None:
-        events = aiter(stream.raw_events(stream.response))
-        while True:
+        chunks, reader = aiter(stream.response.aiter_bytes()), EventReader()
+        while not message.is_over:
             try:
-                event = await anext(events)
-                meant = message.translate(event.data) if event.data else None
+                events = reader.feed(await anext(chunks))
             except StopAsyncIteration:
                 return None if message.has_begun else self._not_streamed(stream)
+            except FAILURES as error:
+                return understand(error, self._endpoint.name)
+            fault = await self._pass_on(events, message, receive)
+            if fault is not None:
+                return fault
+        await _drain(chunks)
+        return None
+
+    async def _pass_on(
+        self, events: Sequence[bytes], message: MessageStream, receive: Receive
+    ) -> Fault | None:
+        """Pass on what events mean, up to the end of the message."""
+        for event in events:
+            try:
+                meant = message.translate(event.decode())
             except FAILURES as error:
                 return understand(error, self._endpoint.name)
             if meant is not None:
                 await receive(meant)
             if message.is_over:
-                await _drain(events)
-                return None
+                break
+        return None
 
     def _not_streamed(self, stream: AsyncStream[RawMessageStreamEvent]) -> Fault | None:
         """Understand a body without events; None for a stream that ended at once."""
@@ -123,8 +138,8 @@ class AnthropicModel:
         return Fault(reason, "request")
 
 
-async def _drain(events: AsyncIterator[object]) -> None:
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read to the end of the body, if that comes soon, so that the connection can be used again."""
     with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
-        async for _ in events:
+        async for _ in chunks:
             pass

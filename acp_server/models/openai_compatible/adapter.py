@@ -1,7 +1,7 @@
 """The model port over the forms of OpenAI: one streamed call, retried, cancelled and explained."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import uuid4
@@ -30,6 +30,7 @@ from acp_server.models.openai_compatible.wire import (
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
 from acp_server.models.seals import Seal
+from acp_server.models.server_events import EventReader
 from acp_server.turn.conversation import AssistantMessage, ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, Receive, UsageReported
@@ -150,20 +151,35 @@ class OpenAiModel:
     async def _consume_stream(
         self, response: httpx2.Response, answer: Answer, receive: Receive
     ) -> Fault | None:
-        events = aiter(httpx2.EventSource(response))
-        while True:
+        chunks, reader = aiter(response.aiter_bytes()), EventReader()
+        while not answer.is_over:
             try:
-                event = await (anext(events) if answer.stop is None else _soon(events))
-                meant = tuple(answer.translate(event.data)) if event.data else ()
+                chunk = await (anext(chunks) if answer.stop is None else _soon(chunks))
+                events = reader.feed(chunk)
             except (StopAsyncIteration, TimeoutError):
                 return None
+            except FAILURES as error:
+                return understand(error, self._endpoint.name)
+            fault = await self._pass_on(events, answer, receive)
+            if fault is not None:
+                return fault
+        await _drain(chunks)
+        return None
+
+    async def _pass_on(
+        self, events: Sequence[bytes], answer: Answer, receive: Receive
+    ) -> Fault | None:
+        """Pass on what events mean, up to the end of the answer."""
+        for event in events:
+            try:
+                meant = tuple(answer.translate(event.decode(errors="replace")))
             except FAILURES as error:
                 return understand(error, self._endpoint.name)
             for each in meant:
                 await receive(each)
             if answer.is_over:
-                await _drain(events)
-                return None
+                break
+        return None
 
     def _whole(self, response: httpx2.Response, answer: Answer) -> tuple[ModelEvent, ...] | None:
         """Take an answer in one piece, as some gateways send it whatever they were asked for."""
@@ -208,18 +224,18 @@ def _estimated_usage(request: ModelRequest, answer: Answer) -> Usage:
     return Usage(input_tokens=estimate_request_tokens(request), output_tokens=spoken)
 
 
-async def _soon(events: AsyncIterator[httpx2.ServerSentEvent]) -> httpx2.ServerSentEvent:
-    """Return an event that comes behind the end of an answer.
+async def _soon(chunks: AsyncIterator[bytes]) -> bytes:
+    """Return what comes behind the end of an answer.
 
     Raises:
         TimeoutError: it does not come soon.
     """
     with anyio.fail_after(AFTERWORD_SECONDS):
-        return await anext(events)
+        return await anext(chunks)
 
 
-async def _drain(events: AsyncIterator[object]) -> None:
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read to the end of the body, if that comes soon, so that the connection can be used again."""
     with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
-        async for _ in events:
+        async for _ in chunks:
             pass
