@@ -12,6 +12,7 @@ from acp_server.handlers.content import content_of
 from acp_server.handlers.link import Link
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.protocol.content import TextContent
+from acp_server.protocol.pieces import Pieces, PieceType
 from acp_server.protocol.sessions import (
     SessionConfigOption,
     SessionConfigSelect,
@@ -56,6 +57,11 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
+_PIECES: dict[type[MessageChunk | ThoughtChunk], PieceType] = {
+    MessageChunk: AgentMessageChunk,
+    ThoughtChunk: AgentThoughtChunk,
+}
+
 
 class Outlet:
     """The way out that the turns of all sessions share.
@@ -89,8 +95,8 @@ def updates_of(event: Event | PromptReceived, link: Link) -> Sequence[SessionUpd
 def _update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
-            chunk = AgentMessageChunk if isinstance(event, MessageChunk) else AgentThoughtChunk
-            return chunk(content=TextContent(text=event.text), message_id=event.message_id)
+            piece_type = _PIECES[type(event)]
+            return piece_type(content=TextContent(text=event.text), message_id=event.message_id)
         case (
             CallAppeared() | CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded()
         ):
@@ -141,6 +147,7 @@ class EditorScreen:
         self._link = link
         self._session_id = session_id
         self._outlet = outlet
+        self._pieces = Pieces(session_id)
 
     async def ready(self) -> None:
         """Wait while the editor reads slowly."""
@@ -157,6 +164,10 @@ class EditorScreen:
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
+        if isinstance(event, MessageChunk | ThoughtChunk):
+            form = self._pieces.form(_PIECES[type(event)], event.message_id)
+            self._link.client.say_now(form, event.text)
+            return
         for update in updates_of(event, self._link):
             self._link.client.update_now(self._session_id, update, _key(event))
 

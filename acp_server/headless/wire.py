@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, NoReturn, Self
 
 from acp_server.jsonrpc.framing import Line, Oversized
+from acp_server.jsonrpc.outbox import Seam
 from acp_server.jsonrpc.transport import Transport
 
 Sender = Literal["client", "agent"]
@@ -66,11 +67,11 @@ class TappedTransport:
             self._note("agent", line.head if isinstance(line, Oversized) else line)
         return batch
 
-    def send(self, line: bytes, replaces: Hashable = None) -> None:
+    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
         """Queue a line, unless `stop_sending` was called."""
         if self._is_sending:
             self._note("client", line.removesuffix(b"\n"))
-            self._transport.send(line, replaces)
+            self._transport.send(line, replaces, seam)
 
     def stop_sending(self) -> None:
         """Drop all lines from now on: the descriptor below is about to be closed."""

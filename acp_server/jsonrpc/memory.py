@@ -7,7 +7,7 @@ from typing import Self
 import anyio
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
 from acp_server.jsonrpc.transport import Room
 
 BATCH_BYTES = 256 * 1024
@@ -55,9 +55,9 @@ class MemoryTransport:
         self._incoming.outbox.close(discard=True)
         self._incoming.room.announce()
 
-    def send(self, line: bytes, replaces: Hashable = None) -> None:
+    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
         """Queue a line for the other end."""
-        self._outgoing.outbox.put(line, replaces)
+        self._outgoing.outbox.put(line, replaces, seam)
         self._outgoing.arrived.set()
 
     @property

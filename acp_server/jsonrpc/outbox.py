@@ -2,14 +2,27 @@
 
 Bounded in bytes by consent: `put` never refuses (an answer or a cancel must always get through),
 but whoever streams asks `has_room` first and waits. A line may replace an unsent one with the same
-key: growing diffs and live output, of which only the latest matters.
+key: growing diffs and live output, of which only the latest matters. And from the moment that the
+queue is full until it is empty again, unsent pieces of one text are joined: a reader who has fallen
+behind gets the same text in fewer lines.
 """
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import dataclass
 from threading import Condition
 
 CAPACITY_BYTES = 128 * 1024
+MOST_JOINED_BYTES = 8 * 1024
+"""How long a line may grow by joining."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seam:
+    """Lines that are pieces of one text: how much of each stands before and behind its piece."""
+
+    head_bytes: int
+    tail_bytes: int
 
 
 class Outbox:
@@ -21,21 +34,29 @@ class Outbox:
         self._keys: dict[Hashable, int] = {}
         self._keyed: dict[int, Hashable] = {}
         self._next = 0
+        self._seam: Seam | None = None
+        """That of the line which was put last."""
+        self._is_behind = False
+        """Whether the queue was full and has not been empty since."""
         self._bytes = 0
         self._in_hand = False
         self._closed = False
         self._changed = Condition()
 
-    def put(self, line: bytes, replaces: Hashable = None) -> None:
-        """Append a line; with a key, drop the unsent line of the same key. No-op once closed."""
+    def put(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+        """Append a line; with a key, drop the unsent line of the same key. No-op once closed.
+
+        A line with the seam of the last one may be joined to that, while it is unsent.
+        """
         with self._changed:
-            if self._closed:
+            if self._closed or self._joined(line, seam):
                 return
             if replaces is not None:
                 self._replace(replaces)
             self._lines[self._next] = line
             self._next += 1
             self._bytes += len(line)
+            self._is_behind = self._is_behind or not self.has_room
             self._changed.notify()
 
     @property
@@ -76,6 +97,18 @@ class Outbox:
                 self._pop(self._bytes)
             self._changed.notify()
 
+    def _joined(self, line: bytes, seam: Seam | None) -> bool:
+        """Join a line to the last one if the reader is behind; return whether."""
+        former, self._seam = self._seam, seam
+        if seam is None or seam is not former or not self._is_behind:
+            return False
+        last = self._lines.get(self._next - 1)
+        if last is None or len(last) > MOST_JOINED_BYTES:
+            return False
+        self._lines[self._next - 1] = last[: -seam.tail_bytes] + line[seam.head_bytes :]
+        self._bytes += len(line) - seam.head_bytes - seam.tail_bytes
+        return True
+
     def _replace(self, key: Hashable) -> None:
         older = self._keys.get(key)
         if older is not None:
@@ -95,4 +128,5 @@ class Outbox:
             taken.append(line)
             size += len(line)
         self._bytes -= size
+        self._is_behind = self._is_behind and bool(self._lines)
         return taken

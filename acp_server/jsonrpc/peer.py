@@ -26,6 +26,7 @@ from acp_server.jsonrpc.errors import (
     RemoteError,
     RpcError,
 )
+from acp_server.jsonrpc.forms import NotificationForm
 from acp_server.jsonrpc.framing import Line, Oversized
 from acp_server.jsonrpc.library import Methods
 from acp_server.jsonrpc.messages import (
@@ -191,6 +192,10 @@ class Peer:
     def notify_now(self, method: str, params: Payload, replaces: Hashable = None) -> None:
         """Tell the other side at once, however much is unsent."""
         self._transport.send(notification_line(method, params), replaces)
+
+    def notify_piece(self, form: NotificationForm, text: str) -> None:
+        """Tell the other side a piece of a text at once; unread ones of the form may be joined."""
+        self._transport.send(form.filled(text), seam=form.seam)
 
     @property
     def has_room(self) -> bool:

@@ -19,7 +19,7 @@ from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
 from acp_server.jsonrpc.transport import Room
 
 READ_BYTES = 256 * 1024
@@ -84,9 +84,9 @@ class StdioTransport:
         except anyio.EndOfStream:
             return ()
 
-    def send(self, line: bytes, replaces: Hashable = None) -> None:
+    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
         """Queue a line for the writer."""
-        self._outbox.put(line, replaces)
+        self._outbox.put(line, replaces, seam)
 
     @property
     def has_room(self) -> bool:

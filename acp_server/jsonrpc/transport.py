@@ -8,7 +8,7 @@ from typing import Protocol
 import anyio
 
 from acp_server.jsonrpc.framing import Line
-from acp_server.jsonrpc.outbox import Outbox
+from acp_server.jsonrpc.outbox import Outbox, Seam
 
 
 class Transport(AbstractAsyncContextManager["Transport"], Protocol):
@@ -23,8 +23,11 @@ class Transport(AbstractAsyncContextManager["Transport"], Protocol):
         """Return the next lines, at least one; an empty sequence is the end, for good."""
         ...
 
-    def send(self, line: bytes, replaces: Hashable = None) -> None:
-        """Queue a line behind all others. Never waits; silent once the other side is gone."""
+    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+        """Queue a line behind all others. Never waits; silent once the other side is gone.
+
+        `replaces` and `seam` say which unsent lines it stands for, or may be joined to.
+        """
         ...
 
     @property

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
+from acp_server.jsonrpc.forms import NotificationForm
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
@@ -49,6 +50,10 @@ class Client:
         """Send `session/update` at once, however much is unsent; `replaces` as in `update`."""
         notification = SessionNotification(session_id=session_id, update=update)
         self._peer.notify_now("session/update", notification, replaces)
+
+    def say_now(self, form: NotificationForm, text: str) -> None:
+        """Send one more piece of a streamed message at once; see `pieces`."""
+        self._peer.notify_piece(form, text)
 
     async def tell(self, method: str, notification: WireModel) -> None:
         """Send a notification, waiting first while too much is unsent."""

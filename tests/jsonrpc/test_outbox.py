@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.jsonrpc.outbox import Outbox
+from acp_server.jsonrpc.outbox import Outbox, Seam
 
 PLENTY = 10**9
 
@@ -68,6 +68,57 @@ def test_an_outbox_is_a_list_in_which_the_latest_of_a_key_stays(steps: list[Puts
             outbox.put(line, key)
         assert outbox.has_room == (sum(len(line) for line, _ in model) < 10)
         assert outbox.is_empty == (not model)
+
+
+SEAM, OTHER_SEAM = Seam(1, 1), Seam(1, 1)
+
+
+def test_pieces_of_a_text_are_lines_of_their_own_while_the_reader_keeps_up() -> None:
+    outbox = Outbox(10)
+    for piece in (b"<ab>", b"<cd>"):
+        outbox.put(piece, seam=SEAM)
+    assert outbox.take(PLENTY) == [b"<ab>", b"<cd>"]
+
+
+def test_pieces_are_joined_from_when_the_queue_is_full_until_it_is_empty() -> None:
+    outbox = Outbox(10)
+    for piece in (b"<12345678>", b"<ab>", b"<cd>"):
+        outbox.put(piece, seam=SEAM)
+    assert outbox.take(1) == [b"<12345678abcd>"]
+    for piece in (b"<ef>", b"<gh>"):
+        outbox.put(piece, seam=SEAM)
+    assert outbox.take(PLENTY) == [b"<ef>", b"<gh>"]
+
+
+def test_a_piece_that_was_joined_takes_the_room_of_its_text() -> None:
+    outbox = Outbox(10)
+    outbox.put(b"<12345678>", seam=SEAM)
+    outbox.put(b"first", "key")
+    outbox.put(b"<12>", seam=SEAM)
+    outbox.put(b"<34>", seam=SEAM)
+    assert outbox.take(10) == [b"<12345678>"]
+    assert outbox.take(5) == [b"first"]
+    assert outbox.has_room
+    assert outbox.take(PLENTY) == [b"<1234>"]
+
+
+@pytest.mark.parametrize(
+    "between", [(b"answer", None), (b"<other>", OTHER_SEAM)], ids=["a line", "another text"]
+)
+def test_a_piece_overtakes_nothing(between: tuple[bytes, Seam | None]) -> None:
+    outbox = Outbox(1)
+    outbox.put(b"<ab>", seam=SEAM)
+    outbox.put(between[0], seam=between[1])
+    outbox.put(b"<cd>", seam=SEAM)
+    assert outbox.take(PLENTY) == [b"<ab>", between[0], b"<cd>"]
+
+
+def test_joined_lines_do_not_grow_for_ever() -> None:
+    outbox = Outbox(1)
+    for _ in range(10):
+        outbox.put(b"<%b>" % (b"x" * 3_000), seam=SEAM)
+    lengths = [len(line) for line in outbox.take(PLENTY)]
+    assert (lengths, sum(lengths)) == ([9_002, 9_002, 9_002, 3_002], 10 * 3_000 + 4 * 2)
 
 
 def test_there_is_room_until_the_capacity_is_reached() -> None:

@@ -29,7 +29,7 @@ from pathlib import Path
 import psutil
 from pydantic import JsonValue
 
-from tests.support.editor import Object, check_message, prompt_params
+from tests.support.editor import Object, at, check_message, is_update, prompt_params
 
 PATIENCE_SECONDS = 15.0
 READ_BYTES = 256 * 1024
@@ -146,6 +146,12 @@ class ServerProcess:
         result = self.call("session/new", {"cwd": cwd, "mcpServers": []})["result"]
         assert isinstance(result, dict)
         return str(result["sessionId"])
+
+    def said(self) -> str:
+        """The text of all messages of the agent that were received."""
+        updates = [at(each, "params", "update") for each in self.messages if is_update(each)]
+        said = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
+        return "".join(str(at(each, "content", "text")) for each in said)
 
     def prompt(self, session_id: str, text: str = "hi") -> Object:
         """Send a prompt; return the whole response."""

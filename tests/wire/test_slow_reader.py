@@ -188,4 +188,4 @@ def test_a_real_server_with_a_fast_reader_says_everything(tmp_path: Path) -> Non
         server.initialize()
         session_id = server.new_session()
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
-        assert chunks_in(server.messages) == 20_000
+        assert server.said() == 20_000 * TEXT

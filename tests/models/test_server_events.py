@@ -1,0 +1,54 @@
+"""Streams of events, cut wherever a network cuts them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_server.models.server_events import EventReader, OversizedEventError
+
+WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
+    "one line": (b"data: {}\n\n", [b"{}"]),
+    "with a name and an id": (b"event: ping\nid: 7\ndata: {}\n\n", [b"{}"]),
+    "without a space": (b"data:{}\n\n", [b"{}"]),
+    "only one space is the field's": (b"data:  x\n\n", [b" x"]),
+    "several lines": (b"data: a\ndata\ndata: b\n\n", [b"a\n\nb"]),
+    "a comment": (b": still here\n\ndata: {}\n\n", [b"{}"]),
+    "no data": (b"event: ping\n\n", []),
+    "empty data": (b"data:\n\n", []),
+    "returns and newlines": (b"data: a\r\n\r\ndata: b\r\n\r\n", [b"a", b"b"]),
+    "returns": (b"data: a\r\rdata: b\r\r", [b"a", b"b"]),
+    "no end": (b"data: a\n\ndata: b\n", [b"a"]),
+    "other fields": (b"database: x\ndata: a\nretry: 3\n\n", [b"a"]),
+    "ends that are none": ("data: \u2028\x85\n\n".encode(), ["\u2028\x85".encode()]),
+}
+
+
+@pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
+def test_a_stream_is_read_as_it_is_written(stream: bytes, events: list[bytes]) -> None:
+    assert EventReader().feed(stream) == events
+
+
+@pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
+def test_a_stream_that_comes_byte_by_byte_is_the_same(stream: bytes, events: list[bytes]) -> None:
+    reader = EventReader()
+    assert [each for byte in stream for each in reader.feed(bytes([byte]))] == events
+
+
+@given(st.lists(st.sampled_from([b"data: 1", b"data", b":", b"\n", b"\r", b"\r\n", b""])))
+def test_where_a_stream_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
+    cut, whole = EventReader(), EventReader()
+    events = [each for piece in pieces for each in cut.feed(piece)]
+    assert events == whole.feed(b"".join(pieces))
+
+
+def test_an_event_without_end_is_not_held_for_ever() -> None:
+    reader = EventReader(most_event_bytes=10)
+    assert reader.feed(b"data: 1\n\ndata: 2") == [b"1"]
+    with pytest.raises(OversizedEventError):
+        reader.feed(b"3456789")
+
+
+def test_lines_of_one_event_count_together() -> None:
+    reader = EventReader(most_event_bytes=10)
+    with pytest.raises(OversizedEventError):
+        reader.feed(b"data: 123456\ndata: 789012\n")

@@ -1,0 +1,34 @@
+"""Pieces of streamed messages are, byte for byte, what their models write."""
+
+import pytest
+
+from acp_server.jsonrpc.messages import notification_line
+from acp_server.protocol.content import TextContent
+from acp_server.protocol.pieces import Pieces, PieceType
+from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, SessionNotification
+
+TEXTS = {
+    "plain": "five words of text here.",
+    "empty": "",
+    "what JSON escapes": 'a "quoted" \\ back\tslash\n\x00\x1f\x7f',
+    "other scripts": "Grüße, 世界 \U0001f30d \u2028",
+    "half a character": "\ud83d",
+    "both halves": "\ud83d\ude00",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("piece_type", [AgentMessageChunk, AgentThoughtChunk])
+def test_a_piece_is_written_as_its_model_writes_it(piece_type: PieceType, text: str) -> None:
+    update = piece_type(content=TextContent(text=text), message_id="msg_1")
+    whole = SessionNotification(session_id="sess_1", update=update)
+    form = Pieces("sess_1").form(piece_type, "msg_1")
+    assert form.filled(text) == notification_line("session/update", whole)
+
+
+def test_a_form_is_made_once_for_a_message() -> None:
+    pieces = Pieces("sess_1")
+    first = pieces.form(AgentMessageChunk, "msg_1")
+    assert pieces.form(AgentMessageChunk, "msg_1") is first
+    assert pieces.form(AgentThoughtChunk, "msg_1") is not first
+    assert pieces.form(AgentMessageChunk, "msg_2") is not first
