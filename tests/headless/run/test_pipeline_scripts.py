@@ -1,0 +1,141 @@
+"""The scripts of the files for pipelines, run as a runner runs them."""
+
+import shlex
+import subprocess
+import sys
+import venv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+from pydantic import JsonValue
+
+from tests.cli.command_line import environment
+from tests.headless.run.junit_schema import problems_of
+from tests.headless.run.pipeline import Step, parsed, step
+from tests.support.messages_api import messages_api_in_thread
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "editors/ci"
+FULL = pytest.mark.full
+Json = dict[str, JsonValue]
+FAILING = """\
+#!/bin/sh
+echo try >> tries
+echo "{}"
+[ "$(wc -l < tries)" -lt 3 ] && exit 75
+exit 5
+"""
+"""A server whose provider fails twice, and whose task is then left undone."""
+
+
+def run_script(script: str, folder: Path, variables: Mapping[str, str]) -> tuple[int, str]:
+    """Run a script in a folder as runners do; return its exit code and what it printed."""
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
+def program(file: Path, text: str | None = None) -> None:
+    """Make a program of a script, or one that is our command."""
+    ours = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m acp_server "$@"\n'
+    file.parent.mkdir(parents=True)
+    file.write_text(text or ours)
+    file.chmod(0o755)
+
+
+def variables_of(place: Step, **more: str) -> dict[str, str]:
+    """Return the variables of a job whose `acp-server` is ours."""
+    place.workspace.mkdir()
+    found = dict(environment(place.folder, **place.variables))
+    return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
+
+
+def test_the_shell_script_tries_again_where_that_may_help_and_keeps_the_code(
+    tmp_path: Path,
+) -> None:
+    program(tmp_path / "bin/acp-server", FAILING)
+    variables = variables_of(Step(tmp_path, ""), ACP_WAIT_SECONDS="0")
+    script = f"{FOLDER / 'shell/run.sh'} task.md"
+    code, printed = run_script(f"bash {script}", tmp_path, variables)
+    assert (code, (tmp_path / "tries").read_text()) == (5, "try\n" * 3)
+    assert "something was left undone" in printed
+
+
+@FULL
+def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Path) -> None:
+    action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
+    inputs = cast("dict[str, dict[str, str]]", action["inputs"])
+    values = {name: each["default"] for name, each in inputs.items()} | {"prompt": "Look"}
+    last = cast("list[dict[str, str]]", cast("Json", action["runs"])["steps"])[-1]
+    given = cast("dict[str, str]", last["env"])
+    handed = {
+        name: values[each.removeprefix("${{ inputs.").removesuffix(" }}")]
+        for name, each in given.items()
+    }
+    program(tmp_path / "acp-server/bin/acp-server")
+    output = tmp_path / "output"
+    with messages_api_in_thread(["All is well."]) as api:
+        place = step(tmp_path, api)
+        runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output)}
+        variables = variables_of(place, **runner, **handed)
+        code, printed = run_script(last["run"], place.workspace, variables)
+    assert (code, "All is well." in printed) == (0, True), printed
+    outputs = cast("dict[str, JsonValue]", action["outputs"])
+    assert [name for name in outputs if f"{name}<<" not in output.read_text()] == []
+
+
+@FULL
+def test_the_job_of_the_template_leaves_its_artifacts(tmp_path: Path) -> None:
+    template = cast("Json", yaml.safe_load((FOLDER / "gitlab/template.yml").read_text()))
+    job = cast("Json", template[".acp-server-run"])
+    program(tmp_path / "bin/acp-server")
+    with messages_api_in_thread(["All is well."]) as api:
+        place = step(tmp_path, api)
+        variables = variables_of(place, **cast("dict[str, str]", job["variables"]))
+        (script,) = cast("list[str]", job["script"])
+        variables["ACP_PROMPT"] = "Look"
+        code, printed = run_script(script, place.workspace, variables)
+    assert code == 0, printed
+    result = parsed((place.workspace / "acp-server.json").read_text())
+    assert (result["outcome"], result["text"]) == ("done", "All is well.")
+    assert problems_of((place.workspace / "acp-server.xml").read_bytes()) == []
+    assert (place.workspace / "acp-server.patch").read_bytes() == b""
+
+
+def instructions(dockerfile: str) -> list[tuple[str, str]]:
+    """Return the instructions of a Dockerfile: each a word, and what stands behind it."""
+    joined = dockerfile.replace("\\\n", " ")
+    lines = [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+@FULL
+def test_what_the_image_installs_does_a_task(tmp_path: Path) -> None:
+    build = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(tmp_path / "dist"))
+    subprocess.run(build, cwd=ROOT, check=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    venv.create(tmp_path / "image", with_pip=True)
+    read = instructions((FOLDER / "docker/Dockerfile").read_text())
+    (install,) = (rest for word, rest in read if word == "RUN" and rest.startswith("pip "))
+    (entry,) = (rest for word, rest in read if word == "ENTRYPOINT")
+    with messages_api_in_thread(["All is well."]) as api:
+        place = step(tmp_path, api)
+        variables = variables_of(place, PACKAGE=str(wheel))
+        variables["PATH"] = f"{tmp_path / 'image/bin'}:{variables['PATH']}"
+        installed = subprocess.run(
+            ["sh", "-c", install], env=variables, capture_output=True, check=False
+        )
+        assert installed.returncode == 0, installed.stderr.decode()
+        words = cast("list[str]", yaml.safe_load(entry))
+        code, printed = run_script(shlex.join([*words, "Look"]), place.workspace, variables)
+    assert (code, "All is well." in printed) == (0, True), printed
