@@ -1,0 +1,174 @@
+"""One task done by `acp-server run`, and by acpx with the server on its pipes: the same results."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from tests.cli.command_line import command_line, environment
+from tests.headless.run.pipeline import MODEL, parsed
+from tests.headless.run.repositories import git, repository
+from tests.smoke.server import node_program
+from tests.support.messages_api import (
+    KEY,
+    MessagesApiInThread,
+    messages_api_in_thread,
+    reply,
+)
+from tests.support.messages_api.script import Call
+from tests.support.node_clients import node_clients
+
+Object = Mapping[str, JsonValue]
+FULL = pytest.mark.full
+ANSWER = "All but the deployment is done."
+Way = Callable[[str, Mapping[str, str], Path], tuple[int, "Came"]]
+SERVED_MODES = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
+WORK = (
+    Call("read_file", {"path": "notes.txt"}, "read"),
+    Call("patch", {"path": "notes.txt", "old_string": "one", "new_string": "two"}, "patch"),
+    Call("write_file", {"path": "new.txt", "content": "new\n"}, "write"),
+    Call("terminal", {"command": "wc -l notes.txt"}, "count"),
+    Call("terminal", {"command": "make deploy"}, "deploy"),
+)
+PROTECTED = Call("write_file", {"path": ".git/config", "content": "owned"}, "protected")
+"""What `run` lets happen in no mode; an editor's user has said in bypass that it may."""
+CASES: dict[str, tuple[tuple[Call, ...], dict[str, str], tuple[int, int]]] = {
+    "edit": ((*WORK, PROTECTED), {"deploy": "failed", "protected": "failed"}, (5, 5)),
+    "plan": (
+        (*WORK, PROTECTED),
+        {call.id or "": "failed" for call in (*WORK[1:], PROTECTED)},
+        (5, 0),
+    ),
+    "full": (WORK, {}, (0, 0)),
+}
+"""By mode: what the model asks for, what of it fails, and both exit codes."""
+
+
+@dataclass(slots=True)
+class Came:
+    """What came of the task, however it was driven."""
+
+    text: str = ""
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    statuses: dict[str, str] = field(default_factory=dict[str, str])
+    """Of calls, by their ids; their last ones."""
+    denied: set[str] = field(default_factory=set[str])
+    """Calls that were asked about in vain."""
+    told: list[str] = field(default_factory=list[str])
+    """The results of calls that did not fail, as the model got them."""
+    changed: str = ""
+    files: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def done_by_run(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, Came]:
+    command = command_line("run", "Go", "--mode", mode, "--format", "acp", "--ephemeral")
+    code, lines = printed(command, variables, folder)
+    return code, came_of([cast("Object", line["message"]) for line in lines])
+
+
+def done_by_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, Came]:
+    server = shlex.join(command_line("serve", "--mode", SERVED_MODES[mode]))
+    program = node_clients() / "node_modules/acpx/dist/cli.js"
+    policy = ("--approve-reads", "--non-interactive-permissions", "deny")
+    options = ("--no-fs", "--no-terminal", *policy, "--format", "json", "--cwd", str(folder))
+    command = [node_program(), str(program), "--agent", server, *options, "exec", "Go"]
+    code, lines = printed(command, variables, folder)
+    return code, came_of(lines)
+
+
+def printed(
+    command: list[str], variables: Mapping[str, str], folder: Path
+) -> tuple[int, list[Object]]:
+    """Run a command, and return its code and the objects that it prints, a line each."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, [parsed(line) for line in done.stdout.decode().splitlines()]
+
+
+def came_of(messages: Iterable[Object]) -> Came:
+    """Return what messages of the wire tell of a task."""
+    came, asked = Came(), dict[JsonValue, str]()
+    for message in messages:
+        params = cast("Object", message.get("params") or {})
+        if message.get("method") == "session/request_permission":
+            asked[message["id"]] = str(cast("Object", params["toolCall"])["toolCallId"])
+        elif "result" in message and "outcome" in cast("Object", message["result"]):
+            outcome = cast("Object", cast("Object", message["result"])["outcome"])
+            if outcome.get("optionId") != "allow_once":
+                came.denied.add(asked[message["id"]])
+        note(cast("Object", params.get("update") or {}), came)
+    return came
+
+
+def note(update: Object, came: Came) -> None:
+    """Add what an update tells."""
+    match update.get("sessionUpdate"):
+        case "agent_message_chunk":
+            came.text += str(cast("Object", update["content"])["text"])
+        case "tool_call" | "tool_call_update":
+            name = str(update["toolCallId"])
+            came.kinds[name] = str(update.get("kind") or came.kinds[name])
+            came.statuses[name] = str(update.get("status") or came.statuses[name])
+        case _:
+            return
+
+
+def results_told(api: MessagesApiInThread) -> dict[str, str]:
+    """Return the results of calls in the last request, by the calls' ids."""
+    messages = cast("list[Object]", api.asks[-1].body["messages"])
+    blocks = [
+        cast("Object", block)
+        for message in messages
+        for block in cast("list[JsonValue]", message["content"])
+    ]
+    return {
+        str(each["tool_use_id"]): json.dumps(each["content"])
+        for each in blocks
+        if each["type"] == "tool_result"
+    }
+
+
+def come(way: Way, mode: str, place: Path) -> tuple[int, Came]:
+    """Do the task in a workspace of its own; return the exit code, and what came of it."""
+    (place / "home").mkdir(parents=True)
+    files = {"notes.txt": b"one\n", "Makefile": b"deploy:\n\ttouch deployed.txt\n"}
+    workspace = repository(place / "workspace", files)
+    with messages_api_in_thread([*map(reply, CASES[mode][0]), ANSWER]) as api:
+        endpoint = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
+        variables = environment(place / "home", ACP_SERVER_MODEL=MODEL, **endpoint)
+        code, came = way(mode, {**variables, "HOME": str(place / "home")}, workspace)
+        assert api.unplayed == 0
+        told = results_told(api)
+    failed = {name for name, status in came.statuses.items() if status == "failed"}
+    came.told = [
+        text.replace(str(workspace), "W") for name, text in told.items() if name not in failed
+    ]
+    came.changed = git(workspace, "status", "--short")
+    came.files = {each.name: each.read_text() for each in workspace.glob("*.txt")}
+    return code, came
+
+
+@pytest.mark.parametrize(
+    "mode", ["edit", pytest.param("plan", marks=FULL), pytest.param("full", marks=FULL)]
+)
+def test_both_ways_come_to_the_same(tmp_path: Path, mode: str) -> None:
+    calls, failed, codes = CASES[mode]
+    run_code, by_run = come(done_by_run, mode, tmp_path / "run")
+    acpx_code, by_acpx = come(done_by_acpx, mode, tmp_path / "acpx")
+    assert by_run == by_acpx
+    statuses = {call.id: failed.get(call.id or "", "completed") for call in calls}
+    assert (by_run.text, by_run.statuses) == (ANSWER, statuses)
+    assert (run_code, acpx_code) == codes
