@@ -222,7 +222,7 @@ def _tool_loader(
         ),
         web=WebRules(current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes),
         checkpoints=CheckpointRules(
-            current.checkpoints_enabled,
+            current.checkpoints_enabled and not (terms is not None and terms.is_ephemeral),
             current.checkpoints_include,
             current.checkpoints_max_file_mb,
             current.checkpoints_max_total_mb,

@@ -14,7 +14,7 @@ def write_files(
 ) -> Iterator[str]:
     """Write `last message`, `patch` and `JUnit` where they are wanted; yield what went wrong."""
     contents = {
-        "last message": f"{cleaner.text(report.text)}\n".encode(),
+        "last message": f"{cleaner.plain(report.text)}\n".encode(),
         "patch": cleaner.patch(report.changes.patch),
         "JUnit": junit([case_of("task", report, cleaner)], cleaned(report.findings, cleaner)),
     }

@@ -41,7 +41,7 @@ class Step:
                 "outcome": report.outcome,
                 "exit-code": str(report.exit_code),
                 "session-id": report.session_id,
-                "text": self._cleaner.text(report.text)[:MOST_OUTPUT_CHARACTERS],
+                "text": self._cleaner.plain(report.text)[:MOST_OUTPUT_CHARACTERS],
                 "cost-usd": "" if report.spent.cost_usd is None else f"{report.spent.cost_usd:.6f}",
                 "files-changed": str(len(changed)),
             }

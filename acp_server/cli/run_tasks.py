@@ -24,6 +24,7 @@ from acp_server.headless.run.result import VERSION
 from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
 from acp_server.headless.run.task_pool import TaskEntry, TaskPool, gravest
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees
+from acp_server.turn.loop import COST_DIGITS
 
 Json = dict[str, JsonValue]
 Value = str | float | Path | None
@@ -212,7 +213,7 @@ def _report(entries: list[TaskEntry], outcome: Outcome, seconds: float, shard: s
         "reason": _told(entries) or None,
         "shard": shard,
         "duration_seconds": round(seconds, 3),
-        "cost_usd": sum(known) if known else None,
+        "cost_usd": round(sum(known), COST_DIGITS) if known else None,
         "tasks": [entry.as_json() for entry in entries],
     }
 

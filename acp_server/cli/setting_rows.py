@@ -14,6 +14,9 @@ from acp_server.cli.screen import Indented, Screen, printable
 from acp_server.redaction import HIDDEN, without_secrets
 from acp_server.settings import Configuration, sources
 
+UNFOLDED_COLUMNS = 10_000
+"""Wider than any row: in a pipe each is one line."""
+
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
@@ -106,4 +109,7 @@ def print_rows(screen: Screen, rows: Sequence[SettingRow]) -> None:
         styles = ("", "title" if row.origin != "default" else "quiet", "quiet")
         texts = (Text(printable(c), style=s) for c, s in zip(cells, styles, strict=True))
         table.add_row(*texts)
+    columns = screen.width
+    screen.width = columns if screen.is_terminal else UNFOLDED_COLUMNS
     screen.print(Indented(table), end="")
+    screen.width = columns

@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from acp_server.cli.screen import printable
+from acp_server.headless.run.cleaning import without_escapes
 
 MOST_LINE_CHARACTERS = 400
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
-    r"|\x1b[@-Z\\-_]"
-)
 _FENCE = re.compile(r"(`{3,})[\w-]*\n(.*?)\n?\1\s*", re.DOTALL)
 
 L = TypeVar("L")
@@ -51,7 +47,7 @@ def output_lines(output: str) -> list[str]:
 
     A line that was written over shows what was written last.
     """
-    plain = _ESCAPES.sub("", output.replace("\r\n", "\n")).rstrip()
+    plain = without_escapes(output.replace("\r\n", "\n")).rstrip()
     return [cut(line.rstrip("\r").rpartition("\r")[2]) for line in plain.split("\n")]
 
 

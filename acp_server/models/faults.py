@@ -75,7 +75,7 @@ def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault
     said = shortened_words(answered.said)
     match answered.status:
         case HTTPStatus.UNAUTHORIZED:
-            reason = f"{endpoint} refused the credentials: {said}; {sign_in_again}"
+            reason = f"{endpoint} refused the credentials ({said}); {sign_in_again}"
             return Fault(reason, "authentication")
         case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
             return Fault(f"{endpoint} does not permit this: {said}", "permission")

@@ -48,6 +48,8 @@ GO_ON = (
 NOT_RUN = "not run: the answer ended before this call was complete"
 CANCELLED = "cancelled by the user before it had finished"
 NO_ANSWER = "(There was no answer: {reason})"
+COST_DIGITS = 10
+"""Of a dollar, behind the point: what is beyond is no price, but the noise of adding floats."""
 
 
 class Meter(Protocol):
@@ -156,7 +158,9 @@ class Spent:
 
     def since(self, before: "Spent") -> "Spent":
         """Return what was used since `before`."""
-        cost = None if self.cost_usd is None else self.cost_usd - (before.cost_usd or 0.0)
+        cost = self.cost_usd
+        if cost is not None:
+            cost = round(cost - (before.cost_usd or 0.0), COST_DIGITS)
         requests = self.requests - before.requests
         return Spent(self.usage - before.usage, requests, cost, self.context_tokens)
 
@@ -165,7 +169,7 @@ class Spent:
         self.usage += usage
         self.requests += 1
         if cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+            self.cost_usd = round((self.cost_usd or 0.0) + cost_usd, COST_DIGITS)
 
 
 class Turn:

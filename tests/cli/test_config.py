@@ -61,8 +61,15 @@ def test_a_person_sees_keys_values_origins_and_what_was_passed_over(tmp_path: Pa
     lines = [line.split() for line in outcome.stdout.splitlines()]
     assert outcome.exit_code == 0
     assert ["default_mode", "ask", "default"] in lines
-    assert ["anthropic.retries", "7", "environment"] in lines
+    assert ["anthropic.retries", "7", "environment", "ACP_SERVER_RETRIES"] in lines
     assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
+
+
+def test_no_setting_is_folded_in_a_pipe(tmp_path: Path) -> None:
+    url = f"http://gateway.example/{'long/' * 60}"
+    outcome = run(tmp_path, "config", "show", ANTHROPIC_BASE_URL=url)
+    (line,) = (each for each in outcome.stdout.splitlines() if "anthropic.base_url" in each)
+    assert line.split() == ["anthropic.base_url", url, "environment", "ANTHROPIC_BASE_URL"]
 
 
 def test_files_that_are_well_or_absent_are_well(tmp_path: Path) -> None:

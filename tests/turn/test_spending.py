@@ -91,3 +91,11 @@ async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) ->
     assert stage.sink.events[0] == NoticeRaised(
         "warning", f"overloaded; trying again in {wait} (2 of 5)", "m1"
     )
+
+
+def test_costs_are_added_without_the_noise_of_floats() -> None:
+    spent = Spent()
+    spent.add(USAGE, 0.1)
+    before = spent.copy()
+    spent.add(USAGE, 0.2)
+    assert (spent.cost_usd, spent.since(before).cost_usd) == (0.3, 0.2)

@@ -54,7 +54,7 @@ class Cleaner:
 
     def plain(self, text: str) -> str:
         """Return a text for a terminal or a log: without what would steer it."""
-        return _CONTROLS.sub("", _ESCAPES.sub("", self.text(text).replace("\r\n", "\n")))
+        return _CONTROLS.sub("", without_escapes(self.text(text).replace("\r\n", "\n")))
 
     def line(self, text: str) -> str:
         """Return a text on one line."""
@@ -82,6 +82,15 @@ class Cleaner:
                 if text.endswith(secret[:length]):
                     return text[:-length] + HIDDEN
         return text
+
+
+def without_escapes(text: str) -> str:
+    r"""Return a text without what a terminal would obey: colours, cursor movements, titles, links.
+
+    >>> without_escapes("\x1b[31mred\x1b[0m \x1b]8;;http://a.b\x07link\x1b]8;;\x07")
+    'red link'
+    """
+    return _ESCAPES.sub("", text)
 
 
 def _without(line: bytes, secrets: Sequence[bytes]) -> bytes:

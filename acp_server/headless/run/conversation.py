@@ -11,17 +11,23 @@ class LastMessage:
     def __init__(self) -> None:
         self._id: str | None = None
         self._parts: list[str] = []
+        self._before = ""
 
     @property
     def text(self) -> str:
         """All of it so far."""
         return "".join(self._parts).strip()
 
+    def besides(self, told: str) -> str:
+        """Return it; if it is but what was told of a failure, the message before."""
+        return self._before if self.text == told else self.text
+
     def take(self, update: Update) -> None:
         """Look at an update."""
         if not isinstance(update, AgentMessageChunk):
             return
         if update.message_id != self._id:
+            self._before = self.text
             self._id = update.message_id
             self._parts.clear()
         if isinstance(update.content, TextContent):

@@ -3,7 +3,9 @@
 The shape is asked of the model as a JSON schema; it is documented with the command.
 """
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -44,6 +46,33 @@ def weighs(finding: Finding, least: Severity) -> bool:
 def shape_of_findings() -> AnswerShape:
     """Return what the answer of a run that reviews must be."""
     return AnswerShape(Findings.model_json_schema())
+
+
+def placed(findings: Sequence[Finding], folder: Path, top: Path) -> tuple[Finding, ...]:
+    """Return findings whose paths are from the top of the repository, as readers need them.
+
+    Models name files from `folder`, where they work, but also from the top, or absolutely. It looks
+    at which files there are.
+    """
+    return tuple(
+        each.model_copy(update={"path": _from_top(each.path, folder, top)}) for each in findings
+    )
+
+
+def _from_top(path: str, folder: Path, top: Path) -> str:
+    meant = next((base / path for base in (folder, top) if _is_there(base / path)), folder / path)
+    try:
+        name = Path(os.path.relpath(meant, top))
+    except ValueError:  # on another drive, or no path at all
+        return path
+    return path if os.pardir in name.parts else name.as_posix()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a model's words may be no path at all
+        return False
 
 
 def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:

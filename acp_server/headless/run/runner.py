@@ -14,15 +14,16 @@ import anyio
 from anyio import to_thread
 
 from acp_server import app, settings
+from acp_server.checkpoints.snapshots import tree_of
 from acp_server.headless.agent import Agent, Editor
 from acp_server.headless.driver import drive
-from acp_server.headless.errors import DriverError, ungrouped
+from acp_server.headless.errors import AgentRefusedError, DriverError, ungrouped
 from acp_server.headless.run.answers import AnswerShape, mending
 from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
 from acp_server.headless.run.changes import ChangeWatch
 from acp_server.headless.run.conversation import LastMessage
 from acp_server.headless.run.denials import Denials
-from acp_server.headless.run.findings import Findings, weighs
+from acp_server.headless.run.findings import Findings, placed, weighs
 from acp_server.headless.run.outcome import outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import LAST, RunRequest
@@ -165,11 +166,15 @@ class Run:
         return Editor(self._show, self._decide, ClientCapabilities(session=session))
 
     async def _converse(self, agent: Agent, watch: ChangeWatch) -> None:
-        """Open the session, send the prompt, and see it end."""
-        await agent.initialize()
-        await self._open(agent)
+        """Open the session, send the prompt, and see it end.
+
+        All files are looked at while the session opens: nothing touches them before the prompt.
+        """
+        async with anyio.create_task_group() as opening:
+            opening.start_soon(_look, watch)
+            await agent.initialize()
+            await self._open(agent)
         await self.feed.begin(self.report)
-        await to_thread.run_sync(watch.begin, abandon_on_cancel=True)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop_when_denied, agent)
             await self._take_turn(agent)
@@ -199,7 +204,9 @@ class Run:
             problems = "; ".join(report.answer_problems)
             report.reason = f"the final answer does not fit its schema: {problems}"
         elif not report.answer_problems and self.request.fails_on is not None:
-            report.findings = Findings.model_validate(report.answer).findings
+            found = Findings.model_validate(report.answer).findings
+            folder = self.request.folder
+            report.findings = await to_thread.run_sync(placed, found, folder, tree_of(folder))
             if any(weighs(each, self.request.fails_on) for each in report.findings):
                 report.outcome, report.reason = "findings", "there are findings (--fail-on)"
 
@@ -288,7 +295,7 @@ class Run:
     def _fail(self, error: DriverError) -> None:
         is_gone = isinstance(error, NoSessionError)
         self.report.outcome = "session_not_found" if is_gone else outcome_of_error(error)
-        self.report.reason = str(error)
+        self.report.reason = _reason_of(error)
         if self._ledger.fault is not None:
             unknown = isinstance(self._ledger.fault, PriceUnknownError)
             self.report.outcome = "usage_error" if unknown else "budget"
@@ -298,11 +305,22 @@ class Run:
         """Complete the report with what was counted on the way."""
         report = self.report
         report.duration_seconds, report.spent = seconds, self._ledger.spent
-        report.text = "" if self._message.text == report.reason else self._message.text
+        report.text = self._message.besides(report.reason)
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:
             report.outcome = "denied"
             report.reason = "a denial left work undone"
+
+
+def _reason_of(error: DriverError) -> str:
+    """Return what the server told the user, if it has; else what went wrong with the request."""
+    data = error.data if isinstance(error, AgentRefusedError) else None
+    told = data.get("message") if isinstance(data, dict) else None
+    return told if isinstance(told, str) else str(error)
+
+
+async def _look(watch: ChangeWatch) -> None:
+    await to_thread.run_sync(watch.begin, abandon_on_cancel=True)
 
 
 def _model_of(setup: SessionSetup) -> str:

@@ -15,6 +15,7 @@ Object = Mapping[str, JsonValue]
 MODEL = "claude-opus-5-5"
 NOBODY = "http://127.0.0.1:9"
 """An endpoint that refuses connections."""
+CHAT_HOME = 'model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}}}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Step:
 
     folder: Path
     url: str
+    is_chat: bool = False
+    """Whether the endpoint speaks OpenAI's chat, and not Anthropic's Messages."""
 
     @property
     def workspace(self) -> Path:
@@ -30,8 +33,15 @@ class Step:
         return self.folder / "workspace"
 
     @property
+    def home(self) -> Path:
+        """Where the server keeps its own things: no part of the workspace."""
+        return self.folder / "home"
+
+    @property
     def variables(self) -> dict[str, str]:
         """What says which model is asked."""
+        if self.is_chat:
+            return {}
         return {
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": KEY,
@@ -40,9 +50,12 @@ class Step:
 
     def run(self, *arguments: str, given: str = "", **variables: str) -> Outcome:
         """Run a task to its end."""
-        self.workspace.mkdir(exist_ok=True)
+        for folder in (self.workspace, self.home):
+            folder.mkdir(exist_ok=True)
+        if self.is_chat:
+            (self.home / "config.yaml").write_text(CHAT_HOME.format(url=self.url, key=KEY))
         return run(
-            self.folder,
+            self.home,
             *("run", "--cwd", str(self.workspace), *arguments),
             given=given,
             **(self.variables | variables),
@@ -58,6 +71,11 @@ class Step:
 def step(folder: Path, api: MessagesApiInThread) -> Step:
     """Return a step whose model is at an endpoint."""
     return Step(folder, api.url)
+
+
+def chat_step(folder: Path, api: MessagesApiInThread) -> Step:
+    """Return a step whose model is at an endpoint of the other form."""
+    return Step(folder, api.url, is_chat=True)
 
 
 def asked(api: MessagesApiInThread) -> int:

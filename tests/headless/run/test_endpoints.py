@@ -16,6 +16,7 @@ from tests.support.messages_api import (
     not_found,
     rate_limited,
     reply,
+    server_error,
     unauthorized,
 )
 
@@ -30,6 +31,16 @@ CASES: dict[str, tuple[list[Turn], tuple[str, ...], int]] = {
     "401": ([unauthorized()], (), 8),
     "404": ([not_found("claude-none")], (), 2),
 }
+
+
+def test_what_was_said_before_a_failure_is_kept_and_the_failure_is_not_taken_for_it(
+    tmp_path: Path,
+) -> None:
+    script = [reply("Half of it is", faults=[CutAfterEvents(4)]), server_error()]
+    with messages_api_in_thread(script) as api:
+        code, result = step(tmp_path, api).result("Look", "--max-retries", "0")
+    assert (code, result["text"]) == (75, "Half of it is")
+    assert str(result["reason"]).startswith("127.0.0.1 failed (500)")
 
 
 @pytest.mark.full

@@ -56,7 +56,8 @@ def program(file: Path, text: str | None = None) -> None:
 def variables_of(place: Step, **more: str) -> dict[str, str]:
     """Return the variables of a job whose `acp-server` is ours."""
     place.workspace.mkdir()
-    found = dict(environment(place.folder, **place.variables))
+    place.home.mkdir()
+    found = dict(environment(place.home, **place.variables))
     return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
 
 

@@ -6,7 +6,7 @@ Events are counted from 0, `message_start`, pings included.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -159,6 +159,22 @@ class Garbage:
 
     def apply(self, steps: Sequence[Step]) -> list[Step]:
         return _insert(steps, self.at_event, Write(self.data))
+
+
+@dataclass(frozen=True, slots=True)
+class Misspelled:
+    """Some of the text is sent as other bytes, which need not be UTF-8."""
+
+    text: str
+    data: bytes
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        return [
+            replace(step, data=step.data.replace(self.text.encode(), self.data))
+            if isinstance(step, Write)
+            else step
+            for step in steps
+        ]
 
 
 @dataclass(frozen=True, slots=True)

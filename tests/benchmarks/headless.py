@@ -1,0 +1,123 @@
+"""What a pipeline waits for: `uv run python -m tests.benchmarks.headless [--runs N]`.
+
+The time from the start of `acp-server run` to its first request to the model, by the form of the
+endpoint and by how many files the workspace has. What of it imports take is told by Python in runs
+of their own (`-X importtime`), which are slower for it: the own time of each module, whichever
+thread imported it. Printed as medians with the spread, and as ratios to bare Python.
+"""
+
+import argparse
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from tests.benchmarks.startup import measure_bare_python
+from tests.cli.command_line import environment
+from tests.support.messages_api import (
+    KEY,
+    Ask,
+    MessagesApiInThread,
+    Reply,
+    messages_api_in_thread,
+    reply,
+)
+from tests.support.openai_api import OpenAiAsk, openai_api_in_thread
+
+FORMS = ("messages", "chat")
+FILE_COUNTS = (1, 2_000)
+HOME = 'model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}}}\n'
+RUN = ("-m", "acp_server", "run", "Look around", "--format", "json")
+_OWN_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
+
+
+def endpoint(
+    form: str, answer: Callable[[Ask | OpenAiAsk], Reply]
+) -> AbstractContextManager[MessagesApiInThread]:
+    """Serve an endpoint of a form."""
+    return messages_api_in_thread(answer) if form == "messages" else openai_api_in_thread(answer)
+
+
+def write_workspace(folder: Path, count: int) -> None:
+    """Make a repository of small files, none of them committed."""
+    folder.mkdir()
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    for number in range(count):
+        file = folder / f"folder-{number % 50}" / f"file-{number}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"NUMBER = {number}\n" * 40)
+
+
+def measure(form: str, count: int) -> dict[str, float]:
+    """Return the figures of one run in a new home."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_workspace(folder / "workspace", count)
+        first = _milliseconds_to_the_request(form, folder, ())[0]
+        _, said = _milliseconds_to_the_request(form, folder, ("-X", "importtime"))
+    own = sum(int(each) for each in _OWN_TIME.findall(said))
+    return {"first request, ms": first, "of it imports, ms": own / 1000}
+
+
+def _milliseconds_to_the_request(
+    form: str, folder: Path, options: tuple[str, ...]
+) -> tuple[float, str]:
+    """Return when the model was first asked, and what was said by then on stderr."""
+    asked: list[float] = []
+    errors = folder / "stderr"
+    said = ""
+
+    def answer(ask: Ask | OpenAiAsk) -> Reply:
+        nonlocal said
+        del ask
+        asked.append(time.perf_counter())
+        said = errors.read_text()
+        return reply("Done.")
+
+    home = folder / f"home{len(options)}"
+    home.mkdir()
+    with endpoint(form, answer) as api, errors.open("wb") as stderr:
+        (home / "config.yaml").write_text(
+            "" if form == "messages" else HOME.format(url=api.url, key=KEY)
+        )
+        leads = (
+            {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY} if form == "messages" else {}
+        )
+        begun = time.perf_counter()
+        subprocess.run(
+            [sys.executable, *options, *RUN, "--cwd", str(folder / "workspace")],
+            env=environment(home, **leads),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            check=True,
+        )
+    return (asked[0] - begun) * 1000, said
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=7)
+    arguments = parser.parse_args()
+    bare = statistics.median(measure_bare_python() for _ in range(7))
+    print(f"bare Python, ms {bare:.1f}")
+    for form in FORMS:
+        for count in FILE_COUNTS:
+            measure(form, count)  # the first run warms the disk's cache
+            runs = [measure(form, count) for _ in range(arguments.runs)]
+            print(f"\n{form}, a workspace of {count:,} files")
+            for name in runs[0]:
+                values = [run[name] for run in runs]
+                median, spread = statistics.median(values), (max(values) - min(values)) / 2
+                ratio = f"{median / bare:6.1f} x bare Python"
+                print(f"  {name:22} {median:8.0f}  ± {spread:5.0f}  {ratio}")
+
+
+if __name__ == "__main__":
+    main()

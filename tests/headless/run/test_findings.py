@@ -1,0 +1,57 @@
+"""Findings: named from the top of the repository, whichever folder of it the model works in."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acp_server.headless.run.findings import Finding, placed
+from tests.headless.run.pipeline import step
+from tests.headless.run.test_github import read_as_the_runner_does
+from tests.support.messages_api import messages_api_in_thread
+
+CASES = {
+    "a.py": "sub/a.py",
+    "./a.py": "sub/a.py",
+    "gone.py": "sub/gone.py",
+    "sub/a.py": "sub/a.py",
+    "../b.py": "b.py",
+    "b.py": "b.py",
+    "{top}/sub/a.py": "sub/a.py",
+    "../../../../etc/passwd": "../../../../etc/passwd",
+    "/etc/passwd": "/etc/passwd",
+    "a\0b": "sub/a\0b",
+    "x" * 5000: f"sub/{'x' * 5000}",
+}
+
+
+def workspace(folder: Path) -> tuple[Path, Path]:
+    """Make a repository with files, and return its top and a folder of it."""
+    top, sub = folder / "code", folder / "code/sub"
+    sub.mkdir(parents=True)
+    (top / ".git").mkdir()
+    (top / "b.py").write_text("")
+    (sub / "a.py").write_text("")
+    return top, sub
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path[:20])
+def test_a_file_is_named_from_the_top_however_the_model_names_it(tmp_path: Path, path: str) -> None:
+    top, sub = workspace(tmp_path)
+    told = Finding(path=path.format(top=top), title="t")
+    (finding,) = placed([told], sub, top)
+    assert finding.path == CASES[path]
+
+
+@pytest.mark.full
+def test_annotations_of_a_run_in_a_subfolder_stand_where_github_looks(tmp_path: Path) -> None:
+    _, sub = workspace(tmp_path)
+    answer = {"findings": [{"path": "a.py", "line": 3, "severity": "error", "title": "wrong"}]}
+    with messages_api_in_thread([json.dumps(answer)]) as api:
+        junit = tmp_path / "junit.xml"
+        options = ("--cwd", str(sub), "--mode", "plan", "--findings", "--junit", str(junit))
+        done = step(tmp_path, api).run("Review", "--github", *options)
+    told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
+    assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in told
+    assert 'name="sub/a.py:3"' in junit.read_text()
+    assert done.exit_code == 6
