@@ -1,39 +1,109 @@
-"""A bare ACP client over pipes, as small as a client can be, so that it measures the agent."""
+"""A bare ACP client over pipes, as small as a client can be, so that it measures the agent.
+
+It asks for no file system and no terminal, allows whatever it is asked for, and looks into a
+message only as far as a figure needs it. Nothing waits longer than it is told to.
+"""
 
 import json
 import os
+import re
+import select
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-import psutil
 from pydantic import JsonValue
+
+from tests.benchmarks.processes import cpu_seconds_of, end, family_of, memory_of
 
 Message = dict[str, JsonValue]
 
+PATIENCE_SECONDS = 60.0
+READ_BYTES = 1024 * 1024
+SESSION = re.compile(rb'"sessionId":\s*"([^"]*)"')
+SAID = (b"Hello.", b"five words", b"Done.")
+"""What the model of the benchmark says; agents have chunks of their own besides."""
 
-class RefusedError(Exception):
+
+class AgentError(Exception):
+    """The agent did not do what it was asked for."""
+
+
+class RefusedError(AgentError):
     """The agent answered with an error, such as one that asks to sign in."""
+
+
+class SilentError(AgentError):
+    """The agent said nothing for too long."""
+
+
+class EndedError(AgentError):
+    """The agent has ended its stream."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What came of a prompt, in the clock of `time.perf_counter`."""
+
+    number: int
+    began: float
+    heard: float | None = None
+    """When the first piece of text came."""
+    ended: float = 0.0
+    updates: int = 0
+    chunks: int = 0
+    diffs: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """When a diff came, and how many characters its new text had."""
+    failed_calls: int = 0
+    completed_calls: int = 0
+    """Those that were told to have completed before the model went on."""
+    response: Message = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def milliseconds(self) -> float:
+        """How long the whole turn took."""
+        return (self.ended - self.began) * 1000
+
+    @property
+    def first_milliseconds(self) -> float:
+        """How long it took until a first piece of text came."""
+        return ((self.heard or self.ended) - self.began) * 1000
 
 
 class Agent:
     """One agent process; every call is answered before it returns."""
 
-    def __init__(self, command: Sequence[str], home: Path) -> None:
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment |= {"HERMES_HOME": str(home), "HOME": str(home)}
+    def __init__(
+        self,
+        command: Sequence[str],
+        home: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if environment is None:
+            kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+            environment = {**kept, "HERMES_HOME": str(home), "HOME": str(home)}
+        self._stderr = (home / "stderr.txt").open("wb")
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._stderr,
             env=environment,
+            cwd=home,
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._id = 0
+        self._unread = b""
+        self._lines: list[bytes] = []
+        self._responses: dict[int, Message] = {}
+        self._turns: dict[bytes, Turn] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -44,22 +114,47 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.communicate(timeout=10)
+        family = family_of(self._process.pid)
+        self.hang_up()
+        self.wait(0.0 if kind else 3.0)
+        end(family)
+        self._process.wait()
+        self._stdout.close()
+        self._stderr.close()
 
-    def call(self, method: str, params: JsonValue) -> tuple[Message, int]:
-        """Send a request; return its result and how many messages came before it."""
+    def begin(self, method: str, params: JsonValue) -> int:
+        """Send a request; return its id."""
         self._id += 1
-        request = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        for before, line in enumerate(self._process.stdout):
-            if b'"id"' in line:
-                message = cast("Message", json.loads(line))
-                if message.get("id") == self._id and "method" not in message:
-                    return _result(message), before
-        raise EOFError(method)
+        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        return self._id
+
+    def send(self, message: JsonValue) -> None:
+        """Send any JSON as a line."""
+        self.send_line(json.dumps(message).encode())
+
+    def send_line(self, line: bytes) -> None:
+        """Send any line.
+
+        Raises:
+            EndedError: nobody reads it.
+        """
+        try:
+            self._stdin.write(line + b"\n")
+            self._stdin.flush()
+        except OSError:
+            raise EndedError("the process is gone") from None
+
+    def call(
+        self, method: str, params: JsonValue, patience_seconds: float = PATIENCE_SECONDS
+    ) -> tuple[Message, int]:
+        """Send a request; return its result and how many messages came before it.
+
+        Raises:
+            AgentError: it was refused, or not answered.
+        """
+        number = self.begin(method, params)
+        before = self._receive({number}, patience_seconds)
+        return _result(self._responses.pop(number)), before
 
     def initialize(self) -> Message:
         """Greet the agent."""
@@ -73,24 +168,170 @@ class Agent:
 
     def prompt(self, session_id: str, text: str) -> int:
         """Run a turn; return how many updates it sent."""
+        return self.turn(session_id, text).updates
+
+    def turn(self, session_id: str, text: str, patience_seconds: float = PATIENCE_SECONDS) -> Turn:
+        """Run a turn to its end."""
+        turn = self.begin_turn(session_id, text)
+        self.finish([turn], patience_seconds)
+        return turn
+
+    def begin_turn(self, session_id: str, text: str) -> Turn:
+        """Send a prompt."""
         prompt: JsonValue = [{"type": "text", "text": text}]
-        return self.call("session/prompt", {"sessionId": session_id, "prompt": prompt})[1]
+        began = time.perf_counter()
+        number = self.begin("session/prompt", {"sessionId": session_id, "prompt": prompt})
+        turn = self._turns[session_id.encode()] = Turn(number, began)
+        return turn
+
+    def finish(self, turns: Sequence[Turn], patience_seconds: float = PATIENCE_SECONDS) -> None:
+        """Wait for the ends of turns.
+
+        Raises:
+            AgentError: one was refused, or did not end.
+        """
+        self._receive({turn.number for turn in turns}, patience_seconds)
+        for turn in turns:
+            turn.response = _result(self._responses.pop(turn.number))
+
+    def wait_for(self, number: int, patience_seconds: float) -> Message:
+        """Wait for the answer to a request, whatever it says.
+
+        Raises:
+            AgentError: it does not come.
+        """
+        self._receive({number}, patience_seconds)
+        return self._responses.pop(number)
+
+    def listen(self, seconds: float) -> None:
+        """Take what comes for a while, and answer what is asked."""
+        deadline = time.perf_counter() + seconds
+        while self._take_line(deadline):
+            continue
+
+    def hang_up(self) -> None:
+        """Close the agent's stdin."""
+        try:
+            self._stdin.close()
+        except OSError:
+            return
+
+    def wait(self, patience_seconds: float) -> int | None:
+        """Return the exit code; None if the process is still there."""
+        try:
+            return self._process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     @property
     def resident_mebibytes(self) -> float:
         """The resident memory of the agent and its children."""
-        root = psutil.Process(self._process.pid)
-        family = [root, *root.children(recursive=True)]
-        return sum(process.memory_info().rss for process in family) / 2**20
+        return memory_of(self.pid).resident
 
     @property
     def cpu_seconds(self) -> float:
-        """The processor time spent by the agent itself."""
-        times = psutil.Process(self._process.pid).cpu_times()
-        return times.user + times.system
+        """The processor time spent by the agent and its children."""
+        return cpu_seconds_of(self.pid)
+
+    def _receive(self, numbers: Collection[int], patience_seconds: float) -> int:
+        """Take messages until all these requests are answered; return how many others came."""
+        deadline = time.perf_counter() + patience_seconds
+        count = 0
+        while not all(number in self._responses for number in numbers):
+            if not self._take_line(deadline):
+                raise SilentError(f"no answer within {patience_seconds:.0f} s")
+            count += 1
+        return count - len(numbers)
+
+    def _take_line(self, deadline: float) -> bool:
+        """Look at the next message; return whether there was one."""
+        while not self._lines:
+            left = max(deadline - time.perf_counter(), 0)
+            if not select.select([self._stdout], [], [], left)[0]:
+                return False
+            data = os.read(self._stdout.fileno(), READ_BYTES)
+            if not data:
+                raise EndedError("the process ended its stream")
+            *lines, self._unread = (self._unread + data).split(b"\n")
+            self._lines = lines[::-1]
+        self._look_at(self._lines.pop())
+        return True
+
+    def _look_at(self, line: bytes) -> None:
+        head = line[:400]
+        if b'"session/update"' in head or b'"session/update"' in line[-100:]:
+            self._note(line)
+        elif b'"method"' in line:
+            self._answer(cast("Message", json.loads(line)))
+        elif line.startswith(b"{"):
+            self._keep(cast("Message", json.loads(line)))
+
+    def _keep(self, message: Message) -> None:
+        now = time.perf_counter()
+        number = message.get("id")
+        if isinstance(number, int):
+            self._responses[number] = message
+            for turn in self._turns.values():
+                if turn.number == number:
+                    turn.ended = now
+
+    def _note(self, line: bytes) -> None:
+        """Note what an update is, of a turn that runs."""
+        found = SESSION.search(line)
+        turn = self._turns.get(found[1]) if found else None
+        if turn is None or turn.ended:
+            return
+        turn.updates += 1
+        if b"agent_message_chunk" in line:
+            if any(text in line for text in SAID):
+                turn.chunks += 1
+                turn.heard = turn.heard or time.perf_counter()
+        elif b'"tool_call' in line:
+            dense = line.replace(b": ", b":")
+            turn.failed_calls += b'"status":"failed"' in dense
+            turn.completed_calls += b'"status":"completed"' in dense and turn.heard is None
+            size = _diff_characters(line) if b'"diff"' in line else 0
+            if size:
+                turn.diffs.append((time.perf_counter(), size))
+
+    def _answer(self, message: Message) -> None:
+        """Allow what is asked for, refuse what we do not offer."""
+        if "id" not in message:
+            return
+        answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
+        if message.get("method") == "session/request_permission":
+            chosen = _allowing(cast("Message", message["params"]))
+            answer["result"] = {"outcome": {"outcome": "selected", "optionId": chosen}}
+        else:
+            answer["error"] = {"code": -32601, "message": "Method not found"}
+        self.send(answer)
+
+
+def _allowing(params: Message) -> JsonValue:
+    options = cast("list[Message]", params["options"])
+    allowing = (each for each in options if each.get("kind") == "allow_once")
+    return next(allowing, options[0])["optionId"]
+
+
+def _diff_characters(line: bytes) -> int:
+    params = cast("Message", json.loads(line)["params"])
+    content = cast("Message", params["update"]).get("content")
+    parts = cast("list[Message]", content) if isinstance(content, list) else []
+    return sum(len(str(part.get("newText", ""))) for part in parts if part.get("type") == "diff")
 
 
 def _result(message: Message) -> Message:
     if "result" not in message:
-        raise RefusedError(message.get("error"))
-    return cast("Message", message["result"])
+        raise RefusedError(_told(message.get("error")))
+    return cast("Message", message["result"] or {})
+
+
+def _told(error: JsonValue) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return f"{error.get('message')} ({error.get('code')})"

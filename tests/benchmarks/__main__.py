@@ -1,0 +1,116 @@
+"""Any ACP agents side by side: `uv run python -m tests.benchmarks --peers hermes,claude`.
+
+    --install-peers hermes,claude   gets them first, each into a folder of its own
+    --rows start,turns              only these groups, or rows by their keys
+    --agent 'some-agent acp'        any other command that speaks ACP
+    --runs 5, --repeat 3            how often within the run, and how often the whole of it
+    --json FILE, --from FILE        keeps the figures; prints kept ones
+    --compare FILE FILE FILE        whether kept runs agree within their spread
+    --against-bar                   each figure of the bar, and whether it is met
+
+`docs/benchmarks.md` says what the rows mean.
+"""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tests.benchmarks import agreement, bar, report
+from tests.benchmarks.installing import install
+from tests.benchmarks.peers import OURS, PEERS, Peer, any_agent
+from tests.benchmarks.rows import Group, make_groups
+from tests.benchmarks.running import Results, run, say
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 if runs do not agree, or a figure of the bar is not met."""
+    options = _parser().parse_args(arguments)
+    groups = _chosen(make_groups(), _names(options.rows))
+    if options.install_peers:
+        return max(_install(PEERS[name]) for name in _names(options.install_peers))
+    if options.compare:
+        return _compare([report.read(path) for path in options.compare], groups)
+    runs = _results(options, groups)
+    for results in runs:
+        print(*report.tables(results, groups), sep="\n")
+    code = _compare(runs, groups) if len(runs) > 1 else 0
+    if options.against_bar:
+        claims = [*bar.judged(runs[-1])]
+        print(*bar.lines(claims), sep="\n")
+        code |= int(any(claim.is_met is False for claim in claims))
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--peers", default="")
+    parser.add_argument("--install-peers", default="")
+    parser.add_argument("--agent", action="append", default=[])
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--from", type=Path, dest="kept")
+    parser.add_argument("--compare", type=Path, nargs="+")
+    parser.add_argument("--against-bar", action="store_true")
+    return parser
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Results]:
+    if options.kept:
+        return [report.read(options.kept)]
+    peers = [PEERS[OURS], *(PEERS[name] for name in _names(options.peers))]
+    peers += [any_agent(shlex.split(command)) for command in options.agent]
+    there = [peer for peer in peers if _is_there(peer)]
+    runs: list[Results] = []
+    for number in range(options.repeat):
+        runs.append(run(there, groups, options.runs))
+        if options.json:
+            path: Path = options.json
+            mark = f"-{number + 1}" if options.repeat > 1 else ""
+            report.save(runs[-1], path.with_stem(f"{path.stem}{mark}"))
+    return runs
+
+
+def _is_there(peer: Peer) -> bool:
+    if not peer.is_installed:
+        say(f"{peer.name} is left out: not installed (--install-peers {peer.name})")
+    return peer.is_installed
+
+
+def _install(peer: Peer) -> int:
+    say(f"{peer.name}: {' '.join(peer.packages)} into {peer.folder}")
+    problem = install(peer)
+    say(f"{peer.name}: {problem or 'installed'}")
+    return int(problem is not None)
+
+
+def _chosen(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
+    """Return the groups with the rows that are wanted; all, if no names are given."""
+    if not names:
+        return [*groups]
+    kept = [
+        group
+        if group.name in names
+        else replace(group, rows=[row for row in group.rows if row.key in names])
+        for group in groups
+    ]
+    return [group for group in kept if group.rows]
+
+
+def _compare(runs: Sequence[Results], groups: Sequence[Group]) -> int:
+    found = [*agreement.agreements(runs, groups)]
+    print(*agreement.lines(found), sep="\n")
+    return int(not all(each.agrees for each in found))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

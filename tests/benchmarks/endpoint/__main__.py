@@ -1,0 +1,187 @@
+"""The endpoint as a process: `python -m tests.benchmarks.endpoint` prints its port and serves.
+
+It ends when its stdin does. `GET /taken` gives what came in since it was last asked, `POST
+/keeping` says whether bodies are to be kept; all other paths are those of model APIs.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import cast
+
+from pydantic import JsonValue
+
+from tests.benchmarks.endpoint.answering import Answer, answer
+from tests.benchmarks.endpoint.asking import PATHS, Form, Object, read_ask
+from tests.benchmarks.endpoint.forms import Step, written
+
+BLOCK_BYTES = 16 * 1024
+MODELS: JsonValue = {
+    "data": [
+        {"id": name, "object": "model", "type": "model", "display_name": name, "created": 1}
+        for name in ("claude-opus-4-5", "claude-sonnet-4-5", "gpt-5")
+    ],
+    "has_more": False,
+}
+
+
+class Taken:
+    """The requests that came in and were not handed over yet."""
+
+    def __init__(self) -> None:
+        self.is_keeping = False
+        self._requests: list[JsonValue] = []
+        self._lock = threading.Lock()
+
+    def add(self, path: str, body: Object, size: int) -> None:
+        """Keep a request."""
+        if self.is_keeping and body:  # an empty one only opens a connection
+            with self._lock:
+                self._requests.append({"path": path, "body": {**body}, "bytes": size})
+
+    def hand_over(self) -> list[JsonValue]:
+        """Return the requests, and forget them."""
+        with self._lock:
+            requests, self._requests = self._requests, []
+        return requests
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    taken = Taken()
+
+    def do_GET(self) -> None:
+        """List models, or hand over what came in."""
+        self._send_json(self.taken.hand_over() if self.path == "/taken" else MODELS)
+
+    def do_HEAD(self) -> None:
+        """Say that somebody is here."""
+        self._send_json({})
+
+    def do_POST(self) -> None:
+        """Answer for the model."""
+        data = self._read()
+        body = cast("Object", json.loads(data or b"{}"))
+        path = self.path.partition("?")[0]
+        form = _form_at(path)
+        if path == "/keeping":
+            self.taken.is_keeping = bool(body["is_keeping"])
+            self._send_json({})
+        elif form is None:  # counting of tokens, telemetry
+            self._send_json({"input_tokens": len(data) // 4})
+        else:
+            self.taken.add(path, body, len(data))
+            self._answer(form, body, len(data))
+
+    def _read(self) -> bytes:
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        whole = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            whole += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return whole
+
+    def _answer(self, form: Form, body: Object, size: int) -> None:
+        said = answer(read_ask(form, body, size))
+        model = str(body.get("model"))
+        if body.get("stream") is not True:
+            self._send_json(_whole(form, said, model))
+            return
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for block in _blocks(written(form, said, model, size)):
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(block), block))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send_json(self, value: JsonValue) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Say nothing."""
+
+
+def _form_at(path: str) -> Form | None:
+    return next((form for end, form in PATHS.items() if path.endswith(end)), None)
+
+
+def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
+    """Yield the bytes between pauses, put together; the pauses are taken here."""
+    block = b""
+    for step in steps:
+        if isinstance(step, bytes):
+            block += step
+        if block and (step or len(block) > BLOCK_BYTES) and not isinstance(step, bytes):
+            yield block
+            block = b""
+        if not isinstance(step, bytes) and step:
+            time.sleep(step)
+    yield block
+
+
+def _whole(form: Form, said: Answer, model: str) -> JsonValue:
+    """Return an answer that is not streamed, of text alone: only side requests ask so."""
+    text = "".join(said.text)
+    match form:
+        case "messages":
+            return {
+                "id": "msg_0",
+                "type": "message",
+                "role": "assistant",
+                "model": model,
+                "content": [{"type": "text", "text": text}],
+                "stop_reason": "end_turn",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            }
+        case "chat":
+            message: JsonValue = {"role": "assistant", "content": text}
+            return {
+                "id": "chatcmpl-0",
+                "object": "chat.completion",
+                "created": 1,
+                "model": model,
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            }
+        case "responses":
+            content: JsonValue = [{"type": "output_text", "text": text, "annotations": []}]
+            item: JsonValue = {"type": "message", "role": "assistant", "content": content}
+            return {"id": "resp_0", "object": "response", "model": model, "output": [item]}
+
+
+class Server(ThreadingHTTPServer):
+    """Takes fifty connections at once."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: agents hang up as they like."""
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        print(server.server_address[1], flush=True)
+        sys.stdin.read()
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()

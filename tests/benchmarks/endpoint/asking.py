@@ -1,0 +1,94 @@
+"""What a request to a model asks for, read from any of the three forms.
+
+A prompt of the benchmark carries an order, `[bench chunks 2000 in /folder]`. Which request of its
+turn this is follows from what the conversation holds behind that prompt, so that nothing has to be
+remembered, and a request that is sent twice is answered alike. It knows no answers.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, cast
+
+from pydantic import JsonValue
+
+Form = Literal["messages", "chat", "responses"]
+Object = Mapping[str, JsonValue]
+Speaker = Literal["user", "model", "tool"]
+
+ORDER = re.compile(r"\[bench ([\w ]+) in ([^\]]+)\]")
+PATHS: Mapping[str, Form] = {
+    "/messages": "messages",
+    "/chat/completions": "chat",
+    "/responses": "responses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request."""
+
+    order: tuple[str, ...]
+    """The words of the order; none if there is no order."""
+    folder: str
+    step: int
+    """How many answers the model has given to this prompt before."""
+    tools: frozenset[str]
+    bytes: int
+
+
+def order(words: str, folder: object) -> str:
+    """Return a prompt that orders something of the model."""
+    return f"[bench {words} in {folder}]"
+
+
+def read_ask(form: Form, body: Object, size: int) -> Ask:
+    """Return what a request asks for."""
+    said = list(_said(form, body))
+    found: re.Match[str] | None = None
+    behind = len(said)
+    for place, (speaker, text) in enumerate(said):
+        orders = list(ORDER.finditer(text)) if speaker == "user" else []
+        if orders:
+            found, behind = orders[-1], place + 1
+    turns = [speaker for speaker, _ in groupby(speaker for speaker, _ in said[behind:])]
+    words = tuple(found[1].split()) if found else ()
+    return Ask(words, found[2] if found else "", turns.count("model"), tools_of(body), size)
+
+
+def _said(form: Form, body: Object) -> Iterator[tuple[Speaker, str]]:
+    """Yield what was said by whom; calls are said by the model."""
+    for item in objects(body.get("input" if form == "responses" else "messages")):
+        kind, role = str(item.get("type")), item.get("role")
+        if kind.endswith("_output") or role == "tool":
+            yield "tool", ""
+        elif role == "user":
+            blocks = objects(item.get("content"))
+            is_result = any(block.get("type") == "tool_result" for block in blocks)
+            yield ("tool", "") if is_result else ("user", text_of(item.get("content")))
+        elif role == "assistant" or kind.endswith("_call"):
+            yield "model", ""
+
+
+def objects(value: JsonValue) -> list[Object]:
+    """Return those parts of a list that are objects."""
+    found = value if isinstance(value, list) else []
+    return [cast("Object", each) for each in found if isinstance(each, dict)]
+
+
+def text_of(content: JsonValue) -> str:
+    """Return the text of a message, however it is written."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block["text"]) for block in objects(content) if "text" in block)
+
+
+def tools_of(body: Object) -> frozenset[str]:
+    """Return the names of the tools that are offered."""
+    return frozenset(str(_declared(tool).get("name")) for tool in objects(body.get("tools")))
+
+
+def _declared(tool: Object) -> Object:
+    function = tool.get("function")
+    return function if isinstance(function, dict) else tool

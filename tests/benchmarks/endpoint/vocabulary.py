@@ -1,0 +1,134 @@
+"""The same five calls in the words of each agent: read, search, patch, write and run.
+
+Which words to use follows from the tools that the request offers. It knows no forms.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+Arguments = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A call of a tool, as an agent takes it."""
+
+    name: str
+    arguments: str
+    is_freeform: bool = False
+    """Whether the arguments are a text of their own and no JSON."""
+
+
+Speak = Callable[[str, Arguments], Use]
+
+
+def in_words_of(tools: frozenset[str], folder: str, name: str, arguments: Arguments) -> Use:
+    """Return a call in the words of whoever offers these tools; paths are absolute for all."""
+    path = arguments.get("path")
+    given = arguments if path is None else {**arguments, "path": f"{folder}/{path}"}
+    for mark, speak in DIALECTS.items():
+        if mark in tools:
+            return speak(name, given)
+    return Use(name, json.dumps(given))
+
+
+def _plain(name: str, arguments: Arguments) -> Use:
+    return Use(name, json.dumps(arguments))
+
+
+def _renamed(renaming: tuple[str, Mapping[str, str], Arguments], arguments: Arguments) -> Use:
+    name, fields, more = renaming
+    said = {fields[field]: value for field, value in arguments.items() if field in fields}
+    return Use(name, json.dumps({**said, **more}))
+
+
+def _path(name: str) -> dict[str, str]:
+    return {"path": name, "offset": "offset", "limit": "limit"}
+
+
+CLAUDE: Mapping[str, tuple[str, Mapping[str, str], Arguments]] = {
+    "read_file": ("Read", _path("file_path"), {}),
+    "search_files": ("Grep", {"pattern": "pattern"}, {"output_mode": "content", "-n": True}),
+    "patch": (
+        "Edit",
+        {"path": "file_path", "old_string": "old_string", "new_string": "new_string"},
+        {},
+    ),
+    "write_file": ("Write", {"path": "file_path", "content": "content"}, {}),
+    "terminal": ("Bash", {"command": "command"}, {"description": "Runs a command"}),
+}
+OPENCODE: Mapping[str, tuple[str, Mapping[str, str], Arguments]] = {
+    "read_file": ("read", _path("filePath"), {}),
+    "search_files": ("grep", {"pattern": "pattern"}, {}),
+    "patch": (
+        "edit",
+        {"path": "filePath", "old_string": "oldString", "new_string": "newString"},
+        {},
+    ),
+    "write_file": ("write", {"path": "filePath", "content": "content"}, {}),
+    "terminal": ("bash", {"command": "command"}, {"description": "Runs a command"}),
+}
+
+
+def _claude(name: str, arguments: Arguments) -> Use:
+    if name == "search_files":  # some versions have no tool for it, and search by a command
+        found = {"command": f"grep -rn -e '{arguments['pattern']}' . | head -20"}
+        return _renamed(CLAUDE["terminal"], found)
+    return _renamed(CLAUDE[name], arguments)
+
+
+def _claude_with_grep(name: str, arguments: Arguments) -> Use:
+    limit = {"head_limit": arguments.get("limit", 20)} if name == "search_files" else {}
+    made = _renamed(CLAUDE[name], arguments)
+    return Use(made.name, json.dumps({**json.loads(made.arguments), **limit}))
+
+
+def _opencode(name: str, arguments: Arguments) -> Use:
+    return _renamed(OPENCODE[name], arguments)
+
+
+def _shell(tool: str, field: str) -> Speak:
+    def speak(name: str, arguments: Arguments) -> Use:
+        if name == "patch":
+            return Use("apply_patch", _envelope(arguments), is_freeform=True)
+        return Use(tool, json.dumps({field: _command(name, arguments)}))
+
+    return speak
+
+
+def _envelope(arguments: Arguments) -> str:
+    removed = "".join(f"-{line}\n" for line in str(arguments["old_string"]).splitlines())
+    added = "".join(f"+{line}\n" for line in str(arguments["new_string"]).splitlines())
+    path = arguments["path"]
+    return f"*** Begin Patch\n*** Update File: {path}\n@@\n{removed}{added}*** End Patch\n"
+
+
+def _command(name: str, arguments: Arguments) -> str:
+    match name:
+        case "read_file":
+            first, limit = int(str(arguments["offset"])), int(str(arguments["limit"]))
+            return f"sed -n {first},{first + limit - 1}p {arguments['path']}"
+        case "search_files":
+            return f"grep -rn -e '{arguments['pattern']}' . | head -20"
+        case "write_file":
+            path = arguments["path"]
+            return (
+                f"mkdir -p \"$(dirname {path})\"; cat > {path} <<'END'\n{arguments['content']}END"
+            )
+        case _:
+            return str(arguments["command"])
+
+
+DIALECTS: Mapping[str, Speak] = {
+    "search_files": _plain,
+    "Grep": _claude_with_grep,
+    "Bash": _claude,
+    "exec_command": _shell("exec_command", "cmd"),
+    "shell_command": _shell("shell_command", "command"),
+    "grep": _opencode,
+    "bash": _opencode,
+}
+"""By a tool that only these agents offer, the most telling first."""

@@ -1,0 +1,1 @@
+"""What is measured, group by group: each yields figures of one agent, as it comes to them."""

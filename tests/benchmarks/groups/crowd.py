@@ -1,0 +1,34 @@
+"""Fifty sessions in one process: how evenly they are served, and what each holds."""
+
+import statistics
+
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.processes import memory_of
+
+SESSIONS = 50
+CHUNKS = 10
+PAUSE_MILLISECONDS = 50
+PATIENCE_SECONDS = 180.0
+
+
+def measure_crowd(lab: Lab) -> Figures:
+    """Yield the figures of fifty turns at once, each of which takes half a second by itself."""
+    with lab.start() as agent:
+        agent.initialize()
+        first = agent.new_session(lab.project)
+        agent.turn(first, "hi")
+        before = memory_of(agent.pid).proportional
+        sessions = [first, *(agent.new_session(lab.project) for _ in range(SESSIONS - 1))]
+        idle = memory_of(agent.pid).proportional
+        yield "idle-session", (idle - before) / (SESSIONS - 1)
+        paced = lab.order(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
+        turns = [agent.begin_turn(session, paced) for session in sessions]
+        agent.finish(turns, PATIENCE_SECONDS)
+        took = [turn.milliseconds for turn in turns]
+        firsts = [turn.first_milliseconds for turn in turns]
+        yield "crowd-chunk", max(firsts)
+        yield "crowd-median", statistics.median(took)
+        yield "crowd-worst", max(took)
+        yield "crowd-spread", max(took) - min(took)
+        yield "used-session", (memory_of(agent.pid).proportional - before) / (SESSIONS - 1)

@@ -1,0 +1,105 @@
+"""What an agent bears: lines that are no requests, long lines, a cancel, an editor that leaves."""
+
+import time
+
+from pydantic import JsonValue
+
+from tests.benchmarks.agent import Agent, AgentError, EndedError, RefusedError
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.groups.start import milliseconds_since
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.processes import family_of
+
+MALFORMED = (b"[1, 2]", b"3", b"null", b'"a text"', b"{", b"\xff\xfe")
+LENGTHS_MEBIBYTES = (1, 10, 50)
+EDITS = 7
+RUNNING_SECONDS = 1.0
+PATIENCE_SECONDS = 20.0
+
+
+def measure_faults(lab: Lab) -> Figures:
+    """Yield what becomes of several lives that do not go well."""
+    yield "malformed", float(_survived(lab))
+    with lab.start() as agent:
+        agent.initialize()
+        session = agent.new_session(lab.project)
+        turn = agent.turn(session, lab.order(f"edits {EDITS}"))
+        yield "edits", float(turn.completed_calls)
+    yield from _lines(lab)
+    yield "leave", _leave(lab)
+    yield from _cancel(lab)
+
+
+def _survived(lab: Lab) -> int:
+    """Return behind how many of the lines the agent still answers."""
+    with lab.start() as agent:
+        agent.initialize()
+        for count, line in enumerate(MALFORMED):
+            try:
+                agent.send_line(line)
+                agent.call("bench/none", {}, PATIENCE_SECONDS)
+            except RefusedError:
+                continue
+            except AgentError:
+                return count
+        return len(MALFORMED)
+
+
+def _lines(lab: Lab) -> Figures:
+    """Yield how long prompts take that are very long; each has a process of its own."""
+    for size in LENGTHS_MEBIBYTES:
+        try:
+            yield f"line-{size}", _line(lab, size * 2**20)
+        except EndedError:
+            continue
+
+
+def _line(lab: Lab, size: int) -> float:
+    with lab.start() as agent:
+        agent.initialize()
+        session = agent.new_session(lab.project)
+        agent.turn(session, "hi")
+        begun = time.perf_counter()
+        try:
+            agent.turn(session, "word " * (size // 5))
+        except RefusedError:  # an answer as well, if it is quick
+            return milliseconds_since(begun)
+        return milliseconds_since(begun)
+
+
+def _running(lab: Lab, agent: Agent) -> tuple[str, int]:
+    """Begin a turn whose tool runs for a long time; return its session and its request."""
+    agent.initialize()
+    session = agent.new_session(lab.project)
+    agent.turn(session, "hi")
+    turn = agent.begin_turn(session, lab.order("run 40"))
+    agent.listen(RUNNING_SECONDS)
+    return session, turn.number
+
+
+def _cancel(lab: Lab) -> Figures:
+    with lab.start() as agent:
+        session, number = _running(lab, agent)
+        begun = time.perf_counter()
+        params: JsonValue = {"sessionId": session}
+        agent.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+        agent.wait_for(number, PATIENCE_SECONDS)
+        yield "cancel", milliseconds_since(begun)
+        agent.turn(session, "hi", PATIENCE_SECONDS)
+        yield "after-cancel", 1.0
+
+
+def _leave(lab: Lab) -> float:
+    """Return how long the agent and its children are there when the editor has left."""
+    with lab.start() as agent:
+        _running(lab, agent)
+        family = family_of(agent.pid)
+        begun = time.perf_counter()
+        agent.hang_up()
+        if agent.wait(PATIENCE_SECONDS) is None:
+            raise AgentError(f"is there {PATIENCE_SECONDS:.0f} s after its editor has left")
+        while any(each.is_running() for each in family):
+            if milliseconds_since(begun) > PATIENCE_SECONDS * 1000:
+                raise AgentError("leaves children behind")
+            time.sleep(0.01)
+        return milliseconds_since(begun)

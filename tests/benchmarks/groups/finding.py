@@ -1,0 +1,45 @@
+"""A search in what was said in 10,000 sessions; of agents that have one on the wire or in a tool.
+
+Ours is measured where it happens, in the history; the words and the database are those of
+`search`.
+"""
+
+import statistics
+
+from acp_server.history.opening import Places
+from acp_server.history.schema import MIGRATIONS
+from tests.benchmarks.agent import AgentError
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.peers import CACHE, OURS
+from tests.benchmarks.search import QUERIES, build, measure
+
+RUNS = 5
+
+
+class Library:
+    """A database of many sessions, made once and kept for as long as its form is the same."""
+
+    def __init__(self, sessions: int) -> None:
+        self._sessions = sessions
+        self._path = CACHE / f"search-{sessions}-{len(MIGRATIONS)}.db"
+
+    def measure(self, lab: Lab) -> Figures:
+        """Yield the milliseconds of the median search and of the slowest."""
+        if lab.peer.name != OURS:
+            raise AgentError("no search of sessions on the wire")
+        if not self._path.exists():
+            self._build()
+        medians = [
+            statistics.median(each.wall for each in measure(Places(self._path), inquiry, RUNS)[1])
+            for inquiry in QUERIES.values()
+        ]
+        yield "search-median", statistics.median(medians)
+        yield "search-worst", max(medians)
+
+    def _build(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        half = self._path.with_suffix(".half")
+        half.unlink(missing_ok=True)
+        build(half, self._sessions)
+        half.rename(self._path)

@@ -1,0 +1,47 @@
+"""From the spawn to the first answers: times, memory and processor time."""
+
+import time
+from collections.abc import Callable
+
+from tests.benchmarks.agent import Agent
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.processes import memory_of
+
+
+def measure_start(lab: Lab) -> Figures:
+    """Yield the figures of two lives: one that is looked at, and one that is prompted at once."""
+    with lab.start() as agent:
+        agent.initialize()
+        yield "initialize", milliseconds_since(agent.started)
+        yield from state_of(agent, "initialize")
+        agent.new_session(lab.project)
+        yield "session", milliseconds_since(agent.started)
+        yield from state_of(agent, "session")
+        yield "second-session", timed(lambda: agent.new_session(lab.project))
+    with lab.start() as agent:
+        agent.initialize()
+        turn = agent.turn(agent.new_session(lab.project), "hi")
+        yield "at-once-chunk", turn.first_milliseconds
+        yield "at-once-turn", turn.milliseconds
+
+
+def state_of(agent: Agent, stage: str) -> Figures:
+    """Yield what an agent holds and has spent so far."""
+    spent = agent.cpu_seconds
+    memory = memory_of(agent.pid)
+    yield f"{stage}-pss", memory.proportional
+    yield f"{stage}-rss", memory.resident
+    yield f"{stage}-cpu", spent
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the milliseconds that something takes."""
+    begun = time.perf_counter()
+    work()
+    return milliseconds_since(begun)
+
+
+def milliseconds_since(begun: float) -> float:
+    """Return the milliseconds since a moment of `time.perf_counter`."""
+    return (time.perf_counter() - begun) * 1000

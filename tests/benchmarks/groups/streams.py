@@ -1,0 +1,55 @@
+"""What streaming costs: text in many chunks, and a file that grows while it is written."""
+
+import time
+
+from tests.benchmarks.agent import Agent, AgentError
+from tests.benchmarks.endpoint.answering import GROWING_PAUSE_SECONDS, GROWING_PIECES, GROWN
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.groups.start import state_of
+from tests.benchmarks.groups.turns import SETTLING_SECONDS
+from tests.benchmarks.lab import Lab
+
+PACED_CHUNKS = 1_000
+PACED_MILLISECONDS = 2
+PATIENCE_SECONDS = 120.0
+
+
+def measure_streams(lab: Lab) -> Figures:
+    """Yield the figures of streams in one session."""
+    with lab.start() as agent:
+        agent.initialize()
+        session = agent.new_session(lab.project)
+        time.sleep(SETTLING_SECONDS)
+        agent.turn(session, "hi")
+        agent.turn(session, lab.order("chunks 200"))
+        yield from _stream(lab, agent, session, 2_000)
+        yield from state_of(agent, "stream")
+        paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
+        spent = agent.cpu_seconds
+        agent.turn(agent.new_session(lab.project), lab.order(paced), PATIENCE_SECONDS)
+        yield "paced-cpu", (agent.cpu_seconds - spent) / PACED_CHUNKS * 1e6
+        yield from _stream(lab, agent, agent.new_session(lab.project), 20_000)
+        yield from state_of(agent, "end")
+        yield from _grow(lab, agent, session)
+
+
+def _stream(lab: Lab, agent: Agent, session: str, chunks: int) -> Figures:
+    spent = agent.cpu_seconds
+    turn = agent.turn(session, lab.order(f"chunks {chunks}"), PATIENCE_SECONDS)
+    name = f"{chunks // 1000}k"
+    yield f"{name}-wall", turn.milliseconds
+    yield f"{name}-cpu", (agent.cpu_seconds - spent) / chunks * 1e6
+    yield f"{name}-updates", turn.chunks / chunks
+
+
+def _grow(lab: Lab, agent: Agent, session: str) -> Figures:
+    """Yield when the first part of a file was seen, and how often it grew."""
+    turn = agent.turn(session, lab.order("grow"))
+    arguments_seconds = GROWING_PIECES * GROWING_PAUSE_SECONDS
+    early = [at for at, _ in turn.diffs if at - turn.began < arguments_seconds]
+    partial = [size for _, size in turn.diffs if size < len(GROWN)]
+    yield "grow-updates", float(len(partial))
+    yield "grow-early", float(len(early))
+    if not turn.diffs:
+        raise AgentError("sends no diff of a file that is written")
+    yield "grow-first", (turn.diffs[0][0] - turn.began) * 1000

@@ -1,0 +1,57 @@
+"""Gets the agents that are compared with: each into a folder of its own, out of the repository.
+
+A Python agent has its own virtual environment, a Node one its own npm folder. One that cannot be
+had is left out, with the reason.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.benchmarks.peers import Peer, node_folder
+
+MOST_SECONDS = 900
+
+
+def install(peer: Peer) -> str | None:
+    """Install an agent; return why that was not possible, if it was not."""
+    if peer.source == "here":
+        return None
+    peer.folder.mkdir(parents=True, exist_ok=True)
+    commands = _pypi(peer) if peer.source == "pypi" else _npm(peer)
+    for command in commands:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=peer.folder,
+                env=_environment(),
+                capture_output=True,
+                text=True,
+                timeout=MOST_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        if done.returncode:
+            return (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
+    return None if peer.is_installed else f"{peer.program} is not there"
+
+
+def _environment() -> dict[str, str]:
+    path = f"{node_folder()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path}
+
+
+def _pypi(peer: Peer) -> list[Sequence[str]]:
+    python = peer.folder / "venv" / "bin" / "python"
+    make = ["uv", "venv", "--allow-existing", "--python", sys.executable, "venv"]
+    return [make, ["uv", "pip", "install", "--python", str(python), *peer.packages]]
+
+
+def _npm(peer: Peer) -> list[Sequence[str]]:
+    (peer.folder / "package.json").write_text('{"private": true}', encoding="utf-8")
+    npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    node = str(node_folder() / "node")
+    return [[node, str(npm), "install", "--prefix", str(Path.cwd() / peer.folder), *peer.packages]]

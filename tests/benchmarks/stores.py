@@ -1,0 +1,158 @@
+"""Much history made of a little: sessions that an agent has kept itself, copied in its own store.
+
+Playing 1,500 turns with each agent would take hours. So some are played, and what was kept of them
+is written again, with ids of its own. Of an agent whose store is not known here, all are played.
+"""
+
+import json
+import re
+import sqlite3
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol, cast
+
+from pydantic import JsonValue
+
+GIVEN_ID = re.compile(r"\b((?:toolu|msg|call)_[0-9A-Za-z]+)")
+Line = dict[str, JsonValue]
+Row = dict[str, str | int | float | None]
+
+
+class Store(Protocol):
+    """Where an agent keeps its sessions."""
+
+    def lengthen(self, home: Path, session: str, times: int) -> None:
+        """Make a session so many times as long."""
+        ...
+
+    def multiply(self, home: Path, session: str, count: int) -> None:
+        """Add so many sessions like this one."""
+        ...
+
+
+def renewed(text: str, copy: object) -> str:
+    """Return a text in which the ids of messages and calls are those of a copy."""
+    return GIVEN_ID.sub(rf"\1c{copy}", text)
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def _rows(connection: sqlite3.Connection, table: str, key: str, value: str) -> list[Row]:
+    names = _columns(connection, table)
+    found = connection.execute(f"SELECT * FROM {table} WHERE {key} = ?", (value,))  # noqa: S608
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> None:
+    for row in rows:
+        marks = ", ".join("?" * len(row))
+        statement = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608
+        connection.execute(statement, [*row.values()])
+
+
+class TableStore:
+    """A database with a table of sessions and others whose rows belong to one."""
+
+    def __init__(self, path: str, tables: Mapping[str, Sequence[str]], numbered: str = "") -> None:
+        self._path = path
+        self._tables = tables
+        """The tables of rows, and those of their columns that count through a session."""
+        self._numbered = numbered
+        """A column that the database numbers by itself."""
+
+    def lengthen(self, home: Path, session: str, times: int) -> None:
+        """Write the rows of a session again, behind each other."""
+        with closing(sqlite3.connect(home / self._path)) as connection, connection:
+            for table, counted in self._tables.items():
+                rows = _rows(connection, table, "session_id", session)
+                for copy in range(1, times):
+                    moved = [self._moved(row, rows, counted, copy) for row in rows]
+                    _insert(connection, table, moved)
+            if "message_count" in _columns(connection, "sessions"):
+                statement = "UPDATE sessions SET message_count = message_count * ? WHERE id = ?"
+                connection.execute(statement, (times, session))
+
+    def multiply(self, home: Path, session: str, count: int) -> None:
+        """Write a session again under other ids."""
+        with closing(sqlite3.connect(home / self._path)) as connection, connection:
+            head = _rows(connection, "sessions", "id", session)[0]
+            title = head.get("title")
+            for copy in range(count):
+                name = str(uuid.UUID(int=copy + 1))
+                told = {"title": f"{title} {copy}"} if title else {}
+                _insert(connection, "sessions", [{**head, "id": name, **told}])
+                for table in self._tables:
+                    rows = _rows(connection, table, "session_id", session)
+                    copied = [self._renewed(row, copy) for row in rows]
+                    _insert(connection, table, [{**row, "session_id": name} for row in copied])
+
+    def _moved(self, row: Row, rows: Sequence[Row], counted: Sequence[str], copy: int) -> Row:
+        moved = self._renewed(row, copy)
+        for column in counted:
+            span = max(cast("int", each[column]) for each in rows) + 1
+            moved[column] = cast("int", row[column]) + span * copy
+        return moved
+
+    def _renewed(self, row: Row, copy: int) -> Row:
+        return {
+            name: renewed(value, copy) if isinstance(value, str) else value
+            for name, value in row.items()
+            if name != self._numbered
+        }
+
+
+class LinesStore:
+    """A file of lines for each session, where each line names the one before."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def lengthen(self, home: Path, session: str, times: int) -> None:
+        """Append the lines again, each copy behind the one before."""
+        path = self._file(home, session)
+        lines = [cast("Line", json.loads(line)) for line in path.read_text().splitlines()]
+        chained = [line for line in lines if line.get("uuid")]
+        last = str(chained[-1]["uuid"])
+        with path.open("a", encoding="utf-8") as file:
+            for copy in range(1, times):
+                for line in _chain(chained, last, copy):
+                    file.write(renewed(json.dumps(line), copy) + "\n")
+                    last = str(line["uuid"])
+
+    def multiply(self, home: Path, session: str, count: int) -> None:
+        """Write the file again under other names."""
+        path = self._file(home, session)
+        text = path.read_text(encoding="utf-8")
+        for copy in range(count):
+            name = str(uuid.UUID(int=copy + 1, version=4))
+            made = renewed(text, copy).replace(session, name)
+            path.with_name(f"{name}.jsonl").write_text(made, encoding="utf-8")
+
+    def _file(self, home: Path, session: str) -> Path:
+        return next((home / self._folder).glob(f"*/{session}.jsonl"))
+
+
+def _chain(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:
+    """Yield lines under ids of their own, the first behind the last of those before."""
+    names = {str(line["uuid"]): str(uuid.uuid4()) for line in lines}
+    for line in lines:
+        before = str(line.get("parentUuid"))
+        yield {
+            **line,
+            "uuid": names[str(line["uuid"])],
+            "parentUuid": names.get(before, last),
+            "promptId": f"{line.get('promptId')}{copy}",
+        }
+
+
+STORES: Mapping[str, Store] = {
+    "acp-server": TableStore(
+        "acp/sessions.db", {"entries": ["seq"], "messages": ["seq", "after_entry"]}
+    ),
+    "hermes": TableStore(".hermes/state.db", {"messages": []}, numbered="id"),
+    "claude": LinesStore(".claude/projects"),
+}

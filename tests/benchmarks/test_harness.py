@@ -1,0 +1,198 @@
+"""The benchmark itself: agents are driven, counted and told about as they should be; no times."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.benchmarks import agreement, bar, report
+from tests.benchmarks.__main__ import main
+from tests.benchmarks.agent import AgentError
+from tests.benchmarks.endpoint.answering import GROWN, answer
+from tests.benchmarks.endpoint.asking import Form, order, read_ask
+from tests.benchmarks.endpoint.forms import written
+from tests.benchmarks.endpoint.vocabulary import in_words_of
+from tests.benchmarks.figures import Figures, Row, Sheet
+from tests.benchmarks.lab import Lab, endpoint_process, make_lab
+from tests.benchmarks.peers import OURS, PEERS, any_agent
+from tests.benchmarks.rows import Group
+from tests.benchmarks.running import Results, run
+
+PLAIN_AGENT = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"sessionId": "s"} if asked["method"] == "session/new" else {}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+ROWS = [Row("speed", "how fast", "ms"), Row("size", "how large", "MiB"), Row("rest", "rest", "s")]
+
+
+def _figures(lab: Lab) -> Figures:
+    with lab.start() as agent:
+        agent.initialize()
+        yield "speed", 2.0
+        yield "size", float(agent.resident_mebibytes > 0)
+        raise AgentError("it has no rest")
+
+
+GROUP = Group("some", "Some", _figures, ROWS)
+
+
+def _results(**medians: float) -> Results:
+    ours = Sheet({"speed": [1.0, 2.0, 3.0], "size": [4.0]}, {"rest": "it never rests"})
+    theirs = Sheet({name: [median] for name, median in medians.items()})
+    return Results({OURS: ours, "other": theirs}, machine="a machine", load=0.1)
+
+
+def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
+    with endpoint_process() as endpoint:
+        lab = make_lab(PEERS[OURS], tmp_path, endpoint)
+        endpoint.keep(is_keeping=True)
+        with lab.start() as agent:
+            agent.initialize()
+            session = agent.new_session(lab.project)
+            orders = ["chunks 30", "read", "grow", "edits 3"]
+            chunks, read, grown, edits = (agent.turn(session, lab.order(each)) for each in orders)
+            assert agent.cpu_seconds > 0
+        taken = endpoint.taken()
+    assert chunks.chunks == 30
+    assert (read.completed_calls, read.chunks) == (1, 1)
+    assert grown.diffs[0][1] < len(GROWN)
+    assert (lab.project / "grown.txt").read_text() == GROWN
+    assert edits.completed_calls == 3
+    assert [each.path for each in taken[:3]] == ["/v1/messages"] * 3
+    assert "[bench chunks 30 in " in str(taken[0].body["messages"])
+
+
+def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
+    agent = any_agent([sys.executable, "-c", PLAIN_AGENT])
+
+    results = run([agent], [GROUP], runs=2)
+
+    sheet = results.sheets[agent.name]
+    assert sheet.values == {"speed": [2.0, 2.0], "size": [1.0, 1.0]}
+    assert sheet.notes == {"rest": "it has no rest"}
+    assert len(results.limits.values["python"]) == 2
+
+
+def test_a_table_has_medians_ratios_and_the_reasons_for_empty_cells() -> None:
+    lines = [*report.tables(_results(speed=8.0), [GROUP])]
+
+    assert lines[2:] == [
+        "\n### Some\n",
+        "|                | acp-server |       other |",
+        "| -------------- | ---------- | ----------- |",
+        "| how fast, ms   | 2.00 ±1.00 | 8.00 (4.0x) |",
+        "| how large, MiB |       4.00 |       — [1] |",
+        "| rest, s        |      — [2] |       — [1] |",
+        "",
+        "[1] other: not measured",
+        "[2] acp-server: it never rests",
+    ]
+
+
+def test_figures_are_the_same_when_they_were_saved_and_read(tmp_path: Path) -> None:
+    results = _results(speed=8.0)
+
+    report.save(results, tmp_path / "figures.json")
+
+    assert report.read(tmp_path / "figures.json") == results
+
+
+@pytest.mark.parametrize(
+    ("medians", "agrees"),
+    [
+        pytest.param([10.0, 10.9, 10.0], True, id="within a tenth"),
+        pytest.param([10.0, 15.0, 10.0], False, id="half as much again"),
+        pytest.param([0.1, 0.9, 0.5], True, id="less than a clock tick"),
+    ],
+)
+def test_runs_agree_if_their_medians_lie_within_the_spread(
+    medians: list[float], *, agrees: bool
+) -> None:
+    runs = [_results(speed=median) for median in medians]
+
+    found = [*agreement.agreements(runs, [GROUP])]
+
+    assert [(each.agent, each.title, each.agrees) for each in found] == [
+        (OURS, "how fast", True),
+        (OURS, "how large", True),
+        ("other", "how fast", agrees),
+    ]
+
+
+def test_the_bar_is_met_missed_or_not_judged() -> None:
+    sheet = Sheet({"initialize": [20.0], "warm-turn": [13.0], "day-share": [97.5]})
+    slower = Sheet({"initialize": [300.0]})
+
+    claims = {each.what: each.is_met for each in bar.judged(Results({OURS: sheet, "x": slower}))}
+
+    assert claims["spawn to initialize answered"] is True
+    assert claims["warm prompt, whole turn"] is False
+    assert claims["20 turns, 60 calls: from cache"] is True
+    assert claims["initialize ahead of every measured agent: x"] is True
+    assert claims["loading 150 turns"] is None
+
+
+def test_kept_figures_are_compared_by_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path, figure in zip(paths, (10.0, 30.0), strict=True):
+        sheets = {OURS: Sheet({"warm-turn": [figure], "tool-turn": [5.0]})}
+        report.save(Results(sheets), path)
+
+    code = main(["--compare", *map(str, paths)])
+
+    assert code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 of 2 rows agree within their spread"
+
+
+def _body(form: Form, words: str, tool: str) -> dict[str, JsonValue]:
+    said: JsonValue = {"role": "user", "content": [{"type": "text", "text": order(words, "/here")}]}
+    name = "input" if form == "responses" else "messages"
+    return {name: [said], "tools": [{"name": tool}]}
+
+
+@pytest.mark.parametrize(
+    ("form", "event"),
+    [
+        pytest.param("messages", b'"text_delta","text":"five words', id="messages"),
+        pytest.param("chat", b'"delta":{"content":"five words', id="chat"),
+        pytest.param(
+            "responses", b'"response.output_text.delta","delta":"five words', id="responses"
+        ),
+    ],
+)
+def test_an_order_is_answered_in_each_form(form: Form, event: bytes) -> None:
+    ask = read_ask(form, _body(form, "chunks 3", "bash"), 400)
+
+    steps = [step for step in written(form, answer(ask), "m", 400) if isinstance(step, bytes)]
+
+    assert (ask.order, ask.folder, ask.step) == (("chunks", "3"), "/here", 0)
+    assert sum(event in step for step in steps) == 3
+
+
+@pytest.mark.parametrize(
+    ("tools", "name", "arguments"),
+    [
+        pytest.param({"search_files"}, "read_file", '{"path": "/here/a.py"}', id="ours, hermes"),
+        pytest.param({"Bash", "Grep"}, "Read", '{"file_path": "/here/a.py"}', id="claude"),
+        pytest.param({"bash", "grep"}, "read", '{"filePath": "/here/a.py"}', id="opencode"),
+        pytest.param(
+            {"exec_command"}, "exec_command", '{"cmd": "sed -n 1,9p /here/a.py"}', id="codex"
+        ),
+    ],
+)
+def test_each_agent_is_spoken_to_in_its_own_words(
+    tools: set[str], name: str, arguments: str
+) -> None:
+    asked: dict[str, JsonValue] = {"path": "a.py"}
+    if name == "exec_command":
+        asked |= {"offset": 1, "limit": 9}
+
+    use = in_words_of(frozenset(tools), "/here", "read_file", asked)
+
+    assert (use.name, use.arguments) == (name, arguments)
