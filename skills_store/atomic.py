@@ -6,10 +6,12 @@ import secrets
 import sys
 from pathlib import Path
 
+from skills_store.held import HeldFolder
+
 NEW_FILE_MODE = 0o644
 _PRIVATE = 0o600
 _NAME_CHARACTERS = 40  # of the target's name in the temporary one, which must not be too long
-_FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -21,30 +23,42 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     Raises:
         OSError: the file is as it was before.
     """
-    old = _status(path)
+    with HeldFolder.at(path.parent) as folder:
+        write_held(folder, path.name, data, mode)
+
+
+def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = None) -> None:
+    """Do the same in a folder that is held.
+
+    Raises:
+        OSError: the file is as it was before.
+    """
+    old = _status(folder, name)
     if mode is None and old is not None:
         mode = old.st_mode & 0o7777
-    temporary = path.with_name(f".{path.name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}")
+    temporary = f".{name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
     # The system takes the umask off, which cannot be read without changing it for all threads.
-    descriptor = os.open(temporary, _FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE)
+    descriptor = folder.open(temporary, _FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE)
     try:
         with os.fdopen(descriptor, "wb") as file:
             _keep_owner(descriptor, old)
-            if mode is not None:
-                _set_mode(descriptor, temporary, mode)
+            if mode is not None and sys.platform != "win32":
+                os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-        temporary.replace(path)
+        if mode is not None and sys.platform == "win32":
+            folder.chmod(temporary, mode)
+        folder.rename(temporary, folder, name)
     finally:  # what was renamed is not there any more
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+            folder.unlink(temporary)
+    folder.sync()
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _status(folder: HeldFolder, name: str) -> os.stat_result | None:
     try:
-        return path.stat()
+        return folder.status_behind(name)
     except FileNotFoundError:
         return None
 
@@ -60,20 +74,3 @@ def _keep_owner(descriptor: int, old: os.stat_result | None) -> None:
     if new.st_uid != old.st_uid:
         with contextlib.suppress(OSError):
             os.fchown(descriptor, old.st_uid, -1)
-
-
-def _set_mode(descriptor: int, temporary: Path, mode: int) -> None:
-    if sys.platform == "win32":
-        temporary.chmod(mode)
-    else:
-        os.fchmod(descriptor, mode)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where a folder can be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -6,18 +6,16 @@ Knows neither turns nor leave to write: whoever puts something has asked before.
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from acp_server.checkpoints.objects import name_of
 from acp_server.checkpoints.records import State
-from skills_store.atomic import write_atomically
+from skills_store.atomic import write_held
+from skills_store.held import HeldFolder, LinkInTheWayError
 
-_FLAGS: int = os.O_RDONLY | sum(
-    getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY", "O_BINARY")
-)
 _OWNER_WRITES = 0o200
 
 
@@ -44,7 +42,7 @@ class FolderInTheWayError(ObstacleError):
 
 
 def original_at(path: Path) -> Original | None:
-    """Return what a path holds; None if nothing.
+    """Return what a path holds; None if nothing, or only behind a link.
 
     Raises:
         FolderInTheWayError: it is a folder.
@@ -52,75 +50,96 @@ def original_at(path: Path) -> Original | None:
         OSError: it cannot be read.
     """
     try:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            return Original("link", os.fsencode(path.readlink()))
-        if stat.S_ISDIR(status.st_mode):
-            message = f"{path.name} is a folder"
-            raise FolderInTheWayError(message)
-        if not stat.S_ISREG(status.st_mode):
-            message = f"{path.name} is no regular file"
-            raise ObstacleError(message)
-        with os.fdopen(os.open(path, _FLAGS), "rb") as file:
-            return Original("file", file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
-    except (FileNotFoundError, NotADirectoryError):
+        with HeldFolder.plain(path.parent) as folder:
+            return _original_in(folder, path.name)
+    except (FileNotFoundError, NotADirectoryError, LinkInTheWayError):
         return None
 
 
 def put(path: Path, wanted: Original | None, expected: State | None) -> None:
-    """Make a path hold this, where it holds what is expected; None is nothing.
+    """Make a path without links in it hold this, where it holds what is expected; None is nothing.
 
     Folders are made as needed; an empty one in the place goes.
 
     Raises:
         ObstacleError: it holds something else.
-        OSError: the system refuses; the path holds what it held.
+        OSError: the system refuses, or a folder above is a link; the path holds what it held.
     """
+    try:
+        hold = HeldFolder.plain if wanted is None else HeldFolder.made
+        folder = hold(path.parent)
+    except (FileNotFoundError, NotADirectoryError, LinkInTheWayError):
+        if wanted is None and expected is None:
+            return
+        raise
+    with folder:
+        _put_in(folder, path.name, wanted, expected)
+
+
+def remove_empty_folder(path: Path) -> None:
+    """Remove a folder that a path without links leads to, if nothing is in it.
+
+    Raises:
+        OSError: it holds something, or is none, or a folder above it is a link.
+    """
+    with HeldFolder.plain(path.parent) as folder:
+        folder.rmdir(path.name)
+
+
+def _original_in(folder: HeldFolder, name: str) -> Original | None:
+    try:
+        status = folder.status(name)
+        if stat.S_ISLNK(status.st_mode):
+            return Original("link", os.fsencode(folder.link_target(name)))
+        if stat.S_ISDIR(status.st_mode):
+            message = f"{name} is a folder"
+            raise FolderInTheWayError(message)
+        if not stat.S_ISREG(status.st_mode):
+            message = f"{name} is no regular file"
+            raise ObstacleError(message)
+        with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
+            return Original("file", file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+    except FileNotFoundError:
+        return None
+
+
+def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: State | None) -> None:
     if wanted is not None and expected is None:
-        _remove_empty_folder(path)
-    found = original_at(path)
+        with suppress(OSError):  # what is none, or not empty, is in the way and said to be
+            folder.rmdir(name)
+    found = _original_in(folder, name)
     if (None if found is None else found.state) != expected:
-        message = f"{path.name} has changed meanwhile"
+        message = f"{name} has changed meanwhile"
         raise ObstacleError(message)
     if wanted is None:
-        path.unlink(missing_ok=True)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if wanted.kind == "link":
-        target = os.fsdecode(wanted.data)
-        _replace_with(path, lambda beside: beside.symlink_to(target))
-    elif found is not None and found.kind == "file" and path.lstat().st_nlink > 1:
-        _write_in_place(path, wanted)
+        if found is not None:
+            folder.unlink(name)
+    elif wanted.kind == "link":
+        _put_link(folder, name, os.fsdecode(wanted.data))
+    elif found is not None and found.kind == "file" and folder.status(name).st_nlink > 1:
+        _write_in_place(folder, name, wanted)
     else:
-        _write_anew(path, wanted, is_link=found is not None and found.kind == "link")
+        if found is not None and found.kind == "link":  # it would be followed
+            folder.unlink(name)
+        write_held(folder, name, wanted.data, wanted.mode)
 
 
-def _remove_empty_folder(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
-        path.rmdir()
-
-
-def _write_anew(path: Path, wanted: Original, *, is_link: bool) -> None:
-    if is_link:  # it would be followed
-        path.unlink()
-    write_atomically(path, wanted.data, wanted.mode)
-
-
-def _write_in_place(path: Path, wanted: Original) -> None:
+def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
     """Write into a file that has other names too, so that these go on showing it."""
-    path.chmod(wanted.mode | _OWNER_WRITES)
-    with path.open("r+b") as file:
+    folder.chmod(name, wanted.mode | _OWNER_WRITES)
+    with os.fdopen(folder.open(name, os.O_RDWR), "r+b") as file:
         file.write(wanted.data)
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    path.chmod(wanted.mode)
+    folder.chmod(name, wanted.mode)
 
 
-def _replace_with(path: Path, make: Callable[[Path], None]) -> None:
-    beside = path.with_name(f".{secrets.token_hex(8)}")
-    make(beside)
+def _put_link(folder: HeldFolder, name: str, target: str) -> None:
+    beside = f".{secrets.token_hex(8)}"
+    folder.symlink_to(beside, target)
     try:
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        folder.rename(beside, folder, name)
+    finally:  # what was renamed is not there any more
+        with suppress(FileNotFoundError):
+            folder.unlink(beside)

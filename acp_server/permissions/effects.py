@@ -17,6 +17,8 @@ class Target:
     real: Path
     is_inside: bool
     """Whether `real` lies in a folder of the session."""
+    stands: Path | None = None
+    """What is changed, where that is not what lies at `real`: the link itself."""
 
 
 @dataclass(frozen=True, slots=True)

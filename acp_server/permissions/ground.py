@@ -44,6 +44,10 @@ class Ground:
         real = followed(path)
         return any(real.is_relative_to(root.path) for root in self.roots)
 
+    def holds(self, path: Path) -> bool:
+        """Whether a path lies in a folder of the session, not looking at links."""
+        return any(path.is_relative_to(root.path) for root in self.roots)
+
     def is_protected(self, path: Path) -> bool:
         """Whether a path, by its own name or where it leads, is nobody's to touch unasked."""
         real = followed(path)

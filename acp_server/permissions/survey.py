@@ -115,11 +115,12 @@ class Surveyor:
         if act == "write":  # a link is deleted or moved where it stands, not where it leads
             stands = [_own_place(target.path) for target in targets]
             files |= {path: ground.is_inside(path.parent) for path in stands if path not in files}
+            files |= {t.stands: ground.holds(t.stands) for t in targets if t.stands is not None}
         return FileFacts(
             act=act,
             files=tuple(files),
             outside=tuple(path for path, is_inside in files.items() if not is_inside),
-            protected=tuple(t.path for t in targets if ground.is_protected(t.path)),
+            protected=tuple(t.path for t in targets if _is_any_protected(t, ground)),
             run_by_others=tuple(
                 t.path for t in targets if act == "write" and ground.is_run_by_others(t.path)
             ),
@@ -203,6 +204,13 @@ def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:
             yield f"{path.name} {MAY_HOLD_SECRETS}"
         elif not ground.is_inside(path):
             yield f"{path} lies outside the workspace"
+
+
+def _is_any_protected(target: Target, ground: Ground) -> bool:
+    """Whether a target is protected, now or by the place that it was found to have."""
+    if ground.is_protected(target.path):
+        return True
+    return target.real != target.path and ground.is_protected(target.real)
 
 
 def _own_place(path: Path) -> Path:

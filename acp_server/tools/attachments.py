@@ -80,7 +80,7 @@ class Attachments:
 
     async def _look(self, place: Place) -> PromptPart | None:
         try:
-            return await read_media(place.real)
+            return await read_media(place)
         except MediaError as error:
             raise FileError(str(error)) from error
         except OSError as error:

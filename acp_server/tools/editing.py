@@ -310,11 +310,11 @@ class Edit:
         base, name = change.base, self._workshop.shown(change.place.path)
         if change.text is None and base is not None:
             await self._desk.delete(change.place, base)
-            self._ends.append(await to_thread.run_sync(gone_from, change.place))
+            self._ends.append(gone_from(change.place))
             return f"deleted {name}"
         if change.moved_to is not None and base is not None:
             moved = await self._desk.move(change.place, change.moved_to, base)
-            self._ends.append(await to_thread.run_sync(gone_from, change.place))
+            self._ends.append(gone_from(change.place))
             self._ends.append(written_to(change.moved_to, moved))
             name = f"{name} to {self._workshop.shown(change.moved_to.path)}"
             base = await self._desk.look(change.moved_to)

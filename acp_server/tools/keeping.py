@@ -5,13 +5,12 @@ Knows no store: whoever keeps neither fails nor asks.
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Protocol
 
 from acp_server.checkpoints.disk import Original, original_at
 from acp_server.checkpoints.turns import Touched
 from acp_server.tools.files.encoding import encode
-from acp_server.tools.files.paths import Place, real_path
+from acp_server.tools.files.paths import Place
 from acp_server.tools.files.snapshot import Snapshot
 
 
@@ -54,24 +53,18 @@ def written_to(place: Place, snapshot: Snapshot | None) -> Touched:
 
 def taken_away(place: Place, base: Snapshot | None) -> Touched:
     """Return a file that is deleted or moved, as it is before; of a link, the link. It blocks."""
-    path = standing_at(place)
     try:
-        found = original_at(path)
+        found = original_at(place.own)
     except OSError:
         found = None
     if found is not None and found.kind == "link":
-        return Touched(path, found)
-    return Touched(path, _original(base), is_unsaved(base))
+        return Touched(place.own, found)
+    return Touched(place.own, _original(base), is_unsaved(base))
 
 
 def gone_from(place: Place) -> Touched:
-    """Return a file that was deleted or moved, as it is since. It blocks."""
-    return Touched(standing_at(place), None)
-
-
-def standing_at(place: Place) -> Path:
-    """Return where a path itself is, the links of its folders followed, not its own. It blocks."""
-    return real_path(place.path.parent) / place.path.name
+    """Return a file that was deleted or moved, as it is since."""
+    return Touched(place.own, None)
 
 
 def is_unsaved(snapshot: Snapshot | None) -> bool:

@@ -151,7 +151,7 @@ class SessionToolMaker:
         gate = workshop.gate
         return (
             read_file_tool(workshop),
-            search_files_tool(workshop),
+            search_files_tool(workshop, shell.sandbox),
             write_file_tool(workshop),
             patch_tool(workshop),
             terminal_tool(workshop, shell),

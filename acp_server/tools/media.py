@@ -1,10 +1,11 @@
 """Pictures and documents that a model can look at, told apart by their first bytes."""
 
 import base64
-from pathlib import Path
 
 from anyio import to_thread
 
+from acp_server.tools.files.disk import open_file
+from acp_server.tools.files.paths import Place
 from acp_server.turn.conversation import Media
 
 MOST_IMAGE_BYTES = 3_750_000
@@ -30,18 +31,19 @@ def media_type(head: bytes) -> str | None:
     return next((kind for start, kind in _STARTS if head.startswith(start)), None)
 
 
-async def read_media(path: Path) -> Media | None:
+async def read_media(place: Place) -> Media | None:
     """Return a regular file as a picture or document; None when it is neither.
 
     Raises:
         MediaError: it is one, and too large.
+        FileError: it may not be opened, or its folder is another by now.
         OSError: it cannot be read.
     """
-    return await to_thread.run_sync(_read, path)
+    return await to_thread.run_sync(_read, place)
 
 
-def _read(path: Path) -> Media | None:
-    with path.open("rb") as file:
+def _read(place: Place) -> Media | None:
+    with open_file(place) as file:
         kind = media_type(file.read(16))
         if kind is None:
             return None

@@ -19,4 +19,4 @@ def printable(text: str) -> str:
 
 def target_of(place: Place) -> Target:
     """Return a place as the gate judges it."""
-    return Target(place.path, place.real, place.is_inside)
+    return Target(place.path, place.real, place.is_inside, place.stands)

@@ -157,7 +157,7 @@ class ReadUse(Use[ReadArguments]):
         """Return a picture or a document; what is neither stays what it was found to be."""
         name = self._workshop.shown(place.path)
         try:
-            media = await read_media(place.real)
+            media = await read_media(place)
         except MediaError as error:
             return Outcome(f"{name} cannot be shown: {error}", is_error=True)
         except OSError as error:

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.checkpoints.disk import Original, put
+from acp_server.checkpoints.disk import Original, put, remove_empty_folder
 from acp_server.checkpoints.errors import CheckpointError, LostError
 from acp_server.checkpoints.keeper import Keeper
 from acp_server.checkpoints.turns import Touched
-from acp_server.permissions.effects import RestoreFiles
+from acp_server.permissions.effects import RestoreFiles, Target
 from acp_server.permissions.questions import Question
 from acp_server.tools.editing import Workshop
 from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import real_path
 from acp_server.tools.places import target_of
 from acp_server.tools.report import Report
 from acp_server.tools.restore_plan import Plan, Planner, Step
@@ -120,9 +119,7 @@ class Restorer:
         since = ", which has changed since" if is_changed else ""
         return Question(
             call_id=call_id,
-            effect=RestoreFiles(
-                tuple(target_of(step.place) for step in steps), tuple(names) if is_changed else ()
-            ),
+            effect=RestoreFiles(tuple(map(_target, steps)), tuple(names) if is_changed else ()),
             title=f"Bring back {what}{since}",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),
@@ -162,7 +159,6 @@ class Restorer:
             if wanted is not None and self._is_for_editor(step, wanted):
                 await desk.put_back(step.place, wanted, step.snapshot)
                 return Touched(step.path, wanted)
-            await to_thread.run_sync(_check_folder, step.path)
             if step.wanted is not None and step.on_disk is None:
                 below = [each for each in self._folders if each.is_relative_to(step.path)]
                 await to_thread.run_sync(_remove_empty, below)
@@ -200,19 +196,13 @@ def _grouped(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
         yield from ((step,) for step in steps)
 
 
-def _check_folder(path: Path) -> None:
-    """Make sure that a file's folder is where it was.
-
-    Raises:
-        FileError: a link on the way leads elsewhere by now.
-    """
-    if real_path(path.parent) != path.parent:
-        reason = f"its folder is a link now, to {real_path(path.parent)}"
-        raise FileError(reason)
+def _target(step: Step) -> Target:
+    """Return a file as the gate judges it: what is written is its own path, and nothing behind."""
+    return replace(target_of(step.place), stands=step.path)
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
     """Remove folders that the turn had made, unless something is in them."""
     for folder in folders:
         with suppress(OSError):
-            folder.rmdir()
+            remove_empty_folder(folder)

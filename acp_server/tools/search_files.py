@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from anyio import to_thread
 from pydantic import Field
 
 from acp_server.permissions.effects import ReadFiles
@@ -13,7 +14,9 @@ from acp_server.tools.files.paths import Place
 from acp_server.tools.places import shown, target_of
 from acp_server.tools.report import Report
 from acp_server.tools.search.query import OutputMode, Query, SearchError, Target
+from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.searching import search
+from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.tool import Description, Tool, Use, spec_of
 from acp_server.turn.events import Location
 from acp_server.turn.ports import Outcome
@@ -42,9 +45,10 @@ class SearchArguments(Arguments):
 class SearchUse(Use[SearchArguments]):
     """One search."""
 
-    def __init__(self, workshop: Workshop, report: Report) -> None:
+    def __init__(self, workshop: Workshop, sandbox: SessionSandbox | None, report: Report) -> None:
         super().__init__(SearchArguments, report)
         self._workshop = workshop
+        self._sandbox = sandbox
 
     def describe(self, so_far: SoFar) -> Description | None:
         """Name what is looked for, and where."""
@@ -97,7 +101,8 @@ class SearchUse(Use[SearchArguments]):
         gate = self._workshop.gate
         is_leave_given = not await gate.may_preview(place.path)  # it was asked for by its name
         left_out = () if is_leave_given else gate.left_out_of_searches()
-        found = await search(query, self._workshop.workspace.cwd, left_out)
+        launcher = await self._launcher(place, hides=not is_leave_given)
+        found = await search(query, self._workshop.workspace.cwd, left_out, launcher)
         hits = tuple(Location(str(hit.path), hit.line) for hit in found.hits)
         title = f"Search `{_brief(arguments.pattern)}`"
         where = shown(place.path, self._workshop.workspace.cwd)
@@ -105,6 +110,16 @@ class SearchUse(Use[SearchArguments]):
         places = hits or (Location(str(place.path)),)
         await self.report.describe(f"{title}: {_count(found.total)}", places)
         return Outcome(found.text, touched=(str(place.path),))
+
+    async def _launcher(self, place: Place, *, hides: bool) -> tuple[str, ...]:
+        """Return what holds the search to the place that the gate was asked about.
+
+        Links are looked at before; one that is put there behind that leads to nothing readable.
+        """
+        if self._sandbox is None:
+            return ()
+        program = await to_thread.run_sync(find_ripgrep)
+        return await self._sandbox.launch_search(place.real, program, hides=hides)
 
 
 def _count(total: int | None) -> str:
@@ -116,7 +131,7 @@ def _brief(pattern: str) -> str:
     return line if len(line) <= MOST_TITLE_CHARACTERS else f"{line[:MOST_TITLE_CHARACTERS]}…"
 
 
-def search_files_tool(workshop: Workshop) -> Tool:
-    """Return the tool for a session."""
+def search_files_tool(workshop: Workshop, sandbox: SessionSandbox | None) -> Tool:
+    """Return the tool for a session, whose searches the sandbox holds to what was asked about."""
     spec = spec_of("search_files", DESCRIPTION, SearchArguments)
-    return Tool(spec, "search", "Search", partial(SearchUse, workshop))
+    return Tool(spec, "search", "Search", partial(SearchUse, workshop, sandbox))

@@ -1,22 +1,32 @@
-"""A file that keeps becoming a link and a file again while calls are made of it.
+"""A file or a folder that keeps becoming a link and itself again while calls are made of it.
 
 The swapping goes on in a thread, for as many rounds as there are calls. Which of them succeed is
 chance; that none reads or writes behind the link without a question is not.
 """
 
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acp_server.permissions.modes import Mode
+from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.turn.ports import Outcome
 from tests.permissions.file_attempts import Attempt
-from tests.permissions.stage import MARKER, Recorder, Stage, acting, set_up
+from tests.permissions.stage import (
+    MARKER,
+    Recorder,
+    Stage,
+    acting,
+    acting_with,
+    premises_of,
+    set_up,
+)
+from tests.permissions.swapping import swapping_file, swapping_folder
 from tests.permissions.test_red_team_delegation import Puppet
 
-ROUNDS = 12
+ROUNDS = 8
 """How often each call is made."""
 DELETION = "*** Begin Patch\n*** Delete File: swap.txt\n*** End Patch"
 CALLS: dict[str, Attempt] = {
@@ -25,32 +35,31 @@ CALLS: dict[str, Attempt] = {
     "patch": ("patch", {"path": "swap.txt", "old_string": "less", "new_string": "ful"}),
     "delete": ("patch", {"mode": "patch", "patch": DELETION}),
 }
+BEHIND = (MARKER, "secret.txt", "plan2.txt")
+PNG_START = b"\x89PNG\r\n\x1a\n"
+MOVE = "*** Begin Patch\n*** Update File: {}\n*** Move to: {}\n@@\n-less\n+ful\n*** End Patch"
+FOLDER_CALLS: dict[str, Attempt] = {
+    "read": ("read_file", {"path": "door/plans.txt"}),
+    "look at": ("read_file", {"path": "door/picture.png"}),
+    "list": ("read_file", {"path": "door/rooms"}),
+    "miss": ("read_file", {"path": "door/plan.txt"}),
+    "write": ("write_file", {"path": "door/plans.txt", "content": "written\n"}),
+    "create": ("write_file", {"path": "door/new.txt", "content": "written\n"}),
+    "create below": ("write_file", {"path": "door/a/b/new.txt", "content": "written\n"}),
+    "patch": ("patch", {"path": "door/plans.txt", "old_string": "less", "new_string": "ful"}),
+    "delete": ("patch", {"mode": "patch", "patch": DELETION.replace("swap", "door/plans")}),
+    "delete a link": ("patch", {"mode": "patch", "patch": DELETION.replace("swap", "door/link")}),
+    "move in": ("patch", {"mode": "patch", "patch": MOVE.format("mine.txt", "door/in.txt")}),
+    "move out": ("patch", {"mode": "patch", "patch": MOVE.format("door/plans.txt", "out.txt")}),
+    "search": ("search_files", {"pattern": "hush|harm", "path": "door"}),
+    "search above": ("search_files", {"pattern": "hush|harm", "path": "hall"}),
+    "list files": ("search_files", {"pattern": "*.txt", "path": "door", "target": "files"}),
+}
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     return set_up(tmp_path)
-
-
-@contextmanager
-def swapping(file: Path, target: Path) -> Generator[None]:
-    """Have a path be a link to something and a file of its own by turns, without a gap."""
-    aside, is_over = file.with_name("aside"), threading.Event()
-
-    def swap() -> None:
-        while not is_over.is_set():
-            aside.symlink_to(target)
-            aside.replace(file)
-            aside.write_text("harmless\n")
-            aside.replace(file)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "plan"])
@@ -60,7 +69,7 @@ async def test_nothing_is_reached_through_a_link_that_comes_and_goes(
 ) -> None:
     far = stage.outside / "plans.txt"
     async with acting(stage, mode) as actor:
-        with swapping(stage.root / "swap.txt", far):
+        with swapping_file(stage.root / "swap.txt", far):
             for _ in range(ROUNDS):
                 outcome = await actor.call(*call)
                 assert MARKER not in outcome.text
@@ -76,7 +85,7 @@ async def test_a_yes_to_the_file_is_none_to_where_the_link_leads(
     far = stage.outside / "plans.txt"
     user = Recorder("allow_once")
     async with acting(stage, "ask", user) as actor:
-        with swapping(stage.root / "swap.txt", far):
+        with swapping_file(stage.root / "swap.txt", far):
             for _ in range(ROUNDS):
                 user.questions.clear()
                 outcome = await actor.call(*call)
@@ -90,9 +99,78 @@ async def test_nor_by_a_sub_agent(stage: Stage) -> None:
     far, puppet = stage.outside / "plans.txt", Puppet()
     stage.model, puppet.stage = puppet, stage
     async with acting(stage, "accept_edits") as actor:
-        with swapping(stage.root / "swap.txt", far):
+        with swapping_file(stage.root / "swap.txt", far):
             puppet.attempts = list(CALLS.values()) * (ROUNDS // 2)
             await actor.call("delegate_task", {"goal": "try"})
     assert len(puppet.results) == len(puppet.attempts)
     assert not any(MARKER in result.text for result in puppet.results)
     assert far.read_text() == f"{MARKER}\n"
+
+
+def furnish(stage: Stage) -> None:
+    """Put the same names into the folder that is swapped and into the one outside."""
+    for name in ("mine.txt", "door/plans.txt", "hall/door/plans.txt"):
+        stage.put(name, "harmless\n")
+    stage.put("door/rooms/small.txt", "harmless\n")
+    far = den(stage)
+    for name in ("plans.txt", "rooms/secret.txt", "plan2.txt"):
+        stage.put(far / name, f"{MARKER}\n")
+    for folder, text in ((stage.root / "door", b"harmless"), (far, MARKER.encode())):
+        (folder / "picture.png").write_bytes(PNG_START + text)
+        (folder / "link.txt").symlink_to(folder / "plans.txt")
+
+
+def den(stage: Stage) -> Path:
+    return stage.outside / "den"
+
+
+def told(outcome: Outcome) -> str:
+    """Return all that the model is told, pictures included."""
+    looks = [b64decode(each.data).decode(errors="replace") for each in outcome.media]
+    return "\n".join([outcome.text, *looks])
+
+
+def lies_in(folder: Path) -> dict[str, str | bytes]:
+    """Return the files of a folder, with what they hold; links with where they lead."""
+    found = sorted(each for each in folder.rglob("*") if each.is_symlink() or not each.is_dir())
+    return {str(p): str(p.readlink()) if p.is_symlink() else p.read_bytes() for p in found}
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept_edits"])
+@pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
+async def test_nor_through_a_folder_that_becomes_a_link(
+    stage: Stage, call: Attempt, mode: Mode
+) -> None:
+    furnish(stage)
+    far = lies_in(den(stage))
+    premises = replace(premises_of(stage), sandbox=SandboxRules("workspace"))
+    folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
+    async with acting_with(stage, mode, premises) as actor:
+        with swapping_folder(folder, den(stage)):
+            for _ in range(ROUNDS):
+                stage.put("mine.txt", "harmless\n")
+                outcome = await actor.call(*call)
+                assert not [each for each in BEHIND if each in told(outcome)]
+    assert not any(MARKER in repr(event) for event in actor.screen.events)
+    assert lies_in(den(stage)) == far
+
+
+@pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
+async def test_a_yes_to_a_folder_is_none_to_where_it_leads_later(
+    stage: Stage, call: Attempt
+) -> None:
+    furnish(stage)
+    far = lies_in(den(stage))
+    user = Recorder("allow_once")
+    premises = replace(premises_of(stage), sandbox=SandboxRules("workspace"))
+    folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
+    async with acting_with(stage, "ask", premises, user) as actor:
+        with swapping_folder(folder, den(stage)):
+            for _ in range(ROUNDS):
+                stage.put("mine.txt", "harmless\n")
+                user.questions.clear()
+                outcome = await actor.call(*call)
+                if not any(str(stage.outside) in repr(each.effect) for each in user.questions):
+                    assert not [each for each in BEHIND if each in told(outcome)]
+                    assert lies_in(den(stage)) == far
+                far = lies_in(den(stage))

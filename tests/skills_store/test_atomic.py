@@ -34,13 +34,13 @@ write_atomically(Path(sys.argv[1]), b"new" * 5000)
 @pytest.mark.parametrize(
     ("call", "number", "expected"),
     [
-        ("open", 1, OLD),
+        ("open", 2, OLD),
         ("fdopen", 1, OLD),
         ("fchmod", 1, OLD),
         ("fsync", 1, OLD),
         ("replace", 1, OLD),
         ("unlink", 1, NEW),
-        ("open", 2, NEW),
+        ("open", 3, NEW),
         ("fsync", 2, NEW),
     ],
     ids=lambda value: value if isinstance(value, str | int) else value[:3].decode(),

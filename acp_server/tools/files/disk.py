@@ -1,16 +1,14 @@
 """The files of this machine, looked at and changed. Everything here blocks.
 
-A pipe or a device is never opened, a link that was put in a file's place is never followed.
-Knows no editor: what must be unchanged is handed in as a digest.
+A pipe or a device is never opened, a link that was put in the place of a file or of a folder on the
+way to it is never followed. Knows no editor: what must be unchanged is handed in as a digest.
 """
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 from acp_server.tools.files.encoding import decode
@@ -23,16 +21,14 @@ from acp_server.tools.files.errors import (
     UnreadableError,
     UnwritableError,
 )
-from acp_server.tools.files.neighbours import entries_of
+from acp_server.tools.files.neighbours import shown_entries
 from acp_server.tools.files.paths import Place, real_path
 from acp_server.tools.files.snapshot import OnDisk, digest_of
-from skills_store.atomic import write_atomically
+from skills_store.atomic import write_held
+from skills_store.held import HeldFolder, LinkInTheWayError
 
 MAX_BYTES = 10 * 1024 * 1024
 
-_READ_FLAGS: int = os.O_RDONLY | sum(  # as far as the system has them
-    getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY", "O_BINARY")
-)
 _READ_BITS = 0o444
 _WRITE_BITS = 0o222
 _SPECIAL = {
@@ -50,8 +46,9 @@ def read_disk(place: Place) -> OnDisk | None:
     Raises:
         FileError: there is something, but no text that can be read whole.
     """
-    status = status_of(place)
-    data = None if status is None else _content(place, status.st_size)
+    with _folder_of(place) as folder:
+        status = None if folder is None else _status_in(folder, place)
+        data = None if folder is None or status is None else _content(folder, place, status)
     if status is None or data is None:
         return None
     text, form = decode(data, place.given)
@@ -63,20 +60,11 @@ def status_of(place: Place) -> os.stat_result | None:
 
     Raises:
         FolderError: it is a folder.
+        ChangedMeanwhileError: its folder is a link by now.
         UnreadableError: it is special, or its mode lets nobody read it.
     """
-    try:
-        status = place.real.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
-    if stat.S_ISDIR(status.st_mode):
-        raise FolderError(place.given, *entries_of(place.real))
-    _check_regular(place, status)
-    if not status.st_mode & _READ_BITS:
-        raise UnreadableError(place.given, "its mode lets nobody read it")
-    return status
+    with _folder_of(place) as folder:
+        return None if folder is None else _status_in(folder, place)
 
 
 def open_file(place: Place) -> BinaryIO:
@@ -84,21 +72,13 @@ def open_file(place: Place) -> BinaryIO:
 
     Raises:
         FileNotFoundError: there is none.
+        ChangedMeanwhileError: its folder is a link by now.
         UnreadableError: it is special, or the system refuses.
     """
-    try:
-        descriptor = os.open(place.real, _READ_FLAGS)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
-    file = os.fdopen(descriptor, "rb")
-    try:
-        _check_regular(place, os.fstat(descriptor))
-    except UnreadableError:
-        file.close()
-        raise
-    return file
+    with _folder_of(place) as folder:
+        if folder is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place.real))
+        return _opened(folder, place)
 
 
 def check_writable(place: Place) -> None:
@@ -112,18 +92,15 @@ def check_writable(place: Place) -> None:
     real = real_path(place.path)
     if real != place.real:
         raise ChangedMeanwhileError(place.given, f"it leads to {real} now")
-    status = status_of(place)
-    if status is None:
-        return
-    if not status.st_mode & _WRITE_BITS or not os.access(place.real, os.W_OK):
-        raise ReadOnlyError(place.given)
+    with _folder_of(place) as folder:
+        if folder is not None:
+            _check_writable_in(folder, place)
 
 
 def disk_digest(place: Place) -> str | None:
     """Return the digest of a file's bytes, whatever they are; None if there is none."""
-    status = status_of(place)
-    data = None if status is None else _content(place, status.st_size)
-    return None if data is None else digest_of(data)
+    with _folder_of(place) as folder:
+        return None if folder is None else _digest_in(folder, place)
 
 
 def replace(place: Place, data: bytes, expected: str | None, mode: int | None = None) -> None:
@@ -135,13 +112,14 @@ def replace(place: Place, data: bytes, expected: str | None, mode: int | None = 
         ChangedMeanwhileError: something else is there.
         UnwritableError: the system refuses; the file is as it was.
     """
-    _check_unchanged(place, expected)
-    with _writing(place):
-        place.real.parent.mkdir(parents=True, exist_ok=True)
-        if _has_other_names(place.real):
-            _write_in_place(place.real, data, mode)
-        else:
-            write_atomically(place.real, data, mode)
+    check_writable(place)
+    with _making_folder_of(place) as folder:
+        _check_unchanged(folder, place, expected)
+        with _writing(place):
+            if _has_other_names(folder, place.real.name):
+                _write_in_place(folder, place.real.name, data, mode)
+            else:
+                write_held(folder, place.real.name, data, mode)
 
 
 def remove(place: Place, expected: str | None) -> None:
@@ -151,9 +129,11 @@ def remove(place: Place, expected: str | None) -> None:
         ChangedMeanwhileError: something else is there.
         UnwritableError: the system refuses.
     """
-    _check_unchanged(place, expected)
-    with _writing(place):
-        place.path.unlink()
+    _check_place(place, expected)
+    with _writing(place), HeldFolder.plain(place.own.parent) as folder:
+        if place.stands is None:
+            _check_unchanged(folder, place, expected)
+        folder.unlink(place.own.name)
 
 
 def rename(place: Place, to: Place, expected: str | None) -> None:
@@ -164,11 +144,14 @@ def rename(place: Place, to: Place, expected: str | None) -> None:
         ChangedMeanwhileError: something else is there.
         UnwritableError: the system refuses.
     """
-    _check_unchanged(place, expected)
+    _check_place(place, expected)
     check_free(to)
-    with _writing(to):
-        to.real.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(place.path, to.real)
+    with (
+        _making_folder_of(to) as new_folder,
+        _writing(to),
+        HeldFolder.plain(place.own.parent) as folder,
+    ):
+        _move(folder, place.own.name, new_folder, to.real.name)
 
 
 def check_free(place: Place) -> None:
@@ -181,11 +164,72 @@ def check_free(place: Place) -> None:
         raise ExistsError(place.given)
 
 
-def _content(place: Place, size_bytes: int) -> bytes | None:
-    if size_bytes > MAX_BYTES:
-        raise HugeFileError(place.given, size_bytes, "read some of its lines, or search in it")
+@contextmanager
+def _folder_of(place: Place) -> Generator[HeldFolder | None]:
+    """Hold the folder in which a file really lies; None if there is none."""
     try:
-        with open_file(place) as file:
+        folder = HeldFolder.plain(place.real.parent)
+    except LinkInTheWayError as error:
+        raise _moved(place, error) from None
+    except (FileNotFoundError, NotADirectoryError):
+        yield None
+        return
+    except OSError as error:
+        raise UnreadableError(place.given, _why(error)) from None
+    with folder:
+        yield folder
+
+
+@contextmanager
+def _making_folder_of(place: Place) -> Generator[HeldFolder]:
+    """Hold the folder in which a file is to lie, made if need be."""
+    with _writing(place):
+        folder = HeldFolder.made(place.real.parent)
+    with folder:
+        yield folder
+
+
+def _moved(place: Place, error: LinkInTheWayError) -> ChangedMeanwhileError:
+    return ChangedMeanwhileError(place.given, f"its folder {error.folder} is a link by now")
+
+
+def _status_in(folder: HeldFolder, place: Place) -> os.stat_result | None:
+    name = _name_of(place)
+    try:
+        status = folder.status(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(place.given, _why(error)) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise FolderError(place.given, *shown_entries(folder, name))
+    _check_regular(place, status)
+    if not status.st_mode & _READ_BITS:
+        raise UnreadableError(place.given, "its mode lets nobody read it")
+    return status
+
+
+def _opened(folder: HeldFolder, place: Place) -> BinaryIO:
+    try:
+        descriptor = folder.open(_name_of(place), os.O_RDONLY)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UnreadableError(place.given, _why(error)) from None
+    file = os.fdopen(descriptor, "rb")
+    try:
+        _check_regular(place, os.fstat(descriptor))
+    except UnreadableError:
+        file.close()
+        raise
+    return file
+
+
+def _content(folder: HeldFolder, place: Place, status: os.stat_result) -> bytes | None:
+    if status.st_size > MAX_BYTES:
+        raise HugeFileError(place.given, status.st_size, "read some of its lines, or search in it")
+    try:
+        with _opened(folder, place) as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None
@@ -196,41 +240,86 @@ def _content(place: Place, size_bytes: int) -> bytes | None:
     return data
 
 
+def _digest_in(folder: HeldFolder, place: Place) -> str | None:
+    status = _status_in(folder, place)
+    data = None if status is None else _content(folder, place, status)
+    return None if data is None else digest_of(data)
+
+
 def _check_regular(place: Place, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         why = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is no regular file")
         raise UnreadableError(place.given, why)
 
 
-def _check_unchanged(place: Place, expected: str | None) -> None:
-    """Look once more, right before the change: what is left is the time of the change itself."""
+def _check_writable_in(folder: HeldFolder, place: Place) -> None:
+    status = _status_in(folder, place)
+    if status is None:
+        return
+    if not status.st_mode & _WRITE_BITS or not folder.may_write(_name_of(place)):
+        raise ReadOnlyError(place.given)
+
+
+def _check_place(place: Place, expected: str | None) -> None:
+    """Look once more where a path leads, and at what is there."""
     check_writable(place)
-    if disk_digest(place) != expected:
+    with _folder_of(place) as folder:
+        if (None if folder is None else _digest_in(folder, place)) != expected:
+            raise ChangedMeanwhileError(place.given, "the file on disk is another")
+
+
+def _check_unchanged(folder: HeldFolder, place: Place, expected: str | None) -> None:
+    """Look once more, right before the change: what is left is the time of the change itself."""
+    if _digest_in(folder, place) != expected:
         raise ChangedMeanwhileError(place.given, "the file on disk is another")
 
 
-def _has_other_names(path: Path) -> bool:
+def _name_of(place: Place) -> str:
+    return place.real.name or "."
+
+
+def _has_other_names(folder: HeldFolder, name: str) -> bool:
     try:
-        return path.lstat().st_nlink > 1
+        return folder.status(name).st_nlink > 1
     except FileNotFoundError:
         return False
 
 
-def _write_in_place(path: Path, data: bytes, mode: int | None) -> None:
+def _write_in_place(folder: HeldFolder, name: str, data: bytes, mode: int | None) -> None:
     """Write into the file itself, so that its other names go on showing it. Not atomic."""
-    with path.open("r+b") as file:
+    with os.fdopen(folder.open(name, os.O_RDWR), "r+b") as file:
         file.write(data)
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
     if mode is not None:
-        path.chmod(mode)
+        folder.chmod(name, mode)
+
+
+def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:
+    """Move a file, or a link, to another folder; to another disk by copying it."""
+    try:
+        folder.rename(name, to, new_name)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    else:
+        return
+    status = folder.status(name)
+    if stat.S_ISLNK(status.st_mode):
+        to.symlink_to(new_name, folder.link_target(name))
+    else:
+        with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
+            write_held(to, new_name, file.read(), stat.S_IMODE(status.st_mode))
+    folder.unlink(name)
 
 
 @contextmanager
 def _writing(place: Place) -> Generator[None]:
     try:
         yield
+    except LinkInTheWayError as error:
+        raise _moved(place, error) from None
     except OSError as error:
         raise UnwritableError(place.given, _why(error)) from None
 

@@ -1,14 +1,14 @@
 """What else there is: the entries of a folder, files that may be meant. Everything here blocks."""
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from acp_server.session.session import Workspace
 from acp_server.tools.files.paths import Place
+from skills_store.held import HeldFolder
 
 MAX_LISTED = 50
 MAX_SIMILAR = 3
@@ -18,20 +18,23 @@ MAX_SEEN = 2000
 _DULL_FOLDERS = {"node_modules", "__pycache__", "venv", "target", "dist", "build"}
 
 
-def entries_of(folder: Path) -> tuple[list[str], int]:
-    """Return the first names in a folder, folders with a slash, and how many names it has."""
-    names = sorted(f"{entry.name}/" if _is_folder(entry) else entry.name for entry in _scan(folder))
-    return names[:MAX_LISTED], len(names)
+def shown_entries(folder: HeldFolder, name: str) -> tuple[list[str], int]:
+    """Return the first names in a folder in another, folders with a slash, and how many it has."""
+    found = _scan(folder, PurePath(name))
+    names = [f"{each}/" if is_folder else each for each, is_folder in found]
+    return sorted(names)[:MAX_LISTED], len(names)
 
 
 def similar_files(place: Place, workspace: Workspace) -> list[str]:
     """Return files that may be meant: with a name alike beside it, else of its name elsewhere."""
     folder = place.real.parent
-    names = {
-        entry.name.casefold(): entry.name
-        for entry in islice(_scan(folder), MAX_SEEN)
-        if not _is_folder(entry) and entry.name != place.path.name
-    }
+    with HeldFolder.at(Path(folder.anchor)) as top:
+        entries = islice(_scan(top, folder.relative_to(folder.anchor)), MAX_SEEN)
+        names = {
+            name.casefold(): name
+            for name, is_folder in entries
+            if not is_folder and name != place.path.name
+        }
     close = get_close_matches(place.path.name.casefold(), names, n=MAX_SIMILAR)
     found = [place.path.parent / names[name] for name in close] or _namesakes(place, workspace)
     return [_shown(path, workspace) for path in found]
@@ -39,35 +42,31 @@ def similar_files(place: Place, workspace: Workspace) -> list[str]:
 
 def _namesakes(place: Place, workspace: Workspace) -> list[Path]:
     wanted = place.path.name.casefold()
-    seen = islice(_walk(workspace.cwd), MAX_SEEN)
-    found = (path for path in seen if path.name.casefold() == wanted and path != place.path)
-    return list(islice(found, MAX_SIMILAR))
+    with HeldFolder.at(workspace.cwd) as root:
+        seen = (workspace.cwd / path for path in islice(_walk(root), MAX_SEEN))
+        found = (path for path in seen if path.name.casefold() == wanted and path != place.path)
+        return list(islice(found, MAX_SIMILAR))
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _walk(root: HeldFolder) -> Iterator[PurePath]:
     """Yield the files below a folder, the nearest first; hidden and dull folders are left out."""
-    folders = deque([root])
+    folders = deque([PurePath()])
     while folders:
-        for entry in _scan(folders.popleft()):
-            if not _is_folder(entry):
-                yield Path(entry.path)
-            elif not entry.name.startswith(".") and entry.name not in _DULL_FOLDERS:
-                folders.append(Path(entry.path))
+        folder = folders.popleft()
+        for name, is_folder in _scan(root, folder):
+            if not is_folder:
+                yield folder / name
+            elif not name.startswith(".") and name not in _DULL_FOLDERS:
+                folders.append(folder / name)
 
 
-def _scan(folder: Path) -> list["os.DirEntry[str]"]:
+def _scan(above: HeldFolder, folder: PurePath) -> list[tuple[str, bool]]:
+    """Return what is in a folder below another; nothing of one that is not there any more."""
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+        with above.below(folder) as held:
+            return held.entries()
     except OSError:
         return []
-
-
-def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
 
 
 def _shown(path: Path, workspace: Workspace) -> str:

@@ -24,13 +24,20 @@ class Place:
     """A file's place, whether or not there is a file.
 
     `given` is what it was called, `path` the absolute path without dots, `real` the same with all
-    links followed, `is_inside` whether that lies in a root of the workspace.
+    links followed, `is_inside` whether that lies in a root of the workspace. `stands` is where the
+    path itself is, the links of its folders followed, if it is a link.
     """
 
     given: str
     path: Path
     real: Path
     is_inside: bool
+    stands: Path | None = None
+
+    @property
+    def own(self) -> Path:
+        """What is deleted or moved: of a link, the link."""
+        return self.stands or self.real
 
 
 def lexical_path(given: str, workspace: Workspace, home: Path) -> Path:
@@ -58,7 +65,9 @@ def place_of(given: str, workspace: Workspace, home: Path) -> Place:
     """
     path = lexical_path(given, workspace, home)
     real = real_path(path)
-    return Place(given, path, real, is_inside=_is_in_roots(real, workspace))
+    stands = path if real == path else real_path(path.parent) / path.name
+    is_inside = _is_in_roots(real, workspace)
+    return Place(given, path, real, is_inside, None if stands == real else stands)
 
 
 def real_path(path: Path) -> Path:

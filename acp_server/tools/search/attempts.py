@@ -71,7 +71,7 @@ async def run_pattern(
     flags: tuple[str, ...] = ()
     note = ""
     while True:
-        ending = await run_ripgrep((*fixed, *flags, *last), place.cwd, feed, timeout_seconds)
+        ending = await run_ripgrep((*fixed, *flags, *last), place, feed, timeout_seconds)
         if not ending.complaint:
             return Attempt(ending, flags, note)
         flag = _remedy(ending.complaint, flags)

@@ -24,6 +24,8 @@ class Place:
     argument: str
     is_file: bool
     rules: tuple[str, ...]
+    launcher: tuple[str, ...] = ()
+    """What stands in front of the searching program, so that it reads nothing else."""
 
     def path_of(self, name: bytes) -> Path:
         """Return the path of a file as ripgrep names it, in the caller's workspace."""

@@ -78,7 +78,7 @@ async def _first_file(
         "--",
         place.argument,
     )
-    await run_ripgrep(command, place.cwd, first.feed, LOOK_SECONDS)
+    await run_ripgrep(command, place, first.feed, LOOK_SECONDS)
     return first.name
 
 

@@ -20,6 +20,7 @@ import anyio
 from anyio import lowlevel, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
+from acp_server.tools.search.place import Place
 from acp_server.tools.search.query import SearchError
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
@@ -77,7 +78,7 @@ def find_ripgrep() -> Path:
 
 
 async def run_ripgrep(
-    arguments: Sequence[str], cwd: Path, feed: Feed, timeout_seconds: float
+    arguments: Sequence[str], place: Place, feed: Feed, timeout_seconds: float
 ) -> Ending:
     """Run ripgrep and feed its output until it ends, `feed` returns false, or time is up.
 
@@ -86,10 +87,11 @@ async def run_ripgrep(
     Raises:
         SearchError: it cannot be started.
     """
-    command = [str(await to_thread.run_sync(find_ripgrep)), *ALWAYS, *arguments]
+    program = str(await to_thread.run_sync(find_ripgrep))
+    command = [*place.launcher, program, *ALWAYS, *arguments]
     try:
         process = await anyio.open_process(
-            command, stdin=subprocess.DEVNULL, cwd=cwd, env=ENVIRONMENT
+            command, stdin=subprocess.DEVNULL, cwd=place.cwd, env=ENVIRONMENT
         )
     except (OSError, ValueError) as error:
         raise SearchError(f"ripgrep cannot be started: {error}") from error

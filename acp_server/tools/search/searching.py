@@ -7,7 +7,7 @@ output would have to be kept and sorted first, for a little more than half the t
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anyio import to_thread
@@ -53,16 +53,23 @@ class _Listed:
     attempt: Attempt
 
 
-async def search(query: Query, workspace_root: Path, exclude: Sequence[str] = ()) -> Found:
+async def search(
+    query: Query,
+    workspace_root: Path,
+    exclude: Sequence[str] = (),
+    launcher: tuple[str, ...] = (),
+) -> Found:
     """Search below a root; `exclude` are globs as in .gitignore of files that stay unread.
 
-    Paths are relative to the workspace. The run is over when this returns or is cancelled.
+    Paths are relative to the workspace. What the `launcher` starts may read what was looked at and
+    nothing else. The run is over when this returns or is cancelled.
 
     Raises:
         SearchError: the query, its root, or its pattern cannot be used.
     """
     check_query(query)
-    place = await to_thread.run_sync(place_of, query.root, workspace_root, exclude)
+    found = await to_thread.run_sync(place_of, query.root, workspace_root, exclude)
+    place = replace(found, launcher=launcher)
     if query.target == "files":
         return await _search_names(query, place)
     if query.output_mode == "content":
@@ -114,7 +121,7 @@ async def _search_names(query: Query, place: Place) -> Found:
     files: list[tuple[bytes, int]] = []
     feed = _collector(Records(NAME), files, lambda path: matches(path) and accepts(path))
     command = ("--files", *place.rules, *narrowing, "--", place.argument)
-    ending = await run_ripgrep(command, place.cwd, feed, TIMEOUT_SECONDS)
+    ending = await run_ripgrep(command, place, feed, TIMEOUT_SECONDS)
     if ending.complaint:
         raise SearchError(f"ripgrep refused the search: {ending.complaint.strip()}")
     attempt = Attempt(ending, ())

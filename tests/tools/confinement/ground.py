@@ -90,13 +90,17 @@ needs_landlock = pytest.mark.skipif(
 )
 
 
+def sandbox_of(ground: Ground, rules: SandboxRules | None = None) -> SessionSandbox:
+    rules = rules or ground.rules
+    return SessionSandbox(Sandbox(rules, {}, launcher), ground.territory(rules))
+
+
 @asynccontextmanager
 async def confined(
     ground: Ground, rules: SandboxRules | None = None, own: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Place]:
     """Open a place in the workspace whose commands are confined."""
-    rules = rules or ground.rules
-    sandbox = SessionSandbox(Sandbox(rules, {}, launcher), ground.territory(rules))
+    sandbox = sandbox_of(ground, rules)
     variables = {"HOME": str(ground.home), **(own or {})}
     async with workplace(ground.root, variables, (), sandbox) as place:
         yield place

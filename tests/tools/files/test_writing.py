@@ -327,4 +327,4 @@ async def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
     desk.put("file", "a\n")
     with pytest.raises(UnwritableError) as caught:
         await desk.write("file/below", "b")
-    assert caught.value.reason == "file/below cannot be written: File exists"
+    assert caught.value.reason == "file/below cannot be written: Not a directory"

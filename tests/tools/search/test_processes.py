@@ -10,6 +10,7 @@ import anyio
 import psutil
 import pytest
 
+from acp_server.tools.search.place import Place, place_of
 from acp_server.tools.search.query import SearchError
 from acp_server.tools.search.records import Line, Lines
 from acp_server.tools.search.ripgrep import Ending, find_ripgrep, run_ripgrep
@@ -36,19 +37,23 @@ async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
             scope.cancel()
             return bool(chunk)
 
-        await run_ripgrep(["--", "word", "./"], tmp_path, feed, 5)
+        await run_ripgrep(["--", "word", "./"], here(tmp_path), feed, 5)
     assert seen == ["rg"]
     assert children() == []
 
 
+def here(folder: Path) -> Place:
+    return place_of(folder, folder, ())
+
+
 async def test_a_run_ends_when_enough_was_read(tmp_path: Path) -> None:
     plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
-    ending = await run_ripgrep(["--", "word", "./"], tmp_path, lambda _: False, 5)
+    ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: False, 5)
     assert (ending, children()) == (Ending(), [])
 
 
 async def test_a_run_ends_when_its_time_is_up(tmp_path: Path) -> None:
-    ending = await run_ripgrep(["--", "word", "./"], tmp_path, lambda _: True, 0)
+    ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: True, 0)
     assert (ending, children()) == (Ending(is_late=True), [])
 
 

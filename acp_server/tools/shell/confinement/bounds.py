@@ -60,11 +60,16 @@ class Territory:
         is_strict = self.rules.mode == "strict"
         return Bounds(
             writable=_existing(self._writable()),
-            hidden=_existing((own, *private_paths(self.home))),
+            hidden=self.hidden(),
             opened=_existing(own / name for name in sorted(OPEN_FOLDERS)),
             readable=_existing((*SYSTEM_FOLDERS, *self._programs())) if is_strict else None,
             has_network=self.rules.has_network,
         )
+
+    def hidden(self) -> tuple[Path, ...]:
+        """Return what is this program's own, and what is private. It blocks."""
+        own = Path(os.path.realpath(self.own_folder))
+        return _existing((own, *private_paths(self.home)))
 
     def _writable(self) -> Iterator[Path]:
         yield from self.roots

@@ -169,7 +169,9 @@ sub build_ruleset {
 sub grant_all {
     my $use = $RUN | $READ;
     note_hidden();
-    if (@read) { grant_around($_, $use | $LIST) for @read }
+    if (@read) {
+        for (@read) { grant($_, $LIST) if $above{$_}; grant_around($_, $use | $LIST) }
+    }
     else { grant('/', $LIST); grant_around('/', $use | $LIST) }
     grant_around($_, $use | $LIST | $WRITE | $TRUNCATE | $MAKE) for @write;
     grant($_, $use | $LIST) for @open;

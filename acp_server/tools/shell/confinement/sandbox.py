@@ -6,6 +6,7 @@ Owns whether there is one and who was told so. What a command may do in it is `b
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import anyio
 from anyio import to_thread
@@ -18,6 +19,7 @@ from acp_server.tools.shell.confinement.launchers import (
     Missing,
     find_launcher,
 )
+from acp_server.tools.shell.confinement.reading import reading_bounds
 from acp_server.tools.shell.confinement.rules import SandboxRules
 
 UNAVAILABLE = (
@@ -103,6 +105,18 @@ class SessionSandbox:
             return ConfinedElsewhere()
         bounds = await to_thread.run_sync(self.territory.bounds)
         return ConfinedElsewhere(launcher.arguments(bounds, {}), launcher.files())
+
+    async def launch_search(self, root: Path, program: Path, *, hides: bool) -> tuple[str, ...]:
+        """Return what stands in front of a program of ours that may read below a root only.
+
+        The root is a path without links. With `hides`, what is private stays so below it.
+        """
+        launcher = await self._launcher()
+        if launcher is None:
+            return ()
+        hidden = await to_thread.run_sync(self.territory.hidden) if hides else ()
+        bounds = await to_thread.run_sync(reading_bounds, root, program, hidden)
+        return launcher.arguments(bounds, {})
 
     async def _launcher(self) -> Launcher | None:
         found = await self.sandbox.launcher()

@@ -1,0 +1,74 @@
+"""Files and folders that keep becoming links and themselves again, in a thread, without a gap."""
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+_EXCHANGE = 2
+_HERE = -100
+
+
+@contextmanager
+def _repeating(swap: Callable[[], object]) -> Generator[None]:
+    is_over = threading.Event()
+
+    def go_on() -> None:
+        while not is_over.is_set():
+            swap()
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def swapping_file(file: Path, target: Path) -> Generator[None]:
+    """Have a path be a link to something and a file of its own by turns."""
+    aside = file.with_name("aside")
+
+    def swap() -> None:
+        aside.symlink_to(target)
+        aside.replace(file)
+        aside.write_text("harmless\n")
+        aside.replace(file)
+
+    with _repeating(swap):
+        yield
+
+
+@contextmanager
+def swapping_folder(folder: Path, target: Path) -> Generator[None]:
+    """Have a path be a link to another folder and the folder that it was by turns.
+
+    It is that again in the end.
+    """
+    aside = folder.with_name(f"{folder.name}-aside")
+    aside.symlink_to(target)
+    try:
+        with _repeating(lambda: exchange(folder, aside)):
+            yield
+    finally:
+        if folder.is_symlink():
+            exchange(folder, aside)
+        aside.unlink()
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Have two entries change places at once; where the system cannot, one after the other."""
+    if sys.platform == "linux":
+        names = os.fsencode(one), os.fsencode(other)
+        library = ctypes.CDLL(None, use_errno=True)
+        if library.renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0:
+            return
+    spare = one.with_name(f"{one.name}-spare")
+    one.rename(spare)
+    other.rename(one)
+    spare.rename(other)

@@ -1,0 +1,80 @@
+"""Searches read below the folder that was looked at, and nothing that is put there by a link."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acp_server.tools.search.query import Query
+from acp_server.tools.search.ripgrep import find_ripgrep
+from acp_server.tools.search.searching import search
+from acp_server.tools.shell.confinement.sandbox import SessionSandbox
+from tests.tools.confinement.ground import Ground, make_ground, needs_sandbox, sandbox_of
+
+pytestmark = needs_sandbox
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = make_ground(tmp_path)
+    for name, text in {
+        "src/app.py": "word\n",
+        "src/kept/app.py": "word\n",
+        "src/build/out.py": "word\n",
+        "src/local/note.py": "word\n",
+        ".gitignore": "build/\n",
+        ".git/HEAD": "ref: refs/heads/main\n",
+        ".git/info/exclude": "local/\n",
+    }.items():
+        path = ground.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (ground.outside / "there.txt").write_text("word\n")
+    return ground
+
+
+async def launcher_of(sandbox: SessionSandbox, root: Path) -> tuple[str, ...]:
+    return await sandbox.launch_search(root, find_ripgrep(), hides=True)
+
+
+def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
+    """Return all files that a search finds which does follow links."""
+    command = [str(find_ripgrep()), "--follow", "--hidden", "--no-messages", "-l", ".", "./"]
+    run = subprocess.run([*launcher, *command], cwd=folder, capture_output=True, check=False)
+    return run.stdout
+
+
+@pytest.mark.parametrize("below", [".", "src", "src/kept", "src/app.py"])
+async def test_a_confined_search_finds_what_any_does(ground: Ground, below: str) -> None:
+    root = ground.root / below
+    launcher = await launcher_of(sandbox_of(ground), root.resolve())
+    free = await search(Query("word", root), ground.root)
+    assert launcher
+    assert "app.py" in free.text
+    assert await search(Query("word", root), ground.root, (), launcher) == free
+
+
+async def test_a_link_leads_it_nowhere(ground: Ground) -> None:
+    (ground.root / "door").symlink_to(ground.outside)
+    (ground.root / "keys").symlink_to(ground.home / ".ssh")
+    launcher = await launcher_of(sandbox_of(ground), ground.root)
+    free, held = (files_found((), ground.root), files_found(launcher, ground.root))
+    assert b"door/there.txt" in free
+    assert b"keys/id_ed25519" in free
+    assert b"src/app.py" in held
+    assert b"door/" not in held
+    assert b"keys/" not in held
+
+
+async def test_a_root_that_became_a_link_leads_it_nowhere(ground: Ground) -> None:
+    launcher = await launcher_of(sandbox_of(ground), ground.root / "src")
+    (ground.root / "src").rename(ground.root / "was")
+    (ground.root / "src").symlink_to(ground.outside)
+    found = await search(Query("word", ground.outside), ground.outside, (), launcher)
+    assert found.hits == ()
+
+
+async def test_what_is_private_below_its_root_stays_so(ground: Ground) -> None:
+    launcher = await launcher_of(sandbox_of(ground), ground.home)
+    found = await search(Query("hush|nothing", ground.home), ground.home, (), launcher)
+    assert [hit.path.name for hit in found.hits] == ["today.md"]

@@ -1,0 +1,142 @@
+"""A folder becomes a link right before any of the calls to the system that a change consists of."""
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from acp_server.checkpoints.disk import Original, original_at, put, remove_empty_folder
+from acp_server.session.session import Workspace
+from acp_server.tools.files import disk
+from acp_server.tools.files.errors import ChangedMeanwhileError, FileError
+from acp_server.tools.files.paths import Place, place_of
+from acp_server.tools.files.snapshot import digest_of
+
+OLD = b"harmless\n"
+FAR = b"far away\n"
+DIGEST = digest_of(OLD)
+CALLS = frozenset(
+    {"open", "os.listdir", "os.scandir", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
+) | {"os.symlink", "os.chmod", "os.truncate", "shutil.move"}
+
+
+@dataclass(slots=True)
+class Trap:
+    """Makes a folder a link once so many calls were made."""
+
+    calls_left: int = 0
+    spring: Callable[[], object] | None = None
+    is_sprung: bool = False
+
+    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Count what the interpreter tells of before it is done."""
+        del arguments
+        if self.spring is None or event not in CALLS:
+            return
+        self.calls_left -= 1
+        if self.calls_left < 0:
+            spring, self.spring = self.spring, None
+            spring()
+
+
+TRAP = Trap()
+sys.addaudithook(TRAP.hear)
+
+
+@contextmanager
+def trapped(calls: int, spring: Callable[[], object]) -> Generator[None]:
+    TRAP.calls_left, TRAP.spring = calls, spring
+    try:
+        yield
+    finally:
+        TRAP.is_sprung, TRAP.spring = TRAP.spring is None, None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A workspace with a folder in it, and one outside that has the same names."""
+
+    root: Path
+    outside: Path
+
+    def place(self, name: str) -> Place:
+        return place_of(name, Workspace(self.root), self.root)
+
+    def swap(self) -> None:
+        (self.root / "door").rename(self.root / "was")
+        (self.root / "door").symlink_to(self.outside)
+
+
+def make_site(base: Path) -> Site:
+    site = Site(base / "root", base / "outside")
+    for folder, data in ((site.root / "door", OLD), (site.outside, FAR)):
+        (folder / "empty").mkdir(parents=True)
+        for name in ("a.txt", "b.txt", "deep/c.txt"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(data)
+        (folder / "link").symlink_to(folder / "a.txt")
+        (folder / "twin").hardlink_to(folder / "b.txt")
+    (site.root / "here.txt").write_bytes(OLD)
+    return site
+
+
+Work = Callable[[], object]
+STATE = Original("file", OLD, 0o644).state
+ACTS: dict[str, Callable[[Site], Work]] = {
+    "read": lambda s: bound(disk.read_disk, s.place("door/a.txt")),
+    "list": lambda s: bound(disk.read_disk, s.place("door/deep")),
+    "replace": lambda s: bound(disk.replace, s.place("door/a.txt"), b"x", DIGEST),
+    "replace one of two names": lambda s: bound(disk.replace, s.place("door/b.txt"), b"x", DIGEST),
+    "make": lambda s: bound(disk.replace, s.place("door/new.txt"), b"x", None),
+    "make below": lambda s: bound(disk.replace, s.place("door/x/y/new.txt"), b"x", None),
+    "remove": lambda s: bound(disk.remove, s.place("door/a.txt"), DIGEST),
+    "remove a link": lambda s: bound(disk.remove, s.place("door/link"), DIGEST),
+    "move in": lambda s: bound(disk.rename, s.place("here.txt"), s.place("door/in.txt"), DIGEST),
+    "move out": lambda s: bound(disk.rename, s.place("door/a.txt"), s.place("out.txt"), DIGEST),
+    "look": lambda s: bound(original_at, s.root / "door/a.txt"),
+    "put": lambda s: bound(put, s.root / "door/a.txt", Original("file", b"x", 0o600), STATE),
+    "put two": lambda s: bound(put, s.root / "door/b.txt", Original("file", b"x", 0o600), STATE),
+    "put a link": lambda s: bound(put, s.root / "door/l", Original("link", b"a.txt"), None),
+    "put below": lambda s: bound(put, s.root / "door/x/y", Original("file", b"x", 0o600), None),
+    "take away": lambda s: bound(put, s.root / "door/a.txt", None, STATE),
+    "remove a folder": lambda s: bound(remove_empty_folder, s.root / "door/empty"),
+}
+
+
+def bound(work: Callable[..., object], *arguments: object) -> Work:
+    return lambda: work(*arguments)
+
+
+def lies_in(folder: Path) -> dict[str, tuple[int, bytes]]:
+    found = sorted(each for each in folder.rglob("*"))
+    return {str(p): (p.lstat().st_mode, p.read_bytes() if p.is_file() else b"") for p in found}
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS.keys())
+def test_nothing_happens_behind_the_link(tmp_path: Path, act: Callable[[Site], Work]) -> None:
+    """The folder is swapped before the first call, then before the second, until there is none."""
+    for calls in count():
+        site = make_site(tmp_path / str(calls))
+        before, work = lies_in(site.outside), act(site)
+        answer: object = None
+        with trapped(calls, site.swap), suppress(FileError, OSError):
+            answer = work()
+        assert lies_in(site.outside) == before
+        assert repr(FAR)[2:-1] not in repr(answer)
+        if not TRAP.is_sprung:
+            return
+
+
+@pytest.mark.parametrize("act", ["read", "replace", "make", "remove", "move out"])
+def test_it_is_told_that_the_folder_is_a_link_by_now(tmp_path: Path, act: str) -> None:
+    site = make_site(tmp_path)
+    work = ACTS[act](site)
+    site.swap()
+    with pytest.raises(ChangedMeanwhileError) as caught:
+        work()
+    told = caught.value.reason
+    assert "is a link by now" in told or f"it leads to {site.outside}" in told
