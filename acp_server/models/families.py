@@ -395,5 +395,5 @@ def estimate_tokens(text: str) -> int:
     pages); others measured 3.6 characters to a token in English prose, 2.7 in TypeScript. Bytes,
     because tokens are merged from bytes: a Chinese character counts 1.2, a Cyrillic one 0.8.
     """
-    encoded_bytes = len(text.encode("utf-8", "surrogatepass"))
+    encoded_bytes = len(text if text.isascii() else text.encode("utf-8", "surrogatepass"))
     return -(-encoded_bytes * 2 // 5)

@@ -60,14 +60,16 @@ class Compactor:
         """Return the kit for the next request, the conversation made shorter if it is time."""
         is_full = self.spent.context_tokens > self.threshold * kit.meter.window_tokens
         is_resting = self.now_seconds() - self._failed_at < RETRY_SECONDS
-        is_vain = self._poor_passes >= MOST_POOR_PASSES or split(tuple(conversation)) is None
-        if not is_full or is_resting or is_vain:
+        if not is_full or is_resting or self._is_vain(conversation):
             return kit
         try:
             return await self.compact(conversation, kit, sink, is_asked_for=False)
         except TurnError:
             self._failed_at = self.now_seconds()
             return kit
+
+    def _is_vain(self, conversation: Conversation) -> bool:
+        return self._poor_passes >= MOST_POOR_PASSES or split(tuple(conversation)) is None
 
     async def compact(
         self,

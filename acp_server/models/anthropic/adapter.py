@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import cast
 
 import anyio
 import httpx2
 from anthropic import AnthropicError, AsyncStream
-from anthropic.types import MessageParam, RawMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 
 from acp_server.models.anthropic.endpoint import Endpoint
 from acp_server.models.anthropic.faults import understand
 from acp_server.models.anthropic.requests import no_omissions, request_body
 from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
+from acp_server.models.bodies import written
 from acp_server.models.families import ModelFamily
 from acp_server.models.faults import Fault
 from acp_server.models.marking import Mark
@@ -85,13 +85,14 @@ class AnthropicModel:
                 await stream.close()
 
     async def _create(self, request: ModelRequest) -> AsyncStream[RawMessageStreamEvent]:
+        """Make the call with a body that is written here: the SDK would copy it first."""
         body = request_body(request, self._family, self._omissions, self._mark)
-        return await self._endpoint.client.messages.create(
-            model=self._model_id,
-            max_tokens=cast("int", body.pop("max_tokens")),
-            messages=cast("list[MessageParam]", body.pop("messages")),
-            extra_body=body,
+        return await self._endpoint.client.post(
+            "/v1/messages",
+            content=written({"model": self._model_id, **body, "stream": True}),
+            cast_to=Message,
             stream=True,
+            stream_cls=AsyncStream[RawMessageStreamEvent],
         )
 
     async def _consume(

@@ -1,6 +1,5 @@
 """The model port over the forms of OpenAI: one streamed call, retried, cancelled and explained."""
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ import anyio
 import httpx2
 from pydantic import JsonValue
 
+from acp_server.models.bodies import written
 from acp_server.models.estimating import estimate_request_tokens
 from acp_server.models.families import ModelFamily, estimate_tokens
 from acp_server.models.faults import Fault
@@ -112,7 +112,7 @@ class OpenAiModel:
         omitted = frozenset(target.omissions.fields)
         whom = ChatTarget(target.model_id, self._family, target.quirks, seal, omitted)
         body = target.form.body(request, whom)
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return written(body)
 
     async def _try(self, body: bytes, answer: Answer, receive: Receive) -> Fault | None:
         """Make the call once; return what went wrong."""
