@@ -68,7 +68,7 @@ class KeyStore:
             self._remove_from_file()
             return "the system keyring"
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._write_file({**self._in_file(), self.account: api_key})
+        self._write_file({**self._stored(), self.account: api_key})
         return str(self._file)
 
     def forget(self) -> None:
@@ -83,7 +83,7 @@ class KeyStore:
 
     def _remove_from_file(self) -> None:
         """Take the key out of the file, and the file away with the last of its keys."""
-        others = {name: key for name, key in self._in_file().items() if name != self.account}
+        others = {name: key for name, key in self._stored().items() if name != self.account}
         if others:
             self._write_file(others)
             return
@@ -97,10 +97,21 @@ class KeyStore:
         return self._in_file().get(self.account)
 
     def _in_file(self) -> Mapping[str, str]:
-        """Return the keys that the file has, by their accounts."""
+        """Return the keys that the file has, by their accounts; none if it cannot be read."""
+        try:
+            return self._stored()
+        except OSError:
+            return {}
+
+    def _stored(self) -> Mapping[str, str]:
+        """Return the same, for who writes it anew.
+
+        Raises:
+            OSError: it cannot be read, so that nobody knows which keys would be lost.
+        """
         try:
             stored: object = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
             return {}
         if not isinstance(stored, dict):
             return {}

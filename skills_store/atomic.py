@@ -1,9 +1,13 @@
-"""Writes that are whole or not at all: beside the target, synced, renamed over it."""
+"""Writes that are whole or not at all: beside the target, synced, renamed over it.
+
+A file with several names can only be written into; what fails then is made good with the old bytes.
+"""
 
 import contextlib
 import os
 import secrets
 import sys
+from io import RawIOBase
 from pathlib import Path
 
 from skills_store.held import HeldFolder
@@ -54,6 +58,33 @@ def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = No
         with contextlib.suppress(OSError):
             folder.unlink(temporary)
     folder.sync()
+
+
+def write_in_place(folder: HeldFolder, name: str, data: bytes) -> None:
+    """Make these the bytes of a file that is there, so that its other names go on showing it.
+
+    Who reads meanwhile may see some of both, and so may who comes after a crash.
+
+    Raises:
+        OSError: the file is as it was before, unless the system refuses even that.
+    """
+    with os.fdopen(folder.open(name, os.O_RDWR), "r+b", buffering=0) as file:
+        old = file.readall()
+        try:
+            _fill(file, data)
+        except OSError:
+            with contextlib.suppress(OSError):  # the old bytes have their room on the disk still
+                _fill(file, old)
+            raise
+
+
+def _fill(file: RawIOBase, data: bytes) -> None:
+    file.seek(0)
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) or 0 :]
+    file.truncate()
+    os.fsync(file.fileno())
 
 
 def _status(folder: HeldFolder, name: str) -> os.stat_result | None:

@@ -58,6 +58,20 @@ class DocumentFile:
             text = json.dumps(document, indent=2)  # ASCII: a path may hold what is no text
             write_atomically(self._file, f"{text}\n".encode(), mode=PRIVATE)
 
+    def drop(self, key: str) -> bool:
+        """Take a key out; return whether it was there. Where it is not, nothing is written.
+
+        Raises:
+            OSError: the file cannot be read or written.
+        """
+        try:
+            document = self._parsed()
+        except (FileNotFoundError, BrokenFileError):
+            return False
+        if key in document:
+            self.change(lambda found: _drop(found, key))
+        return key in document
+
     def _document_to_change(self) -> Document:
         try:
             return self._parsed()
@@ -82,3 +96,7 @@ class DocumentFile:
             message = "it is no JSON object"
             raise BrokenFileError(message)
         return cast("Document", document)
+
+
+def _drop(document: Document, key: str) -> None:
+    document.pop(key, None)

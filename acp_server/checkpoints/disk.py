@@ -6,6 +6,7 @@ Knows neither turns nor leave to write: whoever puts something has asked before.
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Literal
 
 from acp_server.checkpoints.objects import name_of
 from acp_server.checkpoints.records import State
-from skills_store.atomic import write_held
+from skills_store.atomic import write_held, write_in_place
 from skills_store.held import HeldFolder, LinkInTheWayError
 
 _OWNER_WRITES = 0o200
@@ -115,29 +116,32 @@ def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: St
         if found is not None:
             folder.unlink(name)
     elif wanted.kind == "link":
-        _put_link(folder, name, os.fsdecode(wanted.data))
+        target = os.fsdecode(wanted.data)
+        _put_beside(folder, name, lambda beside: folder.symlink_to(beside, target))
     elif found is not None and found.kind == "file" and folder.status(name).st_nlink > 1:
         _write_in_place(folder, name, wanted)
+    elif found is not None and found.kind == "link":  # what it leads to is not to be looked at
+        data, mode = wanted.data, wanted.mode
+        _put_beside(folder, name, lambda beside: write_held(folder, beside, data, mode))
     else:
-        if found is not None and found.kind == "link":  # it would be followed
-            folder.unlink(name)
         write_held(folder, name, wanted.data, wanted.mode)
 
 
 def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
     """Write into a file that has other names too, so that these go on showing it."""
+    mode = stat.S_IMODE(folder.status(name).st_mode)
     folder.chmod(name, wanted.mode | _OWNER_WRITES)
-    with os.fdopen(folder.open(name, os.O_RDWR), "r+b") as file:
-        file.write(wanted.data)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
-    folder.chmod(name, wanted.mode)
+    try:
+        write_in_place(folder, name, wanted.data)
+        mode = wanted.mode
+    finally:
+        folder.chmod(name, mode)
 
 
-def _put_link(folder: HeldFolder, name: str, target: str) -> None:
+def _put_beside(folder: HeldFolder, name: str, make: Callable[[str], None]) -> None:
+    """Make something under another name, and rename it to its place."""
     beside = f".{secrets.token_hex(8)}"
-    folder.symlink_to(beside, target)
+    make(beside)
     try:
         folder.rename(beside, folder, name)
     finally:  # what was renamed is not there any more

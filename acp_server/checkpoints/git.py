@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.checkpoints.errors import KeepingError
+from skills_store.atomic import write_atomically
 
 REAP_SECONDS = 0.5
 LATE = "there was no time"
@@ -61,9 +62,7 @@ def make_repository(folder: Path) -> None:
     for name, text in (("config", _CONFIG), ("info/attributes", _ATTRIBUTES), ("HEAD", _HEAD)):
         path = folder / name
         if not path.exists() or path.read_text() != text:
-            beside = path.with_name(f"{path.name}.{os.getpid()}")
-            beside.write_text(text)
-            beside.replace(path)
+            write_atomically(path, text.encode())
 
 
 def find_git(variables: Mapping[str, str]) -> str | None:

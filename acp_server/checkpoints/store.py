@@ -81,7 +81,7 @@ class CheckpointStore:
         self._records.mkdir(exist_ok=True)
         named = self.folder / "workspace"
         if not named.exists():
-            named.write_bytes(os.fsencode(workspace))
+            write_atomically(named, os.fsencode(workspace))
 
     @contextmanager
     def alone(self, patience_seconds: float) -> Generator[None]:

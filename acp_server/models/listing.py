@@ -18,14 +18,17 @@ _FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]], config=ConfigDict(defer_
 
 def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
     """Return what an endpoint offered; nothing if that is not known or cannot be read."""
-    return _read(path).get(base_url or VENDOR, ())
+    try:
+        return _read(path).get(base_url or VENDOR, ())
+    except OSError:
+        return ()
 
 
 def save_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...]) -> None:
     """Remember what an endpoint offers. Blocks; what cannot be written is not remembered."""
-    lists = _read(path) | {base_url or VENDOR: models}
-    written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
     try:
+        lists = _read(path) | {base_url or VENDOR: models}
+        written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, json.dumps(written, indent=1).encode(), 0o600)
     except OSError as error:
@@ -33,7 +36,12 @@ def save_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...])
 
 
 def _read(path: Path) -> dict[str, tuple[ListedModel, ...]]:
+    """Return what the file holds; nothing if it is not there or cannot be understood.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
         return _FILE.validate_json(path.read_bytes())
-    except (OSError, ValidationError):
+    except (FileNotFoundError, ValidationError):
         return {}

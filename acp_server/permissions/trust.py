@@ -47,16 +47,9 @@ class TrustStore:
         """Forget what was said of a workspace; return whether anything was.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be read or written.
         """
-        had = self.verdict(root) is not None
-
-        def change(document: Document) -> None:
-            document.pop(_key(root), None)
-
-        if had:
-            self._file.change(change)
-        return had
+        return self._file.drop(_key(root))
 
 
 class TrustAsker(Protocol):
@@ -159,16 +152,9 @@ class ContentTrust:
         """Trust a file no longer; return whether it was.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be read or written.
         """
-        had = _key(path) in self._file.read()
-
-        def change(document: Document) -> None:
-            document.pop(_key(path), None)
-
-        if had:
-            self._file.change(change)
-        return had
+        return self._file.drop(_key(path))
 
 
 def _key(path: Path) -> str:

@@ -46,7 +46,7 @@ MODULES = {
     "mcp.client.stdio": {"stdio_client"},
     "mcp.client.streamable_http": {"streamable_http_client", "streamablehttp_client"},
     "skills_store.held.HeldFolder": {"made"},
-    "skills_store.atomic": {"write_atomically", "write_held"},
+    "skills_store.atomic": {"write_atomically", "write_held", "write_in_place"},
     "acp_server.checkpoints.disk": {"put", "remove_empty_folder"},
     "acp_server.tools.files.disk": {"replace", "remove", "rename"},
     "acp_server.tools.shell.child": {"Child"},

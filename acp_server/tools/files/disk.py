@@ -24,7 +24,7 @@ from acp_server.tools.files.errors import (
 from acp_server.tools.files.neighbours import shown_entries
 from acp_server.tools.files.paths import Place, real_path
 from acp_server.tools.files.snapshot import OnDisk, digest_of
-from skills_store.atomic import write_held
+from skills_store.atomic import write_held, write_in_place
 from skills_store.held import HeldFolder, LinkInTheWayError
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -117,7 +117,9 @@ def replace(place: Place, data: bytes, expected: str | None, mode: int | None = 
         _check_unchanged(folder, place, expected)
         with _writing(place):
             if _has_other_names(folder, place.real.name):
-                _write_in_place(folder, place.real.name, data, mode)
+                write_in_place(folder, place.real.name, data)
+                if mode is not None:
+                    folder.chmod(place.real.name, mode)
             else:
                 write_held(folder, place.real.name, data, mode)
 
@@ -283,17 +285,6 @@ def _has_other_names(folder: HeldFolder, name: str) -> bool:
         return folder.status(name).st_nlink > 1
     except FileNotFoundError:
         return False
-
-
-def _write_in_place(folder: HeldFolder, name: str, data: bytes, mode: int | None) -> None:
-    """Write into the file itself, so that its other names go on showing it. Not atomic."""
-    with os.fdopen(folder.open(name, os.O_RDWR), "r+b") as file:
-        file.write(data)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
-    if mode is not None:
-        folder.chmod(name, mode)
 
 
 def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:

@@ -1,0 +1,433 @@
+"""Everything of ours that keeps something in files: how it is begun, changed, and read again.
+
+Each store stands here with a change of it that may be made twice, and what a fresh reader then
+finds. `test_stores` has every operation of every change fail in every way.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from acp_server.checkpoints import disk as kept_files
+from acp_server.checkpoints.disk import Original
+from acp_server.checkpoints.manifests import Manifest
+from acp_server.checkpoints.objects import ObjectStore, name_of
+from acp_server.checkpoints.records import Origin, Record
+from acp_server.checkpoints.rules import CheckpointRules
+from acp_server.checkpoints.store import CheckpointStore
+from acp_server.cli.setup import change_model
+from acp_server.credentials import KeyStore, account_for
+from acp_server.evolution.proposals import Proposals
+from acp_server.memory.answers import Answer
+from acp_server.memory.errors import StoreError
+from acp_server.memory.operations import Operation
+from acp_server.models.access import ListedModel
+from acp_server.models.listing import load_list, save_list
+from acp_server.permissions.rule_store import RuleStore
+from acp_server.permissions.rules import Rule
+from acp_server.permissions.scopes import CommandScope, SiteScope
+from acp_server.permissions.trust import ContentTrust, TrustStore
+from acp_server.tools.files import disk as user_files
+from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.paths import Place
+from acp_server.tools.files.snapshot import digest_of
+from acp_server.turn.conversation import ToolCall
+from skills_store.atomic import write_atomically
+from skills_store.curation.report import Report, write_report
+from skills_store.documents import Document, DocumentFile
+from tests.memory.stores import memory_of
+
+OLD, NEW = b"old\n" * 2000, b"new and longer\n" * 3000
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class NotDoneError(Exception):
+    """A store that answers has said that nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A store, and one change of it."""
+
+    id: str
+    begin: Callable[[Path], object]
+    change: Callable[[Path], object]
+    """Makes the change; made twice it leaves what it left once."""
+    read: Callable[[Path], object]
+    """Returns what a reader finds who knows nothing of before."""
+    failures: tuple[type[Exception], ...] = (OSError,)
+    """What the change may raise when the disk fails; nothing: it is never worth a failure."""
+
+
+def nothing(folder: Path) -> None:
+    """Begin without anything."""
+    del folder
+
+
+def bytes_of(*names: str) -> Callable[[Path], object]:
+    """Return what reads files as they are."""
+
+    def read(folder: Path) -> object:
+        files = [folder / name for name in names]
+        return [each.read_bytes() if each.exists() else None for each in files]
+
+    return read
+
+
+# Files by themselves.
+
+
+def write(content: bytes, name: str = "file") -> Callable[[Path], None]:
+    """Return what writes a file whole."""
+    return lambda folder: write_atomically(folder / name, content)
+
+
+def put_plainly(folder: Path) -> None:
+    """Have an old file, with a second name beside."""
+    (folder / "file").write_bytes(OLD)
+
+
+def with_second_name(folder: Path) -> None:
+    """Have an old file that another name shows too."""
+    put_plainly(folder)
+    (folder / "other").hardlink_to(folder / "file")
+
+
+def with_link(folder: Path) -> None:
+    """Have a link in the file's place."""
+    (folder / "file").symlink_to("elsewhere")
+
+
+def edit_file(folder: Path) -> None:
+    """Write a file of the user's as the tools do."""
+    path = folder / "file"
+    place = Place("file", path, path, is_inside=True)
+    user_files.replace(place, NEW, user_files.disk_digest(place))
+
+
+def restore_file(folder: Path) -> None:
+    """Bring a file back as an undo does."""
+    found = kept_files.original_at(folder / "file")
+    wanted = Original("file", NEW, 0o644)
+    kept_files.put(folder / "file", wanted, None if found is None else found.state)
+
+
+def remove_file(folder: Path) -> None:
+    """Delete a file as the tools do, unless it is gone."""
+    path = folder / "file"
+    if path.exists():
+        user_files.remove(Place("file", path, path, is_inside=True), digest_of(OLD))
+
+
+def linked_or_not(folder: Path) -> object:
+    """Read a file, or where it leads."""
+    path = folder / "file"
+    return path.readlink() if path.is_symlink() else path.read_bytes() if path.exists() else None
+
+
+FILES = [
+    Store("a new file", nothing, write(NEW), bytes_of("file")),
+    Store("a file again", write(OLD), write(NEW), bytes_of("file")),
+    Store("an edit", put_plainly, edit_file, bytes_of("file"), (FileError,)),
+    Store(
+        "an edit of a file with two names",
+        with_second_name,
+        edit_file,
+        bytes_of("file", "other"),
+        (FileError,),
+    ),
+    Store("a file that goes", put_plainly, remove_file, bytes_of("file"), (FileError,)),
+    Store("a file brought back", put_plainly, restore_file, bytes_of("file")),
+    Store(
+        "a file with two names brought back",
+        with_second_name,
+        restore_file,
+        bytes_of("file", "other"),
+    ),
+    Store("a file brought back in a link's place", with_link, restore_file, linked_or_not),
+]
+
+
+# Documents: what was allowed, trusted, noted.
+
+
+def changed(folder: Path) -> None:
+    """Write a key into a document."""
+
+    def change(document: Document) -> None:
+        document["new"] = 2
+
+    DocumentFile(folder / "acp" / "state.json").change(change)
+
+
+def document_begun(folder: Path) -> None:
+    """Have a document with something in it that nobody here knows."""
+    (folder / "acp").mkdir()
+    (folder / "acp" / "state.json").write_text('{"old": [1]}')
+
+
+def broken_document(folder: Path) -> None:
+    """Have a file that is no document."""
+    (folder / "acp").mkdir()
+    (folder / "acp" / "state.json").write_text("{broken")
+
+
+def document_read(folder: Path) -> object:
+    """Read it, and what was put aside: a broken file is never lost."""
+    acp = folder / "acp"
+    texts = [path.read_text() for path in acp.glob("state.json*") if path.suffix != ".lock"]
+    return DocumentFile(acp / "state.json").read(), "{broken" in texts
+
+
+RULES = (Rule(CommandScope(("git", "push")), is_allowed=True), Rule(SiteScope("a.org"), False))  # noqa: FBT003
+
+
+def rule_kept(number: int) -> Callable[[Path], None]:
+    """Return what keeps one of two rules."""
+    return lambda folder: RuleStore(folder / "acp/permissions.json").add(folder, RULES[number])
+
+
+def trust(path: Path) -> TrustStore:
+    """Return the store of trusted workspaces."""
+    return TrustStore(path / "acp/trust.json")
+
+
+def contents_trusted(folder: Path) -> ContentTrust:
+    """Return the store of trusted files."""
+    return ContentTrust(folder / "acp/content.json")
+
+
+DOCUMENTS = [
+    Store("a first document", nothing, changed, document_read),
+    Store("a document", document_begun, changed, document_read),
+    Store("a broken document", broken_document, changed, document_read),
+    Store(
+        "a remembered rule",
+        rule_kept(0),
+        rule_kept(1),
+        lambda folder: RuleStore(folder / "acp/permissions.json").load(folder),
+    ),
+    Store(
+        "a trusted workspace",
+        lambda folder: trust(folder).say(folder / "one", "trusted"),
+        lambda folder: trust(folder).say(folder / "two", "declined"),
+        lambda folder: trust(folder).all(),
+    ),
+    Store(
+        "trust that is taken back",
+        lambda folder: trust(folder).say(folder, "trusted"),
+        lambda folder: trust(folder).revoke(folder),
+        lambda folder: trust(folder).all(),
+    ),
+    Store(
+        "a trusted file",
+        lambda folder: contents_trusted(folder).give(folder / "one", "1"),
+        lambda folder: contents_trusted(folder).give(folder / "two", "2"),
+        lambda folder: contents_trusted(folder).all(),
+    ),
+]
+
+
+# Keys, models, settings.
+
+OTHER_ACCOUNT = account_for("openai")
+
+
+def keys(folder: Path, account: str = OTHER_ACCOUNT) -> KeyStore:
+    """Return the store of one account's key."""
+    return KeyStore(folder, account=account, use_keyring=False)
+
+
+def two_keys(folder: Path) -> None:
+    """Keep a key of ours and one of another account."""
+    keys(folder).save("theirs")
+    keys(folder, "mine").save("mine")
+
+
+def keys_read(folder: Path) -> object:
+    """Read the keys of both accounts."""
+    found = [keys(folder).load(), keys(folder, "mine").load()]
+    return [None if each is None else each.api_key for each in found]
+
+
+def listed(folder: Path, address: str) -> object:
+    """Remember the models of an endpoint."""
+    return save_list(folder / "acp/models.json", address, (ListedModel("m", "M"),))
+
+
+def model_settings(folder: Path) -> None:
+    """Have settings that a person wrote."""
+    (folder / "acp").mkdir()
+    (folder / "acp/config.yaml").write_text("# mine\nmode: plan\nmodel: {default: old}\n")
+
+
+SETTINGS = [
+    Store("a first key", nothing, lambda folder: keys(folder, "mine").save("mine"), keys_read),
+    Store(
+        "another account's key",
+        lambda folder: keys(folder).save("theirs"),
+        lambda folder: keys(folder, "mine").save("mine"),
+        keys_read,
+    ),
+    Store("a key that is forgotten", two_keys, lambda f: keys(f, "mine").forget(), keys_read),
+    Store(
+        "models that an endpoint offers",
+        lambda folder: listed(folder, "http://a"),
+        lambda folder: listed(folder, "http://b"),
+        lambda folder: [
+            load_list(folder / "acp/models.json", each) for each in ("http://a", "http://b")
+        ],
+        failures=(),
+    ),
+    Store(
+        "a setting",
+        model_settings,
+        lambda folder: change_model(folder, default="new"),
+        bytes_of("acp/config.yaml"),
+    ),
+]
+
+
+# The memory.
+
+
+MEMORY_FAILURES = (NotDoneError, StoreError)
+
+
+def done(answer: Answer) -> None:
+    """Make an error of an answer that says no."""
+    if not answer.is_success:
+        raise NotDoneError(answer.text)
+
+
+def remember(*operations: Operation) -> Callable[[Path], None]:
+    """Return what carries operations out."""
+    return lambda folder: done(memory_of(folder).apply("memory", operations))
+
+
+def remembered(folder: Path) -> object:
+    """Read the entries."""
+    return memory_of(folder).contents("memory").entries
+
+
+def replaced(folder: Path) -> None:
+    """Replace an entry, unless that is done."""
+    if "tea" in str(remembered(folder)):
+        remember(Operation("replace", "likes coffee", old_text="likes tea"))(folder)
+
+
+def rewritten(folder: Path) -> None:
+    """Write a person's own text."""
+    memory = memory_of(folder)
+    done(memory.rewrite("memory", memory.raw("memory"), b"by hand\n\xc2\xa7\nand more\n"))
+
+
+def taken_back(folder: Path) -> None:
+    """Undo the last write, unless that is done."""
+    if "green" in str(remembered(folder)):
+        done(memory_of(folder).undo("memory"))
+
+
+def two_writes(folder: Path) -> None:
+    """Have something that can be undone."""
+    remember(Operation("add", "likes tea"))(folder)
+    remember(Operation("add", "green tea"))(folder)
+
+
+MEMORY = [
+    Store("a first fact", nothing, remember(Operation("add", "one")), remembered, MEMORY_FAILURES),
+    Store(
+        "a fact in another's place",
+        remember(Operation("add", "likes tea"), Operation("add", "is Ada")),
+        replaced,
+        remembered,
+        MEMORY_FAILURES,
+    ),
+    Store("a memory by hand", two_writes, rewritten, remembered, MEMORY_FAILURES),
+    Store("a fact taken back", two_writes, taken_back, remembered, MEMORY_FAILURES),
+]
+
+
+# Checkpoints, and what is learned.
+
+
+def checkpoints(folder: Path) -> CheckpointStore:
+    """Return what is kept of a workspace."""
+    return CheckpointStore(folder / "kept" / "one", CheckpointRules())
+
+
+def checkpoints_made(folder: Path) -> None:
+    """Have the folder of a workspace."""
+    checkpoints(folder).make(folder)
+
+
+def record_kept(folder: Path, title: str = "new") -> None:
+    """Keep a record in the place of the one before."""
+    store = checkpoints(folder)
+    store.make(folder)
+    store.write(Record("r", Origin("s", title, 1.0)))
+
+
+def manifest_kept(folder: Path) -> None:
+    """Keep what files were."""
+    checkpoints(folder).write_manifest("r", Manifest(2.0, faults=("none",)))
+
+
+def proposed(folder: Path) -> None:
+    """Keep a proposal."""
+    proposals = Proposals(folder / "proposals", "s", LONG_AGO)
+    proposals.path = folder / "proposals" / "one.md"
+    proposals.add(ToolCall("c", "memory", '{"action": "add"}'))
+
+
+KEPT = [
+    Store(
+        "bytes of a file",
+        nothing,
+        lambda folder: ObjectStore(folder / "objects").write(NEW),
+        lambda folder: (
+            (folder / "objects" / name_of(NEW)[:2] / name_of(NEW)[2:]).exists()
+            and ObjectStore(folder / "objects").read(name_of(NEW))
+        ),
+    ),
+    Store(
+        "a first checkpoint",
+        nothing,
+        record_kept,
+        lambda folder: [each.origin.title for each in checkpoints(folder).all()],
+    ),
+    Store(
+        "the folder of checkpoints",
+        nothing,
+        checkpoints_made,
+        lambda folder: (
+            (folder / "kept/one/workspace").exists()
+            and (folder / "kept/one/workspace").read_bytes()
+        ),
+    ),
+    Store(
+        "a checkpoint again",
+        lambda folder: record_kept(folder, "old"),
+        record_kept,
+        lambda folder: [each.origin.title for each in checkpoints(folder).all()],
+    ),
+    Store(
+        "a list of files",
+        checkpoints_made,
+        manifest_kept,
+        lambda folder: checkpoints(folder).read_manifest("r"),
+    ),
+    Store("a proposal", nothing, proposed, bytes_of("proposals/one.md")),
+    Store(
+        "a report",
+        nothing,
+        lambda folder: write_report(folder / "report", Report(LONG_AGO, ())),
+        lambda folder: (
+            sorted((folder / "report").glob("*.*"))
+            == [folder / "report/report.md", folder / "report/report.yaml"]
+        ),
+    ),
+]
+
+STORES = [*FILES, *DOCUMENTS, *SETTINGS, *MEMORY, *KEPT]

@@ -1,0 +1,65 @@
+"""Whatever the disk refuses to a store, all of the old is there or all of the new, and it is said.
+
+Each operation that a change makes fails once in every way of its kind, and, of a full disk, from
+then on. Afterwards nothing lies about, nothing is locked, and the same change can be made.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.faults.disk import Plan, failing, names_below, operations_of, plans_for
+from tests.faults.stores import STORES, Store
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a loss of power could tell the difference, and each call takes milliseconds."""
+
+    def sync(_: int) -> None:
+        pass
+
+    monkeypatch.setattr(os, "fsync", sync)
+
+
+def fresh(folder: Path, store: Store) -> Path:
+    """Return a new folder in which the store was begun, always of the same name."""
+    home = folder / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    store.begin(home)
+    return home
+
+
+def attempt(home: Path, store: Store, plan: Plan) -> Exception | None:
+    """Make the change on a disk that fails; return what was raised."""
+    with failing(home, plan):
+        try:
+            store.change(home)
+        except Exception as error:  # noqa: BLE001  which it is, is judged by whoever asked
+            return error
+    return None
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: store.id)
+def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: Store) -> None:
+    home = fresh(tmp_path, store)
+    before, names_before = store.read(home), names_below(home)
+    trace = operations_of(lambda: store.change(home), home)
+    after, names = store.read(home), names_before | names_below(home)
+    assert trace
+    for plan in plans_for(trace):
+        home = fresh(tmp_path, store)
+        error = attempt(home, store, plan)
+        operation = trace[plan.number - 1]
+        told = f"{plan} of {operation}: {error!r}"
+        assert error is None or isinstance(error, store.failures), told
+        found = store.read(home)
+        assert found in (before, after), told
+        assert error is not None or found == after or not store.failures, told
+        if operation.kind != "remove":  # what cannot be removed stays
+            assert names_below(home) <= names, told
+        store.change(home)
+        assert store.read(home) == after, told
