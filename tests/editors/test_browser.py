@@ -48,12 +48,20 @@ def test_the_whole_journey_is_made_with_the_scripted_model(variables: Mapping[st
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param("claude-sonnet-5-5", id="thinking is bound to what it stands behind"),
+        pytest.param("claude-sonnet-4-5", id="thinking by a budget"),
+    ],
+)
 def test_the_whole_journey_is_made_with_the_strict_messages_api(
-    variables: Mapping[str, str],
+    variables: Mapping[str, str], model: str
 ) -> None:
     play = player_of(SCRIPT.read_text(encoding="utf-8"))
     with messages_api_in_thread(play) as api:
-        travel({**variables, "MESSAGES_API": api.url, "MESSAGES_API_KEY": KEY})
+        endpoint = {"MESSAGES_API": api.url, "MESSAGES_API_KEY": KEY, "MODEL": model}
+        travel({**variables, **endpoint})
         refused = [each.message for each in api.asks if each.verdict != "answered"]
     assert refused == []
 

@@ -11,13 +11,10 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.server_tools import WEB_SEARCH, sendable
+from acp_server.models.anthropic.thinking import thinking_of
 from acp_server.models.call_ids import fitting_call_id
 from acp_server.models.estimating import estimate_request_tokens
-from acp_server.models.families import (
-    ModelFamily,
-    closest_thought_level,
-    thinking_fields,
-)
+from acp_server.models.families import ModelFamily
 from acp_server.models.marking import Block, Mark
 from acp_server.models.omissions import Omissions
 from acp_server.models.seals import is_ours
@@ -42,7 +39,6 @@ from acp_server.turn.ports import ModelRequest, ToolSpec
 
 WINDOW_MARGIN_TOKENS = 1_000
 LEAST_OUTPUT_TOKENS = 1_024
-LEAST_BUDGET_TOKENS = 1_024
 NOTHING = "(nothing)"
 
 DISPENSABLE = (
@@ -80,28 +76,13 @@ def request_body(
     if request.tools:
         own = [dict(WEB_SEARCH)] if searches else []
         body["tools"] = [*(_tool(tool, omit) for tool in request.tools), *own]
-    return body | _thinking(family, request.thought_level, omit, limit)
+    return body | thinking_of(family, request.thought_level, omit, limit, messages)
 
 
 def _output_limit(request: ModelRequest, family: ModelFamily) -> int:
     """Return the largest answer that the model and the rest of its window allow."""
     room = family.context_window_tokens - estimate_request_tokens(request)
     return max(LEAST_OUTPUT_TOKENS, min(family.max_output_tokens, room - WINDOW_MARGIN_TOKENS))
-
-
-def _thinking(family: ModelFamily, level: str | None, omit: Omissions, limit: int) -> Block:
-    fields = thinking_fields(family, closest_thought_level(family, level))
-    thinking = fields.get("thinking")
-    if "display" in omit.fields and isinstance(thinking, dict):
-        fields["thinking"] = {name: v for name, v in thinking.items() if name != "display"}
-    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
-    if isinstance(budget, int) and budget >= limit:  # near the end of the window
-        half = limit // 2
-        is_enough = half >= LEAST_BUDGET_TOKENS
-        fields["thinking"] = (
-            {"type": "enabled", "budget_tokens": half} if is_enough else {"type": family.off}
-        )
-    return {name: value for name, value in fields.items() if name not in omit.fields}
 
 
 def _tool(tool: ToolSpec, omit: Omissions) -> Block:

@@ -3,8 +3,8 @@
  *
  * The tests are stations of one journey: each begins where the one before has ended. Environment:
  * ACP_SERVER (the program), VSIX (the packed extension), CHROMIUM, SCREENSHOTS (a folder; none
- * are made without it), STATIONS (a pattern of names; all without it), MESSAGES_API and
- * MESSAGES_API_KEY (an endpoint that says the same; the scripted model says it without).
+ * are made without it), STATIONS (a pattern of names; all without it), MESSAGES_API,
+ * MESSAGES_API_KEY and MODEL (an endpoint that says the same; the scripted model says it without).
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -14,9 +14,9 @@ import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
 import { until, Window } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
-const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "" } = process.env;
+const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: named } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
-const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : "claude-sonnet-5-5";
+const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : named;
 const environment = endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: key };
 /** Longer than that is a frozen view, even where tests share two cores; a quiet machine needs 200. */
 const FROZEN_MILLISECONDS = 1500;

@@ -180,22 +180,39 @@ def _can_read(ask: Ask, seal: Seal) -> bool:
 def _check_start(ask: Ask, index: int, content: list[Block]) -> None:
     if not isinstance(ask.thinking, EnabledThinking) or not content:
         return
-    kinds = [block.type for block in content]
-    starts_well = isinstance(content[0], AnyThinking)
-    if any(isinstance(block, AnyThinking) for block in content) and not starts_well:
+    thinks = any(isinstance(block, AnyThinking) for block in content)
+    if thinks and not isinstance(content[0], AnyThinking):
         raise Refusal(
             f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
-            f"the first block must be `thinking` or `redacted_thinking`. Found `{kinds[0]}`."
+            "the first block must be `thinking` or `redacted_thinking`. Found "
+            f"`{content[0].type}`."
         )
-    if "tool_use" in kinds and not starts_well:
+    first = _start_of_turn(ask.request.messages, index)
+    opening = ask.request.messages[first].content[0]
+    if "tool_use" in {block.type for block in content} and not isinstance(opening, AnyThinking):
         raise Refusal(
-            f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but "
-            f"found `{kinds[0]}`. When `thinking` is enabled, a final `assistant` message must "
+            f"messages.{first}.content.0.type: Expected `thinking` or `redacted_thinking`, but "
+            f"found `{opening.type}`. When `thinking` is enabled, a final `assistant` message must "
             "start with a thinking block (preceeding the lastmost set of `tool_use` and "
             "`tool_result` blocks). We recommend you include thinking blocks from previous turns. "
             f"To avoid this requirement, disable `thinking`. Please consult our documentation at "
             f"{GUIDE}"
         )
+
+
+def _start_of_turn(messages: list[Message], latest: int) -> int:
+    """Return where the turn of an assistant's message begins: results of calls do not end one.
+
+    Without thinking between calls a model thinks once in a turn, at its start.
+    """
+    first = latest
+    for index in range(latest - 1, -1, -1):
+        message = messages[index]
+        if message.role == "assistant":
+            first = index
+        elif any(block.type != "tool_result" for block in message.content):
+            break
+    return first
 
 
 def _check_unmodified(index: int, content: list[Block], known: _Answer) -> None:

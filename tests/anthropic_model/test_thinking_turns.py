@@ -1,0 +1,98 @@
+"""Models that think by a budget: a turn of calls that did not begin so goes on without."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.anthropic.thinking import accepts_budget
+from tests.anthropic_model.workbench import Rules, open_desk
+from tests.support.editor import at
+from tests.support.messages_api import MessagesApi, call, messages_api, reply, say, think
+
+BUDGETED = Rules(model="claude-haiku-4-5")
+THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "seal"}
+HIDDEN: JsonValue = {"type": "redacted_thinking", "data": "opaque"}
+SAID: JsonValue = {"type": "text", "text": "I look."}
+CALL: JsonValue = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+RESULT: JsonValue = {"type": "tool_result", "tool_use_id": "c", "content": "found"}
+PROMPT = ("user", SAID)
+RESULTS = ("user", RESULT)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        pytest.param([PROMPT], True, id="nothing was answered yet"),
+        pytest.param([PROMPT, ("assistant", THOUGHT, CALL), RESULTS], True, id="it thought"),
+        pytest.param([PROMPT, ("assistant", HIDDEN, CALL), RESULTS], True, id="it thought hidden"),
+        pytest.param([PROMPT, ("assistant", SAID, CALL), RESULTS], False, id="it only spoke"),
+        pytest.param([PROMPT, ("assistant", CALL), RESULTS, PROMPT], False, id="it was cancelled"),
+        pytest.param([PROMPT, ("assistant", SAID), PROMPT], True, id="the turn is over"),
+        pytest.param(
+            [PROMPT, ("assistant", THOUGHT, CALL), RESULTS, ("assistant", SAID, CALL), RESULTS],
+            True,
+            id="it thought before its first call",
+        ),
+        pytest.param(
+            [PROMPT, ("assistant", CALL), RESULTS, ("assistant", THOUGHT, CALL), RESULTS],
+            False,
+            id="it thought after its first call",
+        ),
+        pytest.param(
+            [
+                *(PROMPT, ("assistant", THOUGHT, CALL), ("user", RESULT, SAID)),
+                *(("assistant", SAID, CALL), RESULTS),
+            ],
+            False,
+            id="the user said something between",
+        ),
+    ],
+)
+def test_a_turn_may_think_if_it_began_so(
+    said: list[tuple[str, *tuple[JsonValue, ...]]], answer: object
+) -> None:
+    messages = [{"role": role, "content": blocks} for role, *blocks in said]
+    assert accepts_budget(messages) is answer
+
+
+def asked_to_think(api: MessagesApi) -> list[JsonValue]:
+    return [at(ask.body["thinking"], "type") for ask in api.asks]
+
+
+async def test_calls_after_the_first_need_no_thinking_of_their_own(tmp_path: Path) -> None:
+    script = [
+        reply(think("Why?"), call("look", text="a")),
+        reply(say("Now that."), call("look", text="b")),
+        "Done.",
+    ]
+    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
+        assert await desk.ask() == "end_turn"
+        assert asked_to_think(api) == ["enabled"] * 3
+
+
+async def test_a_turn_that_did_not_think_at_first_goes_on_without(tmp_path: Path) -> None:
+    script = [reply(say("I look."), call("look", text="a")), "Done.", reply(think("Why?"), "Yes.")]
+    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
+        assert await desk.ask() == "end_turn"
+        assert await desk.ask("and now?") == "end_turn"
+        assert asked_to_think(api) == ["enabled", "disabled", "enabled"]
+
+
+async def test_thinking_is_switched_on_behind_calls_that_were_cut_off(tmp_path: Path) -> None:
+    calls = [reply(call("look", text="a")), reply(call("look", text="b"))]
+    script = [*calls, "Done.", reply(think("Why?"), "Yes.")]
+    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
+        desk.session.set_option("thought_level", "off")
+        desk.tools.may_end = anyio.Event()
+        pending = desk.begin()
+        with anyio.fail_after(5):
+            await desk.tools.has_begun.wait()
+        desk.cancel()
+        await pending.response()
+        desk.tools.may_end.set()
+        desk.session.set_option("thought_level", "high")
+        assert await desk.ask("go on") == "end_turn"
+        assert await desk.ask("and now?") == "end_turn"
+        assert asked_to_think(api) == ["disabled", "disabled", "disabled", "enabled"]
