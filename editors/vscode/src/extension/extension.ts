@@ -4,6 +4,7 @@
  * Owns the joining of the host with VS Code: commands, listeners and everything that is disposed of
  * at the end. Refuses to know what any of it means.
  */
+import { join } from "node:path";
 import {
   commands,
   languages,
@@ -13,12 +14,14 @@ import {
   type Memento,
   type Uri,
 } from "vscode";
-import { Controller, type HostState, type Wire } from "../host/controller.js";
+import { Controller } from "../host/controller.js";
 import { Hub } from "../host/hub.js";
 import { locate, type Launch } from "../host/locating.js";
-import type { Memory } from "../host/ports.js";
+import { NodeDrawer } from "../host/nodeDrawer.js";
+import type { Drawer, Memory } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
 import { startServer } from "../host/serverProcess.js";
+import type { HostState, Wire } from "../host/surroundings.js";
 import { isRecord } from "../shared/intents.js";
 import { ChatView } from "./chatView.js";
 import { EditorDesk, problemsOf } from "./desk.js";
@@ -57,6 +60,7 @@ export function activate(context: ExtensionContext): void {
     disk: new NodeDisk(),
     panel,
     memory: memoryOf(context.workspaceState),
+    drawer: drawerOf(context.storageUri),
     log,
     locate: () => locate(serverSettings(), process.env),
     start: (launch, cwd) => wireTo(launch, cwd, log),
@@ -100,6 +104,13 @@ function memoryOf(state: Memento): Memory {
       void state.update(key, value);
     },
   };
+}
+
+/** Without a workspace there is nowhere to keep anything, and nothing is started either. */
+function drawerOf(folder: Uri | undefined): Drawer {
+  if (folder !== undefined) return new NodeDrawer(join(folder.fsPath, "reviews"));
+  const nothing = (): Promise<null> => Promise.resolve(null);
+  return { read: nothing, write: async () => { await nothing(); }, remove: async () => { await nothing(); } };
 }
 
 /** Ask in a notification, which answers nothing by itself: the question waits in the chat. */

@@ -4,7 +4,7 @@
  * Owns what each state is called there.
  */
 import { MarkdownString, StatusBarAlignment, ThemeColor, window } from "vscode";
-import type { HostState } from "../host/controller.js";
+import type { HostState } from "../host/surroundings.js";
 import type { Disposable } from "../host/ports.js";
 import type { ConnectionStatus } from "../shared/events.js";
 

@@ -7,27 +7,34 @@
 import type { ChangedFile } from "../shared/events.js";
 import { hunksBetween, withHunkKept, withHunkReverted, type Hunk } from "../shared/hunks.js";
 import type { Files } from "./files.js";
+import { fingerprintOf, type KeptChange } from "./reviewArchive.js";
 
 interface Tracked {
   /** What reverting leads to; null: the file was not there. */
   before: string | null;
-  /** What the agent left; anything else has been changed by somebody since. */
-  left: string | null;
+  /** The fingerprint of what the agent left; anything else has been changed by somebody since. */
+  left: string;
 }
 
 export class Changes {
   readonly #files: Files;
   readonly #label: (path: string) => string;
-  readonly #tracked = new Map<string, Tracked>();
+  readonly #tracked: Map<string, Tracked>;
 
-  constructor(files: Files, label: (path: string) => string) {
+  constructor(files: Files, label: (path: string) => string, kept: readonly KeptChange[] = []) {
     this.#files = files;
     this.#label = label;
+    this.#tracked = new Map(kept.map(({ path, before, left }) => [path, { before, left }]));
+  }
+
+  /** What another window needs to go on from here. */
+  get kept(): readonly KeptChange[] {
+    return [...this.#tracked].map(([path, { before, left }]) => ({ path, before, left }));
   }
 
   /** Note that the agent wrote a file that held `before`. */
   async note(path: string, before: string | null): Promise<void> {
-    const left = await this.#files.text(path);
+    const left = fingerprintOf(await this.#files.text(path));
     const tracked = this.#tracked.get(path);
     if (tracked === undefined) this.#tracked.set(path, { before, left });
     else tracked.left = left;
@@ -41,9 +48,9 @@ export class Changes {
   async noteShown(path: string, old: string | null, fresh: string): Promise<void> {
     const tracked = this.#tracked.get(path);
     const now = await this.#files.text(path);
-    if (tracked !== undefined) tracked.left = now;
+    if (tracked !== undefined) tracked.left = fingerprintOf(now);
     else if (now === fresh || (now === null && fresh === "")) {
-      this.#tracked.set(path, { before: old, left: now });
+      this.#tracked.set(path, { before: old, left: fingerprintOf(now) });
     }
   }
 
@@ -76,7 +83,7 @@ export class Changes {
   /** Whether somebody else has changed a file since the agent did. */
   async isTouched(path: string): Promise<boolean> {
     const tracked = this.#tracked.get(path);
-    return tracked !== undefined && (await this.#files.text(path)) !== tracked.left;
+    return tracked !== undefined && fingerprintOf(await this.#files.text(path)) !== tracked.left;
   }
 
   get paths(): readonly string[] {
@@ -108,8 +115,8 @@ export class Changes {
     const now = (await this.#files.text(path)) ?? "";
     const hunk = found(tracked.before ?? "", now, hunkId);
     if (hunk === undefined) return;
-    tracked.left = withHunkReverted(now, hunk);
-    await this.#files.put(path, tracked.left);
+    await this.#files.put(path, withHunkReverted(now, hunk));
+    tracked.left = fingerprintOf(await this.#files.text(path));
   }
 
   async #restore(path: string, before: string | null): Promise<void> {

@@ -70,6 +70,7 @@ export interface Connection {
   readonly agent: ClientContext;
   readonly greeting: InitializeResponse;
   readonly closed: Promise<void>;
+  isOpen(): boolean;
   close(): void;
 }
 
@@ -88,6 +89,7 @@ export async function connect(
     agent: connection.agent,
     greeting,
     closed: connection.closed,
+    isOpen: () => !connection.signal.aborted,
     close: () => {
       connection.close();
     },

@@ -5,68 +5,29 @@
  * builds them.
  */
 import { relative } from "node:path";
-import type {
-  ClientContext,
-  RequestPermissionRequest,
-  SessionNotification,
-  Stream,
-} from "@agentclientprotocol/sdk";
+import type { ClientContext, RequestPermissionRequest, SessionNotification } from "@agentclientprotocol/sdk";
 import type { AgentAbilities, ConnectionStatus, SessionEvent, SignInWay, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
 import { abilitiesOf, connect, signInWaysOf, type ClientHandlers, type Connection } from "./connection.js";
-import { LOADING, reportContext, type Run } from "./contextReport.js";
+import { LOADING, reportContext } from "./contextReport.js";
+import { Endings } from "./endings.js";
 import { messageOf } from "./failures.js";
 import { Files } from "./files.js";
 import { Following } from "./following.js";
 import { Hub } from "./hub.js";
 import { carryOut } from "./intents.js";
 import type { Launch } from "./locating.js";
-import type { Desk, Disk, Documents, Log, Memory, Problem, TerminalPanel } from "./ports.js";
+import type { Desk } from "./ports.js";
 import { Presence } from "./presence.js";
 import { Questions } from "./questions.js";
+import { ReviewArchive } from "./reviewArchive.js";
 import { Reviewing } from "./reviewing.js";
 import type { SessionSurroundings } from "./session.js";
 import { Sessions, type AgentLink } from "./sessions.js";
 import { signIn } from "./signingIn.js";
 import { Supervisor, type Served } from "./supervisor.js";
+import type { Surroundings } from "./surroundings.js";
 import { Terminals } from "./terminals.js";
-
-/** A server that was started: its wire, and how it ended. */
-export interface Wire {
-  readonly stream: Stream;
-  readonly ended: Promise<string>;
-  dispose(): void;
-}
-
-export interface Surroundings {
-  readonly version: string;
-  readonly desk: Desk;
-  readonly documents: Documents;
-  readonly disk: Disk;
-  readonly panel: TerminalPanel;
-  readonly memory: Memory;
-  readonly log: Log;
-  /** Find the server; see `locating`. */
-  locate(): Promise<Launch>;
-  start(launch: Launch, cwd: string): Wire;
-  readonly run?: Run;
-  problemsOf(path: string): readonly Problem[];
-  isTrusted(): boolean;
-  followsAtFirst(): boolean;
-  wait(milliseconds: number): Promise<void>;
-  now(): number;
-  /** The state that the status bar and the badge show has changed. */
-  onState(state: HostState): void;
-  /** A permission is asked for, to be told where the chat is hidden. */
-  onPermission(questionId: string, title: string): void;
-}
-
-export interface HostState {
-  readonly status: ConnectionStatus;
-  readonly message: string;
-  readonly isRunning: boolean;
-  readonly waiting: number;
-}
 
 const NO_ABILITIES: AgentAbilities = {
   images: false,
@@ -85,6 +46,7 @@ export class Controller {
   readonly following: Following;
   readonly presence: Presence;
   readonly sessions: Sessions;
+  readonly endings: Endings;
   readonly desk: Desk;
   readonly #around: Surroundings;
   readonly #files: Files;
@@ -112,7 +74,9 @@ export class Controller {
     });
     this.terminals = new Terminals(around.panel, record);
     const label = (path: string): string => this.label(path);
-    this.reviewing = new Reviewing({ files: this.#files, desk, label, publish: record });
+    const archive = new ReviewArchive(around.drawer);
+    this.reviewing = new Reviewing({ files: this.#files, archive, desk, label, publish: record });
+    this.endings = new Endings(memory);
     this.following = new Following(desk, around.followsAtFirst());
     this.presence = new Presence({
       agent: () => this.#connection?.agent ?? null,
@@ -124,6 +88,10 @@ export class Controller {
       log,
       folders: () => desk.folders,
       surroundings: (sessionId, link) => this.#surround(sessionId, link),
+      completed: (sessionId, told) => this.endings.restored(sessionId, told),
+      onLoaded: (sessionId) => {
+        this.#inBackground(this.reviewing.restore(sessionId));
+      },
     });
     this.#supervisor = new Supervisor({
       serve: () => this.#serve(),
@@ -267,7 +235,8 @@ export class Controller {
   async #begin(): Promise<void> {
     const connection = this.#connection;
     if (connection === null) return;
-    await this.sessions.begin({ agent: connection.agent, can: abilitiesOf(connection.greeting) });
+    const { agent, greeting } = connection;
+    await this.sessions.begin({ agent, can: abilitiesOf(greeting), isOpen: () => connection.isOpen() });
     this.#tellRestart();
     this.#setStatus("ready", "");
     this.look();
@@ -295,7 +264,9 @@ export class Controller {
     return {
       agent: link.agent,
       canSteer: link.can.steer,
+      isConnected: () => link.isOpen(),
       publish: (event) => {
+        this.endings.note(sessionId, event);
         this.hub.record(sessionId, event);
       },
       onTurn: (isRunning) => {

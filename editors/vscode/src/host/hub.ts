@@ -61,6 +61,14 @@ export class Hub {
     this.#replay();
   }
 
+  /** Tell all of a session anew, in the place of what was told before. */
+  retell(sessionId: string, events: readonly SessionEvent[]): void {
+    const log = this.#log(sessionId);
+    log.clear();
+    for (const event of events) log.append(event);
+    if (sessionId === this.#shown) this.#replay();
+  }
+
   /** Forget what was told of a session. */
   clear(sessionId: string): void {
     this.#log(sessionId).clear();

@@ -108,7 +108,8 @@ async function send(host: Controller, draft: Draft, manner: Manner): Promise<voi
 async function deleteSession(host: Controller, id: string): Promise<void> {
   if (!(await host.desk.confirm("Delete this session for good?", "Delete"))) return;
   await host.sessions.delete(id);
-  host.reviewing.forget(id);
+  host.endings.forget(id);
+  await host.reviewing.forget(id);
 }
 
 async function openUrl(host: Controller, questionId: string): Promise<void> {

@@ -100,7 +100,14 @@ export interface Desk {
   revealChat(): void;
 }
 
-/** What is kept between runs of the editor, per workspace. */
+/** Texts that are kept between runs of the editor, per workspace, by names of our own making. */
+export interface Drawer {
+  read(name: string): Promise<string | null>;
+  write(name: string, text: string): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+/** What is kept between runs of the editor, per workspace: little, and read at once. */
 export interface Memory {
   get(key: string): string | undefined;
   set(key: string, value: string | undefined): void;

@@ -1,7 +1,8 @@
 /**
  * The review of what the agent changed, per session.
  *
- * Owns when the list of changes is told anew, and the questions before something would be lost.
+ * Owns when the list of changes is told anew and kept, and the questions before something would be
+ * lost.
  */
 import { basename } from "node:path";
 import type { SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
@@ -9,9 +10,11 @@ import type { SessionEvent } from "../shared/events.js";
 import { Changes } from "./changes.js";
 import type { Files } from "./files.js";
 import type { Desk } from "./ports.js";
+import type { KeptChange, ReviewArchive } from "./reviewArchive.js";
 
 export interface ReviewingParts {
   readonly files: Files;
+  readonly archive: ReviewArchive;
   readonly desk: Desk;
   label(path: string): string;
   publish(sessionId: string, event: SessionEvent): void;
@@ -50,6 +53,18 @@ export class Reviewing {
   /** Look at the files again: a turn has ended, or the user has edited. */
   refresh(sessionId: string): Promise<void> {
     return this.#inTurn(() => this.#tell(sessionId));
+  }
+
+  /** Take up what was not settled when the session was open the last time. */
+  restore(sessionId: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#changes.has(sessionId)) {
+        const kept = await this.#parts.archive.load(sessionId);
+        if (kept.length === 0) return;
+        this.#changes.set(sessionId, this.#made(kept));
+      }
+      await this.#tell(sessionId);
+    });
   }
 
   keep(sessionId: string, path: string, hunkId: string): Promise<void> {
@@ -93,8 +108,11 @@ export class Reviewing {
     return this.#parts.desk.openDiff(path, this.#of(sessionId).before(path) ?? "", null);
   }
 
-  forget(sessionId: string): void {
-    this.#changes.delete(sessionId);
+  forget(sessionId: string): Promise<void> {
+    return this.#inTurn(() => {
+      this.#changes.delete(sessionId);
+      return this.#parts.archive.forget(sessionId);
+    });
   }
 
   async #mayRevert(changes: Changes, paths: readonly string[]): Promise<boolean> {
@@ -107,15 +125,21 @@ export class Reviewing {
   }
 
   #of(sessionId: string): Changes {
-    const changes =
-      this.#changes.get(sessionId) ?? new Changes(this.#parts.files, (path) => this.#parts.label(path));
+    const changes = this.#changes.get(sessionId) ?? this.#made([]);
     this.#changes.set(sessionId, changes);
     return changes;
   }
 
+  #made(kept: readonly KeptChange[]): Changes {
+    return new Changes(this.#parts.files, (path) => this.#parts.label(path), kept);
+  }
+
+  /** Tell how the changes stand, and keep them: a window may end at any moment. */
   async #tell(sessionId: string): Promise<void> {
-    if (!this.#changes.has(sessionId)) return;
-    this.#parts.publish(sessionId, { type: "changes", files: await this.#of(sessionId).list() });
+    const changes = this.#changes.get(sessionId);
+    if (changes === undefined) return;
+    this.#parts.publish(sessionId, { type: "changes", files: await changes.list() });
+    await this.#parts.archive.save(sessionId, changes.kept);
   }
 
   #inTurn(step: () => Promise<void>): Promise<void> {

@@ -9,6 +9,7 @@ import type { Manner, QueuedPrompt, SessionEvent } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 import { textOf } from "../shared/updates.js";
 import { STEERING_METHOD } from "./connection.js";
+import { CUT } from "./endings.js";
 import { isAuthRequired, messageOf } from "./failures.js";
 
 interface Waiting extends QueuedPrompt {
@@ -18,6 +19,8 @@ interface Waiting extends QueuedPrompt {
 export interface SessionSurroundings {
   readonly agent: ClientContext;
   readonly canSteer: boolean;
+  /** Whether the agent is still there. */
+  isConnected(): boolean;
   publish(event: SessionEvent): void;
   /** A turn has begun, or ended. */
   onTurn(isRunning: boolean): void;
@@ -98,7 +101,7 @@ export class Session {
     this.#around.cancelQuestions();
     this.#around.publish({ type: "ended", reason, error });
     this.#around.onTurn(false);
-    return reason !== "cancelled" && error === "" && !this.#isStopped;
+    return reason !== "cancelled" && reason !== CUT && error === "" && !this.#isStopped;
   }
 
   async #ask(blocks: readonly ContentBlock[]): Promise<{ reason: string; error: string }> {
@@ -110,6 +113,7 @@ export class Session {
       return { reason: stopReason, error: "" };
     } catch (error) {
       if (this.#isStopped) return { reason: "cancelled", error: "" };
+      if (!this.#around.isConnected()) return { reason: CUT, error: "" };
       if (isAuthRequired(error)) {
         this.#around.onAuthRequired(messageOf(error));
         this.#unsent = [{ id: "", text: textIn(blocks), blocks }];

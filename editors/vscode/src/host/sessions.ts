@@ -28,6 +28,8 @@ const FAR_PAST = "";
 export interface AgentLink {
   readonly agent: ClientContext;
   readonly can: AgentAbilities;
+  /** Whether the connection is still there. */
+  isOpen(): boolean;
 }
 
 export interface SessionsParts {
@@ -36,6 +38,10 @@ export interface SessionsParts {
   readonly log: Log;
   readonly folders: () => readonly string[];
   surroundings(sessionId: string, link: AgentLink): SessionSurroundings;
+  /** Return what the agent told of a session with what it does not know of it. */
+  completed(sessionId: string, told: readonly SessionEvent[]): readonly SessionEvent[];
+  /** A session was told again, all of it. */
+  onLoaded(sessionId: string): void;
 }
 
 export class Sessions {
@@ -197,6 +203,9 @@ export class Sessions {
       );
       this.#tellSession(session, false);
       this.#tellChoices(sessionId, answer ?? undefined);
+      const { hub } = this.#parts;
+      hub.retell(sessionId, this.#parts.completed(sessionId, [...hub.eventsOf(sessionId)]));
+      this.#parts.onLoaded(sessionId);
     } catch (error) {
       this.#open.delete(sessionId);
       throw error;

@@ -182,6 +182,7 @@ function announcementOf(event: SessionEvent): string | undefined {
 
 const ENDINGS: Readonly<Record<string, string>> = {
   cancelled: "Stopped",
+  cut: "Stopped: the connection to the agent ended",
   refusal: "The agent declined",
   max_tokens: "The answer was cut: it became too long",
   max_turn_requests: "The turn was ended: it took too many steps",

@@ -10,7 +10,7 @@ import { NodeDisk } from "../../src/host/nodeDisk.js";
 import { startServer } from "../../src/host/serverProcess.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
-import { FakeDesk, FakeFiles, FakeLog, FakeMemory, FakePanel } from "../support/surroundings.js";
+import { FakeDesk, FakeDrawer, FakeFiles, FakeLog, FakeMemory, FakePanel } from "../support/surroundings.js";
 
 /** The program of a real server; without it these tests have nothing to talk to. */
 const SERVER = process.env["ACP_SERVER"];
@@ -74,6 +74,7 @@ class Session {
         disk: new NodeDisk(),
         panel: new FakePanel(),
         memory: new FakeMemory(),
+        drawer: new FakeDrawer(),
         log: this.log,
         locate: () => Promise.resolve(launch),
         start: (found, cwd) => {

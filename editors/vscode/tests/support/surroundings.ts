@@ -4,6 +4,7 @@ import type {
   Desk,
   Disk,
   Documents,
+  Drawer,
   Glance,
   Log,
   Memory,
@@ -169,6 +170,24 @@ export class FakeLog implements Log {
 
   trace(line: string): void {
     this.lines.push(`trace: ${line}`);
+  }
+}
+
+export class FakeDrawer implements Drawer {
+  readonly texts = new Map<string, string>();
+
+  read(name: string): Promise<string | null> {
+    return Promise.resolve(this.texts.get(name) ?? null);
+  }
+
+  write(name: string, text: string): Promise<void> {
+    this.texts.set(name, text);
+    return Promise.resolve();
+  }
+
+  remove(name: string): Promise<void> {
+    this.texts.delete(name);
+    return Promise.resolve();
   }
 }
 

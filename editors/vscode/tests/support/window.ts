@@ -1,14 +1,15 @@
 /** A whole host over an agent in memory, and the view that its messages make. */
-import { Controller, type HostState, type Wire } from "../../src/host/controller.js";
+import { Controller } from "../../src/host/controller.js";
 import { Hub } from "../../src/host/hub.js";
 import type { Launch } from "../../src/host/locating.js";
 import type { Problem } from "../../src/host/ports.js";
+import type { HostState, Wire } from "../../src/host/surroundings.js";
 import type { HostMessage } from "../../src/shared/events.js";
 import type { Intent } from "../../src/shared/intents.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
 import { FakeAgent } from "./agent.js";
-import { FakeDesk, FakeFiles, FakeLog, FakeMemory, FakePanel } from "./surroundings.js";
+import { FakeDesk, FakeDrawer, FakeFiles, FakeLog, FakeMemory, FakePanel } from "./surroundings.js";
 
 export const LAUNCH: Launch = {
   command: "/bin/acp-server",
@@ -22,10 +23,11 @@ const DEADLINE_MILLISECONDS = 5000;
 export class Window {
   readonly agent = new FakeAgent();
   readonly desk = new FakeDesk();
-  readonly files = new FakeFiles();
+  readonly files: FakeFiles;
   readonly panel = new FakePanel();
   readonly log = new FakeLog();
-  readonly memory = new FakeMemory();
+  readonly memory: FakeMemory;
+  readonly drawer: FakeDrawer;
   readonly host: Controller;
   readonly problems = new Map<string, readonly Problem[]>();
   readonly states: HostState[] = [];
@@ -38,7 +40,11 @@ export class Window {
   #crash: (reason: string) => void = () => undefined;
   readonly #watchers = new Set<() => void>();
 
-  constructor() {
+  /** `earlier` is a window whose workspace, memory and drawer this one has, as after a reload. */
+  constructor(earlier?: Window) {
+    this.files = earlier?.files ?? new FakeFiles();
+    this.memory = earlier?.memory ?? new FakeMemory();
+    this.drawer = earlier?.drawer ?? new FakeDrawer();
     this.host = new Controller(
       {
         version: "1",
@@ -47,6 +53,7 @@ export class Window {
         disk: this.files,
         panel: this.panel,
         memory: this.memory,
+        drawer: this.drawer,
         log: this.log,
         locate: () => this.locate(),
         start: () => this.#start(),

@@ -141,6 +141,7 @@ export function Compaction({ item }: { item: Of<"compaction"> }): JSX.Element {
 
 const REASONS: Readonly<Record<string, string>> = {
   cancelled: "Stopped.",
+  cut: "Stopped: the connection to the agent ended.",
   refusal: "The agent declined to go on.",
   max_tokens: "The answer was cut: it became too long.",
   max_turn_requests: "The turn was ended: it took too many steps.",
@@ -151,7 +152,7 @@ export function Ending({ reason, error }: { reason: string; error: string }): JS
   const isError = error !== "";
   return (
     <aside class={`entry ending ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
-      <Icon name={isError ? "error" : reason === "cancelled" ? "stop" : "warning"} />
+      <Icon name={isError ? "error" : reason === "cancelled" || reason === "cut" ? "stop" : "warning"} />
       <p>{isError ? error : (REASONS[reason] ?? reason)}</p>
     </aside>
   );
