@@ -20,26 +20,50 @@ SHORT = "installed|diff grows|Escape"
 
 
 @pytest.fixture(scope="module")
-def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the journey needs: a browser, VS Code, the packed extension and the server."""
+def browser() -> dict[str, str]:
+    """What a test of the view alone needs: a browser and Node."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     if chromium is None:
         pytest.skip("there is no Chromium: editors/vscode/e2e/install.sh puts it there")
-    npm, node = npm_program(), shutil.which("node") or "node"
-    if run([node, "e2e/installed.mjs"]).returncode != 0:
+    install(npm_program())
+    return {"CHROMIUM": chromium, "NODE": shutil.which("node") or "node"}
+
+
+@pytest.fixture(scope="module")
+def variables(
+    browser: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """What the journey needs besides: VS Code, the packed extension and the server."""
+    npm = npm_program()
+    if run([browser["NODE"], "e2e/installed.mjs"]).returncode != 0:
         pytest.skip("there is no code-server: editors/vscode/e2e/install.sh puts it there")
-    install(npm)
     vsix = tmp_path_factory.mktemp("packed") / "acp-server.vsix"
     packed = run([npm, "run", "package", "--", "--out", str(vsix)])
     assert packed.returncode == 0, packed.stdout + packed.stderr
     server = Path(sys.executable).with_name("acp-server")
-    return {"CHROMIUM": chromium, "VSIX": str(vsix), "ACP_SERVER": str(server), "NODE": node}
+    return {**browser, "VSIX": str(vsix), "ACP_SERVER": str(server)}
+
+
+def test_the_view_can_be_read_in_a_light_theme(browser: Mapping[str, str]) -> None:
+    travel({**browser, "LOOKS": "^light 400"}, "contrast")
+
+
+@pytest.mark.full
+def test_the_view_can_be_read_in_every_theme_at_every_width(browser: Mapping[str, str]) -> None:
+    travel(browser, "contrast")
 
 
 def test_a_prompt_is_answered_a_key_allows_an_edit_and_escape_stops(
     variables: Mapping[str, str],
 ) -> None:
     travel({**variables, "STATIONS": SHORT})
+
+
+@pytest.mark.full
+def test_nothing_starts_before_the_user_has_told_vs_code_that_the_folder_is_trusted(
+    variables: Mapping[str, str],
+) -> None:
+    travel(variables, "trust")
 
 
 @pytest.mark.full
@@ -66,7 +90,7 @@ def test_the_whole_journey_is_made_with_the_strict_messages_api(
     assert refused == []
 
 
-def travel(variables: Mapping[str, str]) -> None:
+def travel(variables: Mapping[str, str], journey: str = "journey") -> None:
     given = [f"{name}={value}" for name, value in variables.items()]
-    ran = run(["env", *given, variables["NODE"], "--test", "e2e/journey.test.mjs"])
+    ran = run(["env", *given, variables["NODE"], "--test", f"e2e/{journey}.test.mjs"])
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]

@@ -160,8 +160,27 @@ step("the window is reloaded in the middle of a turn, and the conversation is th
   await chat.input.waitFor();
   await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => text.includes("count slowly")));
   assert.match((await chat.at("user-message").first().innerText()), /greet me/);
+  // One turn was stopped by the user, one was cut by the reload.
+  await until(async () => (await chat.at("ending").count()) === 2);
+  assert.match(await chat.at("ending").last().innerText(), /Stopped: the connection/);
   assert.match(await chat.ask("still there?"), /still here/);
   await picture("reloaded");
+});
+
+step("what was changed before the reload can be taken back behind it", async () => {
+  const changed = await onDisk("averages.py");
+  await chat.at("changes-toggle").click();
+  const file = chat.at("changed-file").filter({ hasText: "averages.py" });
+  await file.getByTestId("changed-file-toggle").click();
+  const hunks = await file.getByTestId("hunk").count();
+  await picture("changes");
+  await file.getByTestId("revert-hunk").first().click();
+  await until(async () => (await onDisk("averages.py")) !== changed);
+  assert.ok(hunks > 1, `there were ${hunks} hunks`);
+  await until(async () => (await file.getByTestId("hunk").count()) === hunks - 1);
+  await file.getByTestId("revert-file").click();
+  await file.waitFor({ state: "detached" });
+  assert.equal(await onDisk("averages.py"), await readFile(join(HERE, "project", "averages.py"), "utf8"));
 });
 
 step("a server that is killed is started again, and the session goes on", async () => {

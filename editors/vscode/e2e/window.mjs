@@ -39,10 +39,18 @@ export class Window {
     await this.#browser.close();
   }
 
-  /** Show the chat by its key. */
-  async openChat() {
+  /** Show the chat, and wait until something of it is there. */
+  async openChat(testId = "composer-input") {
     await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
-    await this.chat.at("composer-input").waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+    await this.chat.at(testId).waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+  }
+
+  /** Answer a question of VS Code's own. */
+  async answerDialog(label) {
+    const dialog = this.page.locator(".monaco-dialog-box");
+    await dialog.waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+    await dialog.getByRole("button", { name: label }).click();
+    await dialog.waitFor({ state: "detached" });
   }
 
   /** Run a command of VS Code's by its title. */
@@ -52,6 +60,11 @@ export class Window {
     await input.fill(`>${title}`);
     await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
     await input.press("Enter");
+  }
+
+  /** What a screen reader is told of a place in the status bar. */
+  async statusOf(name) {
+    return this.page.locator(`.statusbar-item a[aria-label^="${name}"]`).getAttribute("aria-label");
   }
 
   async openFile(name) {

@@ -28,7 +28,10 @@ export function Changes({ files }: { files: readonly ChangedFile[] }): JSX.Eleme
           }}
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
-          <span>{files.length === 1 ? "1 file changed" : `${String(files.length)} files changed`}</span>
+          <span>
+            {files.length === 1 ? "1 file" : `${String(files.length)} files`}
+            <span class="spare"> changed</span>
+          </span>
           <span class="added-count">+{sum(({ added }) => added)}</span>
           <span class="removed-count">−{sum(({ removed }) => removed)}</span>
         </button>

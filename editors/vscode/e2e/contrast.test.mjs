@@ -1,0 +1,63 @@
+/**
+ * What axe finds in the view as a browser draws it, contrasts of colours first of all.
+ *
+ * Every scene is looked at in VS Code's own light, dark and high-contrast themes, at the usual and at
+ * a narrow width. Environment: CHROMIUM, LOOKS (a pattern of themes and widths; all without it).
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { drawScene, loadScenes } from "../scripts/scenes.mjs";
+import { THEMES } from "../scripts/themes.mjs";
+
+const { CHROMIUM: executablePath = "/usr/bin/chromium", LOOKS: pattern = "" } = process.env;
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const WIDTHS = [400, 240];
+
+let browser;
+let view;
+let axe;
+
+before(async () => {
+  [browser, view, axe] = await Promise.all([
+    chromium.launch({ executablePath, args: ["--no-sandbox"] }),
+    loadScenes(),
+    readFile(AXE, "utf8"),
+  ]);
+});
+
+after(() => browser?.close());
+
+for (const [theme, look] of Object.entries(THEMES)) {
+  for (const width of WIDTHS) {
+    if (!new RegExp(pattern).test(`${theme} ${width}`)) continue;
+    test(`every scene can be read in the theme ${theme}, ${width} pixels wide`, async () => {
+      const page = await browser.newPage({ viewport: { width, height: 760 } });
+      const found = [];
+      for (const [name, scene] of Object.entries(view.scenes)) {
+        await drawScene(page, view, look, scene);
+        await page.evaluate(axe);
+        for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
+      }
+      await page.close();
+      assert.deepEqual(found, []);
+    });
+  }
+}
+
+/** Runs in the page: what is wrong, one line for each place. */
+async function violations() {
+  const only = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] };
+  // The page is a part of VS Code's window, whose landmarks and headings it does not repeat.
+  const rules = { "landmark-one-main": { enabled: false }, region: { enabled: false }, "page-has-heading-one": { enabled: false } };
+  const { violations: all } = await window.axe.run(document, { runOnly: only, rules });
+  return all.flatMap(({ id, nodes }) =>
+    nodes.map((node) => {
+      const [{ data } = {}] = node.any;
+      const why = data?.contrastRatio === undefined ? "" : ` ${data.contrastRatio} (${data.fgColor} on ${data.bgColor})`;
+      return `${id}${why} ${node.target.join(" ")}`;
+    }),
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * VS Code asks whether the folder is trusted: nothing is started before it is.
+ *
+ * Environment: ACP_SERVER, VSIX, CHROMIUM and SCREENSHOTS, as for the journey.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { until, Window } from "./window.mjs";
+
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const model = `scripted:${join(HERE, "work.script")}`;
+const settings = {
+  "security.workspace.trust.enabled": true,
+  "security.workspace.trust.startupPrompt": "always",
+};
+
+let code;
+let window;
+
+before(async () => {
+  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model, settings });
+  window = await Window.open(code.url, { program });
+});
+
+after(async () => {
+  await window?.close();
+  await code?.stop();
+});
+
+async function picture(name) {
+  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+test("in a folder that is not trusted nothing starts, and the chat leads to trusting it", async () => {
+  try {
+    await window.page.locator(".monaco-dialog-box").waitFor();
+    await picture("trust-asked");
+    await window.answerDialog(/^No,/);
+    await window.openChat("welcome-untrusted");
+    assert.match(await window.statusOf("Hermes Agent"), /starts once this workspace is trusted/);
+    await picture("untrusted");
+    assert.ok(!existsSync(code.pidFile), "the server was started");
+    await window.chat.at("welcome-manageTrust").click();
+    await window.page.getByRole("button", { name: /^Trust$/ }).click();
+    await window.chat.at("composer-input").waitFor();
+    await until(() => existsSync(code.pidFile));
+    // VS Code goes on to show what trust means, in front of the rest.
+    await window.page.locator(".monaco-modal-editor-block").getByRole("button", { name: /close/i }).click();
+    assert.match(await window.chat.ask("Please greet me"), /Hello! I see averages\.py/);
+    await picture("trusted");
+  } catch (error) {
+    await picture("trust-failed");
+    throw error;
+  }
+});
