@@ -23,12 +23,22 @@ from acp_server.session.briefing import Briefing, Subject
 from acp_server.session.compaction import Compactor
 from acp_server.session.identifiers import new_id
 from acp_server.session.session import Session
+from acp_server.session.tidings import Source
 from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.loop import Kit
 from acp_server.turn.ports import Sink, Toolbox
 
-MakeTools = Callable[[Gate, frozenset[str]], Toolbox]
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of one task, and what they have to tell that no call asked for."""
+
+    toolbox: Toolbox
+    tidings: Source
+
+
+MakeTools = Callable[[Gate, frozenset[str]], Tools]
 """Makes some of the session's tools anew, behind a gate, with a shell of their own."""
 
 
@@ -82,10 +92,11 @@ class Office:
         prefix = f"{call_id}.{task.number}."
         calls = CallScreen(sink, call_id, progress)
         gate = TaskGate(self._premises.gate, call_id, name_of(task.number, task.goal))
-        toolbox = TaskToolbox(self._premises.make_tools(gate, task.tools), calls, prefix)
+        tools = self._premises.make_tools(gate, task.tools)
+        toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         transcript = Transcript(session.chronicle.journal, call_id, task.number)
         try:
-            kit = await self._kit(progress, toolbox)
+            kit = replace(await self._kit(progress, toolbox), tidings=tools.tidings)
             worker = Worker(progress, Conversation((), transcript), kit, TaskScreen(calls, prefix))
             await worker.run(session.mode)
         except anyio.get_cancelled_exc_class():

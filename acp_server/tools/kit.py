@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from acp_server.checkpoints.keeper import Ground, Keeper
 from acp_server.delegation.office import Office
 from acp_server.delegation.office import Premises as OfficePremises
+from acp_server.delegation.office import Tools as TaskTools
 from acp_server.hooks.running import Hooks
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.store import Memory
@@ -123,6 +124,7 @@ class SessionToolMaker:
         desk = FileDesk(around.session.workspace, around.editor, self._premises.user_home)
         keeper = self._keeper(around.session)
         workshop, shell = self._workplace(around, desk, gate, keeper)
+        around.session.tidings.add(partial(ends_of, shell.background))
         around.session.checkpoints.take(_checkpoints(around.session, workshop, keeper))
         own = self._tools(around, workshop, shell, around.session.conversation)
         hooks = self._hooks(around, shell.session)
@@ -183,13 +185,14 @@ class SessionToolMaker:
         """Return the tool that delegates; sub-agents share what is in the room."""
         around = room.around
 
-        def make(task_gate: Gate, names: frozenset[str]) -> Toolbox:
+        def make(task_gate: Gate, names: frozenset[str]) -> TaskTools:
             workshop, shell = self._workplace(around, room.desk, task_gate, room.keeper)
             own = self._tools(around, workshop, shell, ())
             tools = (*own, *room.servers.tools_behind(task_gate))
             chosen = [tool for tool in tools if tool.spec.name in names]
             toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
-            return _hooked(toolbox, room.hooks, closes_hooks=False)
+            hooked = _hooked(toolbox, room.hooks, closes_hooks=False)
+            return TaskTools(hooked, partial(ends_of, shell.background))
 
         session, delegation = around.session, self._premises.delegation
         briefing = delegation.briefing(session.workspace)
@@ -274,9 +277,9 @@ class SessionToolMaker:
         shell = ShellSession(
             self._watcher, around.tasks, premises.environment, premises.secret_names, sandbox
         )
-        background = BackgroundCommands(shell)
-        around.session.tidings.add(partial(ends_of, background))
-        return Shell(shell, background, around.editor, premises.secret_names, sandbox)
+        return Shell(
+            shell, BackgroundCommands(shell), around.editor, premises.secret_names, sandbox
+        )
 
     def _sandbox_for(self, around: Surroundings) -> SessionSandbox | None:
         """Return the sandbox of a session; whether there can be one is found out meanwhile."""

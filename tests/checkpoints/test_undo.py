@@ -21,7 +21,7 @@ from tests.tools.workroom import FILES, allowed, open_workroom
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SEEDS = [
     *(pytest.param(seed, id=f"script-{seed}") for seed in range(12)),
-    *(pytest.param(seed, id=f"script-{seed}", marks=pytest.mark.full) for seed in range(12, 200)),
+    *(pytest.param(seed, id=f"script-{seed}", marks=pytest.mark.full) for seed in range(12, 212)),
 ]
 
 

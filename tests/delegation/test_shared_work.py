@@ -8,6 +8,8 @@ import pytest
 
 from acp_server.permissions.modes import Mode
 from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.delegation.agency import (
     ALLOWED,
     Meeting,
@@ -25,7 +27,14 @@ from tests.permissions.test_red_team_delegation import Puppet
 from tests.support.editor import Object
 from tests.support.messages_api import call, reply
 from tests.tools.confinement.ground import needs_sandbox
+from tests.tools.terminal.console import until
+from tests.tools.typing_model import call as made_call
+from tests.tools.typing_model import wait
 from tests.tools.workroom import open_workroom
+
+ENDED = "[A background command has ended"
+MOST_LOOKS = 20
+UNTIL_TOLD = "while ! test -e go; do sleep 0.02; done; touch gone-$$"
 
 
 @pytest.mark.parametrize("mode", ["bypass", "ask"])
@@ -118,3 +127,38 @@ async def test_a_task_is_asked_about_what_is_to_leave_the_sandbox(tmp_path: Path
     assert asked.parent_id == "parent"
     assert "(task 1: try)" in asked.title
     assert [result.is_error for result in puppet.results] == [True]
+
+
+async def test_each_is_told_of_the_ends_of_its_own_background_commands(tmp_path: Path) -> None:
+    """A task's ends are its own, and the session's do not get lost in a task."""
+    async with open_workroom(tmp_path, mode="bypass") as room:
+        await room.run_one(made_call("terminal", command=UNTIL_TOLD, background=True))
+
+        async def end_both() -> None:
+            (room.root / "go").touch()
+            await until(lambda: len(list(room.root.glob("gone-*"))) == 2)
+
+        look = [wait(0.02), *use("read_file", path="go")]  # the ends are seen some time later
+        both = [
+            [TextDelta("First."), *use("terminal", command=UNTIL_TOLD, background=True)],
+            [end_both, *use("read_file", path="go")],
+            *[look] * MOST_LOOKS,
+            say("Done."),
+        ]
+        cast_for(room, {"part": both})
+        turn = begin(room, delegated("part"))
+        await turn.response()
+        told = [[text for text in texts_of(each) if ENDED in text] for each in room.model.requests]
+        tasks = [told[n] for n, each in enumerate(room.model.requests) if is_of_task(each)]
+        assert [len(tasks[-1]), len(told[-1])] == [1, 1]
+        assert tasks[-1] != told[-1]
+
+
+def texts_of(request: ModelRequest) -> list[str]:
+    """Return what a model was told besides the results of its calls."""
+    messages = [each for each in request.messages if isinstance(each, UserMessage)]
+    return [part.text for each in messages for part in each.parts if isinstance(part, Text)]
+
+
+def is_of_task(request: ModelRequest) -> bool:
+    return texts_of(request)[0].startswith("part")
