@@ -5,9 +5,10 @@ goes on. All work on disk happens in one thread after the other.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+Task = Callable[[], Coroutine[object, object, None]]
 
 CANNOT_KEEP = (
     "What is changed from here on cannot be kept, or not all of it: {reason}. `/undo` will not "
@@ -48,11 +50,21 @@ class Ground:
 class Keeper:
     """Keeps what files were, for one session."""
 
-    def __init__(self, ground: Ground, rules: CheckpointRules, tell: Callable[[str], None]) -> None:
-        """Prepare; nothing is read or written before something is to be changed."""
+    def __init__(
+        self,
+        ground: Ground,
+        rules: CheckpointRules,
+        tell: Callable[[str], None],
+        spawn: Callable[[Task], None] | None = None,
+    ) -> None:
+        """Prepare; nothing is read or written before something is to be changed.
+
+        With `spawn`, nobody waits for what a cancelled turn has made to be kept.
+        """
         self._ground = ground
         self._rules = rules
         self._tell = tell
+        self._spawn = spawn
         self._told: set[str] = set()
         store = CheckpointStore(folder_of(ground.own_folder, ground.roots[0].resolve()), rules)
         self._store = store
@@ -80,14 +92,37 @@ class Keeper:
         origin = origin_now(self._ground.session_id, title, position, undoes)
         turn = OpenTurn(self._store, self._look, new_record(origin))
         self._turn = turn if self._rules.is_enabled else None
+        is_cancelled = False
         try:
             yield
+        except anyio.get_cancelled_exc_class():
+            is_cancelled = True
+            raise
         finally:
-            if turn.has_record:
-                with anyio.CancelScope(shield=True):  # a cancelled turn is answered all the same
-                    await self._tried(turn.close, prompt_digest())
+            if turn.has_record or is_cancelled:
+                close = partial(self._close, turn, prompt_digest())
+                await self._end(close, is_awaited=not is_cancelled)
             if self._turn is turn:
                 self._turn = None
+
+    async def _end(self, close: Task, *, is_awaited: bool) -> None:
+        """Have a turn closed; whoever cancels does not wait for it, and the next in line does."""
+        if self._spawn is None:
+            await close()
+            return
+        is_closed = anyio.Event()
+
+        async def work() -> None:
+            await close()
+            is_closed.set()
+
+        self._spawn(work)
+        if is_awaited:
+            await is_closed.wait()
+
+    async def _close(self, turn: OpenTurn, prompt_digest: str) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._tried(turn.close, prompt_digest)
 
     @asynccontextmanager
     async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
+from threading import Lock
 
 from acp_server.checkpoints.disk import Original, original_at
 from acp_server.checkpoints.errors import KeepingError
@@ -47,6 +48,9 @@ class OpenTurn:
     _before: Manifest | None = field(default=None, init=False)
     _is_snapshot_due: bool = field(default=True, init=False)
     _is_made: bool = field(default=False, init=False)
+    _is_over: bool = field(default=False, init=False)
+    _alone: Lock = field(default_factory=Lock, init=False)
+    """Held by what works on the record: of a cancelled turn something may still be at it."""
 
     @property
     def has_record(self) -> bool:
@@ -72,9 +76,11 @@ class OpenTurn:
         Raises:
             CheckpointError, OSError: it cannot be kept.
         """
-        made = {edit.path for edit in self.record.edits if edit.is_after_known}
-        new = {str(each.path): each for each in touched if str(each.path) not in made}
-        if new:
+        with self._alone:
+            made = {edit.path for edit in self.record.edits if edit.is_after_known}
+            new = {str(each.path): each for each in touched if str(each.path) not in made}
+            if not new or self._is_over:
+                return
             self._make()
             edits = [edit for edit in self.record.edits if edit.path not in new]
             edits += map(self._edit, new.values())
@@ -88,13 +94,14 @@ class OpenTurn:
             CheckpointError, OSError: it cannot be kept.
         """
         made = {str(each.path): each for each in touched}
-        if not made or not self._is_made:
-            return
-        edits = tuple(
-            _after(edit, made[edit.path]) if edit.path in made else edit
-            for edit in self.record.edits
-        )
-        self._write(replace(self.record, edits=edits))
+        with self._alone:
+            if not made or not self._is_made or self._is_over:
+                return
+            edits = tuple(
+                _after(edit, made[edit.path]) if edit.path in made else edit
+                for edit in self.record.edits
+            )
+            self._write(replace(self.record, edits=edits))
 
     def before_command(self) -> None:
         """Keep all files of the workspace, before the turn's first command.
@@ -102,9 +109,12 @@ class OpenTurn:
         Raises:
             CheckpointError, OSError: they cannot be kept.
         """
-        if not self._is_snapshot_due:
-            return
-        self._is_snapshot_due = False
+        with self._alone:
+            if self._is_snapshot_due and not self._is_over:
+                self._is_snapshot_due = False
+                self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
         self._make()
         try:
             before = self.look.take()
@@ -121,8 +131,12 @@ class OpenTurn:
         Raises:
             CheckpointError, OSError: it cannot be kept; the record stays open.
         """
-        if not self._is_made:
-            return
+        with self._alone:
+            self._is_over = True
+            if self._is_made:
+                self._close(prompt_digest)
+
+    def _close(self, prompt_digest: str) -> None:
         after = self.look.take() if self._before is not None else None
         edits = tuple(_seen(edit) for edit in self.record.edits)
         record = replace(self.record, edits=edits, prompt_digest=prompt_digest)

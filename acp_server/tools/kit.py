@@ -122,7 +122,7 @@ class SessionToolMaker:
         """Return the tools of a session."""
         gate = self._gate(around)
         desk = FileDesk(around.session.workspace, around.editor, self._premises.user_home)
-        keeper = self._keeper(around.session)
+        keeper = self._keeper(around)
         workshop, shell = self._workplace(around, desk, gate, keeper)
         around.session.tidings.add(partial(ends_of, shell.background))
         around.session.checkpoints.take(_checkpoints(around.session, workshop, keeper))
@@ -240,10 +240,12 @@ class SessionToolMaker:
         rules = self._premises.web
         return web_fetch_tool(Fetcher(LazySites(rules), rules.timeout_seconds), gate, scan)
 
-    def _keeper(self, session: Session) -> Keeper:
-        premises, roots = self._premises, session.workspace.roots
+    def _keeper(self, around: Surroundings) -> Keeper:
+        premises, session = self._premises, around.session
+        roots = session.workspace.roots
         ground = Ground(session.id, roots, premises.own_folder, premises.environment)
-        return Keeper(ground, premises.checkpoints, session.bulletin.say)
+        spawn = partial(_spawn, around.tasks)
+        return Keeper(ground, premises.checkpoints, session.bulletin.say, spawn)
 
     def _memory_tools(self, gate: Gate) -> tuple[Tool, ...]:
         """Return the tool for the memory, if any store is switched on."""

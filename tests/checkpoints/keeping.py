@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.checkpoints.keeper import Ground, Keeper
+from acp_server.checkpoints.keeper import Ground, Keeper, Task
 from acp_server.checkpoints.records import Record
 from acp_server.checkpoints.rules import CheckpointRules
 
@@ -56,7 +56,11 @@ class Bench:
 
 
 def bench_in(
-    folder: Path, rules: CheckpointRules | None = None, path: str = PATH, session: str = "s"
+    folder: Path,
+    rules: CheckpointRules | None = None,
+    path: str = PATH,
+    session: str = "s",
+    spawn: Callable[[Task], None] | None = None,
 ) -> Bench:
     """Return a bench in a folder; another one there shares all but the session."""
     root, own = folder / "workspace", folder / "own"
@@ -64,4 +68,4 @@ def bench_in(
         made.mkdir(exist_ok=True)
     told: list[str] = []
     ground = Ground(session, (root,), own, {"PATH": path})
-    return Bench(root, own, Keeper(ground, rules or CheckpointRules(), told.append), told)
+    return Bench(root, own, Keeper(ground, rules or CheckpointRules(), told.append, spawn), told)
