@@ -1,10 +1,14 @@
 """The words for what was measured: rows, figures, and what is left of several runs."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-Figures = Iterator[tuple[str, float]]
+from tests.benchmarks.agent import AgentError
+
+Figure = float | AgentError
+"""What was measured, or why it could not be."""
+Figures = Iterator[tuple[str, Figure]]
 """Keys of rows with figures, as a group comes to them."""
 
 
@@ -28,11 +32,22 @@ class Sheet:
     notes: dict[str, str] = field(default_factory=dict[str, str])
     """Why there is no figure, by row."""
 
-    def add(self, key: str, value: float) -> None:
-        """Keep one more figure."""
-        self.values.setdefault(key, []).append(value)
+    def add(self, key: str, figure: Figure) -> None:
+        """Keep one more figure, or why there is none."""
+        if isinstance(figure, AgentError):
+            self.notes.setdefault(key, str(figure))
+        else:
+            self.values.setdefault(key, []).append(figure)
 
     def median(self, key: str) -> float | None:
         """Return the median of a row; None if there is no figure."""
         values = self.values.get(key)
         return statistics.median(values) if values else None
+
+
+def attempt(work: Callable[[], float]) -> Figure:
+    """Return what something measures, or why it could not: the rest of the group goes on."""
+    try:
+        return work()
+    except AgentError as error:
+        return error

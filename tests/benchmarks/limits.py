@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from tests.benchmarks.endpoint.answering import CHUNK
+from tests.benchmarks.figures import Figures
 from tests.benchmarks.groups.start import timed
 from tests.benchmarks.lab import Endpoint
 from tests.benchmarks.startup import measure_bare_python
@@ -35,7 +36,7 @@ ROWS = 1_000
 TIMES = 20
 
 
-def measure_limits(endpoint: Endpoint) -> Iterator[tuple[str, float]]:
+def measure_limits(endpoint: Endpoint) -> Figures:
     """Yield the figures of one run."""
     yield "python", measure_bare_python()
     yield from _pipe()
@@ -46,7 +47,7 @@ def measure_limits(endpoint: Endpoint) -> Iterator[tuple[str, float]]:
         yield from _rows(Path(name) / "rows.db")
 
 
-def _pipe() -> Iterator[tuple[str, float]]:
+def _pipe() -> Figures:
     begun = time.perf_counter()
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
     with subprocess.Popen(
@@ -105,7 +106,7 @@ def _stats(folder: Path) -> float:
     return _median(lambda: [os.stat(name) for name in names])  # noqa: PTH116
 
 
-def _rows(path: Path) -> Iterator[tuple[str, float]]:
+def _rows(path: Path) -> Figures:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, text TEXT)")

@@ -42,7 +42,7 @@ class Peer:
     prepare: Prepare
     packages: Sequence[str] = ()
     source: Literal["here", "pypi", "npm"] = "here"
-    marks: bool = True
+    has_marks: bool = True
     """Whether its requests say what is to be cached, so that a bill can be made out."""
 
     @property
@@ -183,7 +183,7 @@ PEERS: Mapping[str, Peer] = {
             _codex,
             ["@agentclientprotocol/codex-acp@2.6.0"],
             "npm",
-            marks=False,
+            has_marks=False,
         ),
         Peer("opencode", ["opencode", "acp"], _opencode, ["opencode-ai@1.18.33"], "npm"),
         Peer(
@@ -192,7 +192,7 @@ PEERS: Mapping[str, Peer] = {
             _gemini,
             ["@google/gemini-cli@0.61.0"],
             "npm",
-            marks=False,
+            has_marks=False,
         ),
     )
 }

@@ -43,6 +43,7 @@ START = [
     Row("second-session", "second session/new", "ms", "pipe"),
     Row("at-once-chunk", "first prompt, sent at once: first chunk", "ms", "python"),
     Row("at-once-turn", "first prompt, sent at once: whole turn", "ms", "python"),
+    Row("at-once-total", "spawn to the end of a prompt sent at once", "ms", "python"),
     *_memory("initialize", "after initialize"),
     *_memory("session", "after the first session/new"),
 ]
@@ -129,7 +130,7 @@ def make_groups() -> list[Group]:
         Group("start", "Start", measure_start, START),
         Group("turns", "Turns", measure_turns, TURNS),
         Group("streams", "Streams", measure_streams, STREAMS, 3),
-        Group("crowd", "Fifty sessions", measure_crowd, CROWD, 3),
+        Group("crowd", "Fifty sessions", measure_crowd, CROWD, 2),
         Group("past", "Kept sessions", past.measure, PAST, 5),
         Group("search", "Search", library.measure, FINDING, 1),
         Group("words", "What the model is sent", measure_words, WORDS, 1),

@@ -86,8 +86,8 @@ def _rotated(labs: Sequence[Lab], number: int) -> list[Lab]:
 
 
 def _note(sheet: Sheet, figures: Figures) -> None:
-    for key, value in figures:
-        sheet.add(key, value)
+    for key, figure in figures:
+        sheet.add(key, figure)
 
 
 def _measure(group: Group, lab: Lab, sheet: Sheet) -> None:

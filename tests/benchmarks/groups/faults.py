@@ -1,11 +1,12 @@
 """What an agent bears: lines that are no requests, long lines, a cancel, an editor that leaves."""
 
 import time
+from functools import partial
 
 from pydantic import JsonValue
 
-from tests.benchmarks.agent import Agent, AgentError, EndedError, RefusedError
-from tests.benchmarks.figures import Figures
+from tests.benchmarks.agent import Agent, AgentError, RefusedError
+from tests.benchmarks.figures import Figures, attempt
 from tests.benchmarks.groups.start import milliseconds_since
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.processes import family_of
@@ -20,14 +21,21 @@ PATIENCE_SECONDS = 20.0
 def measure_faults(lab: Lab) -> Figures:
     """Yield what becomes of several lives that do not go well."""
     yield "malformed", float(_survived(lab))
+    yield "edits", attempt(lambda: _edits(lab))
+    for size in LENGTHS_MEBIBYTES:
+        yield f"line-{size}", attempt(partial(_line, lab, size * 2**20))
+    yield "leave", attempt(lambda: _leave(lab))
+    with lab.start() as agent:
+        session, number = _running(lab, agent)
+        yield "cancel", attempt(lambda: _cancel(agent, session, number))
+        yield "after-cancel", attempt(lambda: float(agent.turn(session, "hi", 20).chunks > 0))
+
+
+def _edits(lab: Lab) -> float:
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
-        turn = agent.turn(session, lab.order(f"edits {EDITS}"))
-        yield "edits", float(turn.completed_calls)
-    yield from _lines(lab)
-    yield "leave", _leave(lab)
-    yield from _cancel(lab)
+        return float(agent.turn(session, lab.order(f"edits {EDITS}")).completed_calls)
 
 
 def _survived(lab: Lab) -> int:
@@ -43,15 +51,6 @@ def _survived(lab: Lab) -> int:
             except AgentError:
                 return count
         return len(MALFORMED)
-
-
-def _lines(lab: Lab) -> Figures:
-    """Yield how long prompts take that are very long; each has a process of its own."""
-    for size in LENGTHS_MEBIBYTES:
-        try:
-            yield f"line-{size}", _line(lab, size * 2**20)
-        except EndedError:
-            continue
 
 
 def _line(lab: Lab, size: int) -> float:
@@ -77,16 +76,12 @@ def _running(lab: Lab, agent: Agent) -> tuple[str, int]:
     return session, turn.number
 
 
-def _cancel(lab: Lab) -> Figures:
-    with lab.start() as agent:
-        session, number = _running(lab, agent)
-        begun = time.perf_counter()
-        params: JsonValue = {"sessionId": session}
-        agent.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
-        agent.wait_for(number, PATIENCE_SECONDS)
-        yield "cancel", milliseconds_since(begun)
-        agent.turn(session, "hi", PATIENCE_SECONDS)
-        yield "after-cancel", 1.0
+def _cancel(agent: Agent, session: str, number: int) -> float:
+    begun = time.perf_counter()
+    params: JsonValue = {"sessionId": session}
+    agent.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+    agent.wait_for(number, PATIENCE_SECONDS)
+    return milliseconds_since(begun)
 
 
 def _leave(lab: Lab) -> float:

@@ -24,6 +24,7 @@ def measure_start(lab: Lab) -> Figures:
         turn = agent.turn(agent.new_session(lab.project), "hi")
         yield "at-once-chunk", turn.first_milliseconds
         yield "at-once-turn", turn.milliseconds
+        yield "at-once-total", (turn.ended - agent.started) * 1000
 
 
 def state_of(agent: Agent, stage: str) -> Figures:

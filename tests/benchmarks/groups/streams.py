@@ -50,6 +50,6 @@ def _grow(lab: Lab, agent: Agent, session: str) -> Figures:
     partial = [size for _, size in turn.diffs if size < len(GROWN)]
     yield "grow-updates", float(len(partial))
     yield "grow-early", float(len(early))
-    if not turn.diffs:
-        raise AgentError("sends no diff of a file that is written")
-    yield "grow-first", (turn.diffs[0][0] - turn.began) * 1000
+    is_shown = bool(turn.diffs)
+    never = AgentError("sends no diff of a file that is written")
+    yield "grow-first", (turn.diffs[0][0] - turn.began) * 1000 if is_shown else never

@@ -46,7 +46,7 @@ def _day(lab: Lab) -> Figures:
     taken = _recorded(lab, prompts)
     yield "day-requests", float(len(taken))
     yield "day-failed", float(_failed(taken))
-    if not lab.peer.marks:
+    if not lab.peer.has_marks:
         raise AgentError("its requests do not say what is to be cached")
     bill = bill_for([each.body for each in taken])
     main = bill_for([each.body for each in taken if not _is_aside(each)])
