@@ -266,10 +266,12 @@ class Agent:
         head = line[:400]
         if b'"session/update"' in head or b'"session/update"' in line[-100:]:
             self._note(line)
-        elif b'"method"' in line:
-            self._answer(cast("Message", json.loads(line)))
         elif line.startswith(b"{"):
-            self._keep(cast("Message", json.loads(line)))
+            message = cast("Message", json.loads(line))
+            if "method" in message:
+                self._answer(message)
+            else:
+                self._keep(message)
 
     def _keep(self, message: Message) -> None:
         now = time.perf_counter()

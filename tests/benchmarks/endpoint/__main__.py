@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from tests.benchmarks.endpoint.answering import Answer, answer
 from tests.benchmarks.endpoint.asking import PATHS, Form, Object, read_ask
-from tests.benchmarks.endpoint.forms import Step, written
+from tests.benchmarks.endpoint.forms import BYTES_PER_TOKEN, Step, written
 
 BLOCK_BYTES = 16 * 1024
 MODELS: JsonValue = {
@@ -73,8 +73,10 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/keeping":
             self.taken.is_keeping = bool(body["is_keeping"])
             self._send_json({})
-        elif form is None:  # counting of tokens, telemetry
-            self._send_json({"input_tokens": len(data) // 4})
+        elif path.endswith("/count_tokens"):
+            self._send_json({"input_tokens": len(data) // BYTES_PER_TOKEN})
+        elif form is None:  # telemetry, or a form that is not spoken here
+            self.send_error(404)
         else:
             self.taken.add(path, body, len(data))
             self._answer(form, body, len(data))

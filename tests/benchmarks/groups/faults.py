@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 20.0
 
 def measure_faults(lab: Lab) -> Figures:
     """Yield what becomes of several lives that do not go well."""
-    yield "malformed", float(_survived(lab))
+    yield "malformed", float(sum(_is_borne(lab, line) for line in MALFORMED))
     yield "edits", attempt(lambda: _edits(lab))
     for size in LENGTHS_MEBIBYTES:
         yield f"line-{size}", attempt(partial(_line, lab, size * 2**20))
@@ -38,19 +38,18 @@ def _edits(lab: Lab) -> float:
         return float(agent.turn(session, lab.order(f"edits {EDITS}")).completed_calls)
 
 
-def _survived(lab: Lab) -> int:
-    """Return behind how many of the lines the agent still answers."""
+def _is_borne(lab: Lab, line: bytes) -> bool:
+    """Return whether the agent still answers behind a line."""
     with lab.start() as agent:
         agent.initialize()
-        for count, line in enumerate(MALFORMED):
-            try:
-                agent.send_line(line)
-                agent.call("bench/none", {}, PATIENCE_SECONDS)
-            except RefusedError:
-                continue
-            except AgentError:
-                return count
-        return len(MALFORMED)
+        try:
+            agent.send_line(line)
+            agent.call("bench/none", {}, PATIENCE_SECONDS)
+        except RefusedError:
+            return True
+        except AgentError:
+            return False
+        return True
 
 
 def _line(lab: Lab, size: int) -> float:
