@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.benchmarks.startup import measure_bare_python
+from tests.benchmarks.clock import measure_bare_python
 from tests.cli.command_line import environment
 from tests.support.messages_api import (
     KEY,

@@ -17,11 +17,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from tests.benchmarks.clock import measure_bare_python, timed
 from tests.benchmarks.endpoint.answering import CHUNK
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.groups.start import timed
 from tests.benchmarks.lab import Endpoint
-from tests.benchmarks.startup import measure_bare_python
 
 ECHO = """\
 import json, sys

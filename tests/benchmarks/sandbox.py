@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from tests.benchmarks.startup import measure_bare_python
+from tests.benchmarks.clock import measure_bare_python
 from tests.tools.confinement.ground import Ground, confined, make_ground, with_network
 from tests.tools.shell.workplace import Place, workplace
 

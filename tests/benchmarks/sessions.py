@@ -10,8 +10,7 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,9 +20,9 @@ from pydantic import JsonValue
 
 from acp_server.history.opening import Places
 from tests.benchmarks.agent import Agent
+from tests.benchmarks.clock import measure_bare_python, timed
 from tests.benchmarks.history import append_of_a_message, keep_sessions, keep_turns
 from tests.benchmarks.search import QUERIES, build, measure
-from tests.benchmarks.startup import measure_bare_python
 
 TURNS = 150
 WARM_TURNS = 30
@@ -87,7 +86,7 @@ def _measure_load(home: Path) -> Figures:
         agent.initialize()
         params: JsonValue = {"sessionId": session_id, "cwd": str(home), "mcpServers": []}
         agent.call("session/list", {})
-        return {f"load of {TURNS} turns": _timed(lambda: agent.call("session/load", params))}
+        return {f"load of {TURNS} turns": timed(lambda: agent.call("session/load", params))}
 
 
 def _measure_lists(folder: Path) -> Figures:
@@ -100,13 +99,13 @@ def _measure_lists(folder: Path) -> Figures:
             agent.initialize()
             agent.call("session/list", {})  # opens the database
             first = statistics.median(
-                _timed(lambda: agent.call("session/list", {})) for _ in range(20)
+                timed(lambda: agent.call("session/list", {})) for _ in range(20)
             )
             if count == 45:
                 figures["list of 45 sessions"] = first
             else:
                 figures["first page of 1,000 sessions"] = first
-                figures["all pages of 1,000 sessions"] = _timed(lambda: _all_pages(agent))
+                figures["all pages of 1,000 sessions"] = timed(lambda: _all_pages(agent))
     return figures
 
 
@@ -125,7 +124,7 @@ def _measure_turns(folder: Path) -> Figures:
             agent.initialize()
             prompt = partial(agent.prompt, agent.new_session(home), "hi")
             prompt()
-            figures[name] = statistics.median(_timed(prompt) for _ in range(WARM_TURNS))
+            figures[name] = statistics.median(timed(prompt) for _ in range(WARM_TURNS))
     path = folder / "append" / "sessions.db"
     figures["append of a message, kept"] = anyio.run(append_of_a_message, path)
     return figures
@@ -136,12 +135,6 @@ def _measure_search(path: Path, *, is_full: bool) -> Figures:
     taken = [measure(Places(path), inquiry, 5)[1][1:] for inquiry in QUERIES.values()]
     slowest = max(statistics.median(each.processor for each in runs) for runs in taken)
     return {"the slowest search, CPU": slowest}
-
-
-def _timed(action: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    action()
-    return (time.perf_counter() - begun) * 1000
 
 
 def main() -> int:

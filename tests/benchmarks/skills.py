@@ -9,11 +9,10 @@ import argparse
 import os
 import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from skills_store import IndexRequest, Library, Root
+from tests.benchmarks.clock import timed
 
 COUNTS = (0, 10, 500, 1_000, 5_000)
 CATEGORIES = 20
@@ -54,20 +53,20 @@ def measure(folder: Path, snapshot_file: Path) -> dict[str, float]:
     """Return milliseconds, and what the index has of characters."""
     paths = [folder, *folder.glob("*"), *folder.glob("*/skill-*"), *folder.rglob("SKILL.md")]
     names = [str(path) for path in paths]
-    figures = {"one stat of each": _timed(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
+    figures = {"one stat of each": timed(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
     root = Root("home", folder)
     request = IndexRequest()
     snapshot_file.unlink(missing_ok=True)
-    figures["cold, nothing kept"] = _timed(lambda: Library(lambda: [root]).index(request))
-    figures["cold, snapshot written"] = _timed(
+    figures["cold, nothing kept"] = timed(lambda: Library(lambda: [root]).index(request))
+    figures["cold, snapshot written"] = timed(
         lambda: Library(lambda: [root], snapshot_file).index(request)
     )
     library = Library(lambda: [root], snapshot_file)
-    figures["from the snapshot"] = _timed(lambda: library.index(request))
-    figures["warm, not watched"] = _timed(lambda: library.index(request))
+    figures["from the snapshot"] = timed(lambda: library.index(request))
+    figures["warm, not watched"] = timed(lambda: library.index(request))
     library.watched(is_watched=True)
     library.index(request)
-    figures["warm, watched"] = _timed(lambda: library.index(request))
+    figures["warm, watched"] = timed(lambda: library.index(request))
     whole = library.index(IndexRequest(most_characters=10**9))
     figures["characters, whole"] = len(whole)
     figures["characters, in the prompt"] = len(library.index(request))
@@ -89,12 +88,6 @@ def main() -> None:
         unit = statistics.median(run["one stat of each"] for run in runs)
         for figure in runs[0]:
             _print(figure, [run[figure] for run in runs], unit)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
 
 
 def _print(figure: str, values: list[float], unit: float) -> None:

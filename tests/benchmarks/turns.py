@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.benchmarks.agent import Agent
-from tests.benchmarks.startup import measure_bare_python
+from tests.benchmarks.clock import measure_bare_python
 from tests.support.messages_api import (
     KEY,
     Ask,

@@ -6,8 +6,8 @@ from functools import partial
 from pydantic import JsonValue
 
 from tests.benchmarks.agent import Agent, AgentError, RefusedError
+from tests.benchmarks.clock import milliseconds_since
 from tests.benchmarks.figures import Figures, attempt
-from tests.benchmarks.groups.start import milliseconds_since
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.processes import family_of
 

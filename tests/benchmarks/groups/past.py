@@ -8,8 +8,8 @@ from functools import partial
 from pydantic import JsonValue
 
 from tests.benchmarks.agent import Agent, AgentError
+from tests.benchmarks.clock import timed
 from tests.benchmarks.figures import Figures, attempt
-from tests.benchmarks.groups.start import timed
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.stores import STORES
 

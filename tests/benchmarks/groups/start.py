@@ -1,9 +1,7 @@
 """From the spawn to the first answers: times, memory and processor time."""
 
-import time
-from collections.abc import Callable
-
 from tests.benchmarks.agent import Agent
+from tests.benchmarks.clock import milliseconds_since, timed
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.processes import memory_of
@@ -34,15 +32,3 @@ def state_of(agent: Agent, stage: str) -> Figures:
     yield f"{stage}-pss", memory.proportional
     yield f"{stage}-rss", memory.resident
     yield f"{stage}-cpu", spent
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds that something takes."""
-    begun = time.perf_counter()
-    work()
-    return milliseconds_since(begun)
-
-
-def milliseconds_since(begun: float) -> float:
-    """Return the milliseconds since a moment of `time.perf_counter`."""
-    return (time.perf_counter() - begun) * 1000

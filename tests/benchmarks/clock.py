@@ -1,0 +1,23 @@
+"""How long something takes, and the yardstick that stands beside it: an empty Python program."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the milliseconds that something takes."""
+    begun = time.perf_counter()
+    work()
+    return milliseconds_since(begun)
+
+
+def milliseconds_since(begun: float) -> float:
+    """Return the milliseconds since a moment of `time.perf_counter`."""
+    return (time.perf_counter() - begun) * 1000
+
+
+def measure_bare_python() -> float:
+    """Return the milliseconds that an empty Python program takes."""
+    return timed(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
