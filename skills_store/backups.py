@@ -86,12 +86,16 @@ class Backups:
         folder = self._home.snapshots / snapshot_id
         self._home.skills.mkdir(parents=True, exist_ok=True)
         tree = self._present()
-        copy_tree(self._home.skills, folder / _COPIES_NAME, tree)
-        DocumentFile(folder / _RECORD_NAME).change(
-            lambda record: record.update(
-                reason=reason, taken_at=written_time(self._now()), tree=written_tree(tree)
+        try:
+            copy_tree(self._home.skills, folder / _COPIES_NAME, tree)
+            DocumentFile(folder / _RECORD_NAME).change(
+                lambda record: record.update(
+                    reason=reason, taken_at=written_time(self._now()), tree=written_tree(tree)
+                )
             )
-        )
+        except OSError:  # a part of a copy would take a whole one's place
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return snapshot_id
 
     def _present(self) -> Tree:

@@ -45,6 +45,17 @@ class DocumentFile:
             return {}
         return self._known[1]
 
+    def read_strictly(self) -> Mapping[str, Json]:
+        """Return what the file holds, for somebody whose work builds on it.
+
+        Raises:
+            OSError: it cannot be read, which is not the same as that it is empty.
+        """
+        try:
+            return self._parsed()
+        except (FileNotFoundError, BrokenFileError):
+            return {}
+
     def change(self, change: Callable[[Document], None]) -> None:
         """Change what the file holds, under its lock, with what others wrote meanwhile in it.
 
@@ -64,13 +75,10 @@ class DocumentFile:
         Raises:
             OSError: the file cannot be read or written.
         """
-        try:
-            document = self._parsed()
-        except (FileNotFoundError, BrokenFileError):
-            return False
-        if key in document:
+        is_there = key in self.read_strictly()
+        if is_there:
             self.change(lambda found: _drop(found, key))
-        return key in document
+        return is_there
 
     def _document_to_change(self) -> Document:
         try:

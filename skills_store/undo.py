@@ -86,7 +86,7 @@ class Undo:
         """
         folder = self._folder(undo_id)
         document = DocumentFile(folder / _RECORD_NAME)
-        record = document.read()
+        record = document.read_strictly()
         if record.get("undone_at"):
             message = f"{undo_id} was undone; nothing is added to it."
             raise UndoError(message)

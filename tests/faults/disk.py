@@ -79,7 +79,7 @@ _NAMES: dict[str, Kind] = {
 }
 _TAKING_ROOM = ("write", "open to write", "make")
 """What goes on failing on a full disk; what is written over other bytes needs no room."""
-_TIME = re.compile(r"\d{15,}|\d{8}T\d+")
+_TIME = re.compile(r"\d{15,}|\d{8}T\d+(-[0-9a-f]{6})?")
 _FOLDER: int = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0)
 _WRITING: int = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -297,19 +297,14 @@ def _locking(disk: Disk, real: Callable[..., None]) -> Callable[..., None]:
 
 def _file_opening(disk: Disk, real: Callable[..., IO[bytes] | IO[str]]) -> Callable[..., object]:
     def act(
-        file: object,
-        mode: str = "r",
-        buffering: int = -1,
-        encoding: str | None = None,
-        errors: str | None = None,
-        newline: str | None = None,
+        file: object, mode: str = "r", buffering: int = -1, *texts: str | None, **named: object
     ) -> object:
         if not disk.concerns(file):
-            return real(file, mode, buffering, encoding, errors, newline)
+            return real(file, mode, buffering, *texts, **named)
         is_read = set(mode) <= set("rbt")
         if not isinstance(file, int):
             disk.step("open to read" if is_read else "open to write", "open")
-        raw = _opened(disk, file, mode.replace("b", "").replace("t", ""))
+        raw = _opened(disk, file, mode, closes=named.get("closefd") is not False)
         if buffering == 0:
             return raw
         buffered = (
@@ -321,19 +316,23 @@ def _file_opening(disk: Disk, real: Callable[..., IO[bytes] | IO[str]]) -> Calla
         )
         if "b" in mode:
             return buffered
+        given = dict(zip(("encoding", "errors", "newline"), texts, strict=False)) or named
+        encoding, errors, newline = (
+            cast("str | None", given.get(key)) for key in ("encoding", "errors", "newline")
+        )
         return io.TextIOWrapper(buffered, encoding or "utf-8", errors, newline)
 
     return act
 
 
-def _opened(disk: Disk, file: object, mode: str) -> _Raw:
-    raw = _Raw(cast("str", file), mode)
+def _opened(disk: Disk, file: object, mode: str, *, closes: bool) -> _Raw:
+    raw = _Raw(cast("str", file), mode.replace("b", "").replace("t", ""), closefd=closes)
     raw.disk = disk
     disk.places[raw.fileno()] = disk.place(file)
     return raw
 
 
 def names_below(folder: Path) -> set[str]:
-    """Return the names of all that lies below a folder, but for the times that stand in some."""
+    """Return the names of all that lies below a folder, but for times in them."""
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
     return {_TIME.sub("TIME", name) for name in found}

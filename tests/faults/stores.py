@@ -1,16 +1,13 @@
 """Everything of ours that keeps something in files: how it is begun, changed, and read again.
 
-Each store stands here with a change of it that may be made twice, and what a fresh reader then
-finds. `test_stores` has every operation of every change fail in every way.
+Each store stands here with a change of it, and what a fresh reader then finds. `test_stores` has
+every operation of every change fail in every way.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acp_server.checkpoints import disk as kept_files
-from acp_server.checkpoints.disk import Original
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.objects import ObjectStore, name_of
 from acp_server.checkpoints.records import Origin, Record
@@ -28,125 +25,18 @@ from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, SiteScope
 from acp_server.permissions.trust import ContentTrust, TrustStore
-from acp_server.tools.files import disk as user_files
-from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import digest_of
 from acp_server.turn.conversation import ToolCall
-from skills_store.atomic import write_atomically
 from skills_store.curation.report import Report, write_report
 from skills_store.documents import Document, DocumentFile
+from tests.faults.files import FILES, NEW
+from tests.faults.store import Store, bytes_of, nothing
 from tests.memory.stores import memory_of
 
-OLD, NEW = b"old\n" * 2000, b"new and longer\n" * 3000
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class NotDoneError(Exception):
     """A store that answers has said that nothing was done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """A store, and one change of it."""
-
-    id: str
-    begin: Callable[[Path], object]
-    change: Callable[[Path], object]
-    """Makes the change; made twice it leaves what it left once."""
-    read: Callable[[Path], object]
-    """Returns what a reader finds who knows nothing of before."""
-    failures: tuple[type[Exception], ...] = (OSError,)
-    """What the change may raise when the disk fails; nothing: it is never worth a failure."""
-
-
-def nothing(folder: Path) -> None:
-    """Begin without anything."""
-    del folder
-
-
-def bytes_of(*names: str) -> Callable[[Path], object]:
-    """Return what reads files as they are."""
-
-    def read(folder: Path) -> object:
-        files = [folder / name for name in names]
-        return [each.read_bytes() if each.exists() else None for each in files]
-
-    return read
-
-
-# Files by themselves.
-
-
-def write(content: bytes, name: str = "file") -> Callable[[Path], None]:
-    """Return what writes a file whole."""
-    return lambda folder: write_atomically(folder / name, content)
-
-
-def put_plainly(folder: Path) -> None:
-    """Have an old file, with a second name beside."""
-    (folder / "file").write_bytes(OLD)
-
-
-def with_second_name(folder: Path) -> None:
-    """Have an old file that another name shows too."""
-    put_plainly(folder)
-    (folder / "other").hardlink_to(folder / "file")
-
-
-def with_link(folder: Path) -> None:
-    """Have a link in the file's place."""
-    (folder / "file").symlink_to("elsewhere")
-
-
-def edit_file(folder: Path) -> None:
-    """Write a file of the user's as the tools do."""
-    path = folder / "file"
-    place = Place("file", path, path, is_inside=True)
-    user_files.replace(place, NEW, user_files.disk_digest(place))
-
-
-def restore_file(folder: Path) -> None:
-    """Bring a file back as an undo does."""
-    found = kept_files.original_at(folder / "file")
-    wanted = Original("file", NEW, 0o644)
-    kept_files.put(folder / "file", wanted, None if found is None else found.state)
-
-
-def remove_file(folder: Path) -> None:
-    """Delete a file as the tools do, unless it is gone."""
-    path = folder / "file"
-    if path.exists():
-        user_files.remove(Place("file", path, path, is_inside=True), digest_of(OLD))
-
-
-def linked_or_not(folder: Path) -> object:
-    """Read a file, or where it leads."""
-    path = folder / "file"
-    return path.readlink() if path.is_symlink() else path.read_bytes() if path.exists() else None
-
-
-FILES = [
-    Store("a new file", nothing, write(NEW), bytes_of("file")),
-    Store("a file again", write(OLD), write(NEW), bytes_of("file")),
-    Store("an edit", put_plainly, edit_file, bytes_of("file"), (FileError,)),
-    Store(
-        "an edit of a file with two names",
-        with_second_name,
-        edit_file,
-        bytes_of("file", "other"),
-        (FileError,),
-    ),
-    Store("a file that goes", put_plainly, remove_file, bytes_of("file"), (FileError,)),
-    Store("a file brought back", put_plainly, restore_file, bytes_of("file")),
-    Store(
-        "a file with two names brought back",
-        with_second_name,
-        restore_file,
-        bytes_of("file", "other"),
-    ),
-    Store("a file brought back in a link's place", with_link, restore_file, linked_or_not),
-]
 
 
 # Documents: what was allowed, trusted, noted.

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.faults.disk import Plan, failing, names_below, operations_of, plans_for
-from tests.faults.stores import STORES, Store
+from tests.faults.skills import SKILLS
+from tests.faults.store import Store
+from tests.faults.stores import STORES
+
+MOST_PLANS = 25
+"""How many ways of failing are tried of each store in the short form."""
 
 
 @pytest.fixture(autouse=True)
@@ -43,15 +48,15 @@ def attempt(home: Path, store: Store, plan: Plan) -> Exception | None:
     return None
 
 
-@pytest.mark.parametrize("store", STORES, ids=lambda store: store.id)
-def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: Store) -> None:
-    home = fresh(tmp_path, store)
+def check(folder: Path, store: Store, most_plans: int) -> int:
+    """Try a store with that many plans, evenly chosen; return how many there are."""
+    home = fresh(folder, store)
     before, names_before = store.read(home), names_below(home)
     trace = operations_of(lambda: store.change(home), home)
     after, names = store.read(home), names_before | names_below(home)
-    assert trace
-    for plan in plans_for(trace):
-        home = fresh(tmp_path, store)
+    plans = list(plans_for(trace))
+    for plan in plans[:: -(-len(plans) // most_plans)]:
+        home = fresh(folder, store)
         error = attempt(home, store, plan)
         operation = trace[plan.number - 1]
         told = f"{plan} of {operation}: {error!r}"
@@ -60,6 +65,20 @@ def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: Store) -> None:
         assert found in (before, after), told
         assert error is not None or found == after or not store.failures, told
         if operation.kind != "remove":  # what cannot be removed stays
-            assert names_below(home) <= names, told
-        store.change(home)
+            left = {name for name in names_below(home) if name not in names}
+            assert [name for name in left if store.cleared_later not in name.split("/")] == [], told
+        if found != after:
+            store.change(home)
         assert store.read(home) == after, told
+    return len(plans)
+
+
+@pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
+def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: Store) -> None:
+    assert check(tmp_path, store, MOST_PLANS) > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
+def test_a_disk_that_fails_in_any_way_loses_nothing(tmp_path: Path, store: Store) -> None:
+    assert check(tmp_path, store, 10**6) > 0

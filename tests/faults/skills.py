@@ -1,0 +1,131 @@
+"""The library of skills: each change of it, its archive, its undo, its counts and its copies."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from skills_store.backups import Backups
+from skills_store.calls import ManageCall
+from skills_store.curation.schedule import Schedule
+from skills_store.errors import SkillError
+from skills_store.home import Home
+from skills_store.usage import Usage
+from tests.faults.store import Store, nothing
+from tests.skills_store.keeping import House
+from tests.skills_store.test_crashes import CASES, furnish, with_archive
+
+FAILURES = (OSError, SkillError)
+
+
+def skills_read(folder: Path) -> object:
+    """Read all skills, those that were put away by the names they had."""
+    return with_archive(House(folder))
+
+
+def made(call: ManageCall, done: Path) -> Callable[[Path], None]:
+    """Return what makes a change, unless `done` shows that it is made."""
+
+    def change(folder: Path) -> None:
+        house = House(folder)
+        if not (house.skills / done).exists():
+            house.do(call)
+            (house.skills / done).parent.mkdir(exist_ok=True)
+
+    return change
+
+
+def changing(call: ManageCall) -> Callable[[Path], object]:
+    """Return what makes a change."""
+    return lambda folder: House(folder).do(call)
+
+
+def taken_back(folder: Path) -> None:
+    """Undo the pass."""
+    House(folder).keeper.undo("a-pass")
+
+
+def with_a_pass(folder: Path) -> None:
+    """Have two changes of one pass."""
+    house = furnish(folder)
+    for call in (
+        ManageCall("patch", "brew", old_string="Do it.", new_string="Do that.", origin="curator"),
+        ManageCall("delete", "tea", origin="curator"),
+    ):
+        house.keeper.commit(house.keeper.plan(call), "a-pass")
+
+
+def with_a_part_of_a_pass(folder: Path) -> None:
+    """Have one change of a pass that goes on."""
+    house = furnish(folder)
+    call = ManageCall("patch", "brew", old_string="Do it", new_string="Do that", origin="curator")
+    house.keeper.commit(house.keeper.plan(call), "a-pass")
+
+
+def go_on_with_the_pass(folder: Path) -> None:
+    """Make the second change of a pass."""
+    keeper = House(folder).keeper
+    call = ManageCall("patch", "brew", old_string="that", new_string="this", origin="curator")
+    keeper.commit(keeper.plan(call), "a-pass")
+
+
+def undone_elsewhere(folder: Path) -> object:
+    """Return what an undo of the pass would bring back: always all of it."""
+    keeper = House(folder).keeper
+    first = keeper.passes()[-1].steps[0]
+    return (first.copies / "SKILL.md").read_bytes(), skills_read(folder)
+
+
+def away(folder: Path) -> None:
+    """Have a skill in the archive."""
+    furnish(folder).do(ManageCall("delete", "brew"))
+
+
+def back(folder: Path) -> None:
+    """Bring it back."""
+    House(folder).keeper.restore("brew")
+
+
+def counted(folder: Path) -> object:
+    """Read whether a skill is pinned."""
+    return Usage(folder).is_pinned("brew")
+
+
+def copied(folder: Path) -> None:
+    """Copy all skills."""
+    Backups(House(folder).keeper.home).take("x")
+
+
+def copies(folder: Path) -> object:
+    """Read which copies of all skills are whole."""
+    return {each.reason for each in Backups(Home(folder / "home")).snapshots()}
+
+
+SKILLS = [
+    *(
+        Store(
+            f"skills: {case.id}",
+            furnish,
+            changing(case.call),
+            skills_read,
+            FAILURES,
+            cleared_later=".making",
+        )
+        for case in CASES
+    ),
+    Store("skills: a pass taken back", with_a_pass, taken_back, skills_read, FAILURES),
+    Store(
+        "skills: a pass that goes on",
+        with_a_part_of_a_pass,
+        go_on_with_the_pass,
+        undone_elsewhere,
+        FAILURES,
+    ),
+    Store("skills: back from the archive", away, back, skills_read, FAILURES),
+    Store("skills: a pin", nothing, lambda folder: Usage(folder).pin("brew"), counted),
+    Store("skills: a copy of all", furnish, copied, copies),
+    Store(
+        "skills: when they were looked at",
+        nothing,
+        lambda folder: Schedule(Home(folder)).note_ageing(),
+        lambda folder: (folder / "acp/curator/state.json").exists(),
+    ),
+]
