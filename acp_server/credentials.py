@@ -8,12 +8,13 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from skills_store.atomic import write_atomically
 
 logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ ACCOUNT = "anthropic-api-key"
 PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credential:
     """A key or a token, and where it was found. Its text shows neither."""
 

@@ -6,7 +6,7 @@ address that is configured with it; a stored key to the address that it was stor
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, cast
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from acp_server.configuration.table import Settings, sources
 from acp_server.configured import configured_credential
 from acp_server.credentials import Credential, Credentials, KeyStore, account_for
+from acp_server.frozen import frozen
 from acp_server.models.access import Access
 from acp_server.models.catalog import foreign_catalog, scripted_catalog
 from acp_server.models.joined import JoinedCatalog
@@ -43,7 +44,7 @@ _WHOLE_PATHS = ("/chat/completions", "/responses", "/models")
 """What some write behind the base URL, as it stands in a page of documentation."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """A provider as it is configured: where it is, and what may be sent there."""
 
@@ -61,7 +62,7 @@ class Provider:
         return self.base_url or VENDOR
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRoom:
     """The models that can be had, and the ways in to those who provide them."""
 

@@ -16,7 +16,7 @@ A value that does not fit is reported and passed over: the next lower source cou
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -24,6 +24,7 @@ from typing import Literal
 from acp_server.configuration.fitting import fit
 from acp_server.configuration.table import Settings, Source, secret_variables, sources, value_at
 from acp_server.configuration.values import expanded
+from acp_server.frozen import frozen
 
 __all__ = [
     "Configuration",
@@ -39,7 +40,7 @@ __all__ = [
 MOST_FILE_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
     """One source: its name for a person, and the raw values that it gives by field name."""
 
@@ -53,7 +54,7 @@ class Layer:
         return {"key": source.key, "variable": source.variable, "option": source.option}[self.form]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Configuration:
     """The settings, the home folder, where each value came from, and what was passed over."""
 

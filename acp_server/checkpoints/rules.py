@@ -1,6 +1,6 @@
 """What is kept, how much of it, and for how long: the settings, and the bounds that are fixed."""
 
-from dataclasses import dataclass
+from acp_server.frozen import frozen
 
 MEGABYTE = 1024 * 1024
 SNAPSHOT_SECONDS = 5.0
@@ -9,7 +9,7 @@ MOST_FILES = 100_000
 """Of a folder with more files, nothing is kept for commands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointRules:
     """The user's settings."""
 

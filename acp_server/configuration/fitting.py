@@ -1,16 +1,16 @@
 """Whether a raw value fits a setting: what of it does, and where and why the rest does not."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from acp_server.configuration.table import adapter
+from acp_server.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complaint:
     """Why a part of a value does not fit. Never repeats the value, which may be a secret."""
 
@@ -23,7 +23,7 @@ class Complaint:
         return ".".join((name, *map(str, self.where)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fit:
     """What came of a value."""
 

@@ -1,16 +1,16 @@
 """The settings of providers beside the one of the Messages API; a part of the table."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PositiveInt, SecretStr
 
 from acp_server.configuration.values import ApiMode, Names
+from acp_server.frozen import frozen
 
 Key = SecretStr | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """What a setting means and where it can be given: a dotted key, a variable, an option."""
 

@@ -6,6 +6,7 @@ Knows neither models nor tools.
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Spent
@@ -16,7 +17,7 @@ State = Literal["waiting", "working", "done", "stopped", "failed", "cancelled"]
 MOST_LATEST_CHARACTERS = 120
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """Something that is to be done, with all that the sub-agent knows of it."""
 
@@ -32,7 +33,7 @@ class BudgetSpentError(TurnError):
     """A task has used up its tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """How much one task may use."""
 
@@ -52,7 +53,7 @@ class Budget:
             raise BudgetSpentError(f"its {self.max_tokens:,} tokens are used up ({used:,})")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """What the configuration says about tasks."""
 

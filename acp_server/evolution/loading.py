@@ -1,7 +1,7 @@
 """How a server learns between turns, in all sessions; what is large is imported in a thread."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from anyio import to_thread
 
 from acp_server.evolution.standby import Bench, ReviewRules, ReviewWrites, SessionReviews
 from acp_server.evolution.tally import Intervals
+from acp_server.frozen import frozen
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.reviews import KitMaker, Reviewed, Reviews, reviewed
 from acp_server.session.watch import Task
@@ -25,7 +26,7 @@ FIRST_LOOK_SECONDS = 60.0
 RunReview = Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvolutionRules:
     """What the configuration says about it."""
 
@@ -37,7 +38,7 @@ class EvolutionRules:
     curates_unasked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerParts:
     """What of the server it works with."""
 

@@ -4,7 +4,7 @@ Knows not how a conversation is reviewed: that is imported when it is time for t
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -12,6 +12,7 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.evolution.tally import Intervals, Tally
+from acp_server.frozen import frozen
 from acp_server.session.reviews import Reviewed
 from acp_server.session.watch import Task
 from acp_server.turn.conversation import ToolCall
@@ -51,7 +52,7 @@ class Bench(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewRules:
     """What the configuration says about reviews, and where they run."""
 

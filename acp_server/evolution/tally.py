@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -12,7 +13,7 @@ from acp_server.turn.conversation import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intervals:
     """After how much a review is due; 0 is never."""
 

@@ -1,12 +1,12 @@
 """Imports in a thread what asks the editor something: the first session is open before that."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.handlers.link import Link
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acp_server.session.enquiries import Enquirer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditorSide:
     """One session's editor, as its tools use it."""
 

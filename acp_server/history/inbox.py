@@ -7,11 +7,11 @@ there is one.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event as ThreadEvent
 from typing import Protocol
 
+from acp_server.frozen import frozen
 from acp_server.session.records import Page, SessionFacts, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
@@ -20,31 +20,31 @@ COALESCE_SECONDS = 0.1
 """How long records are collected before they are written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Created:
     """A session begins."""
 
     facts: SessionFacts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rebuilt:
     """These messages stand in the place of all."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnBegun:
     """A turn runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnEnded:
     """No turn runs any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncWanted:
     """All that was recorded is to reach the disk."""
 

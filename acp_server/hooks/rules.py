@@ -4,14 +4,15 @@ Pure. A command before a call can refuse it, and can allow nothing: the gate dec
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from acp_server.frozen import frozen
 
 ANY_TOOL = "*"
 DEFAULT_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hook:
     """A command, for the tools whose names match."""
 
@@ -22,7 +23,7 @@ class Hook:
     timeout_seconds: float = DEFAULT_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookRules:
     """All hooks, each list in the order in which it runs."""
 

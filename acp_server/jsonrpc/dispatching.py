@@ -6,11 +6,11 @@ cut shielded clean-up short), and its JSON-schema validator is not used: the env
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.jsonrpc.errors import METHOD_NOT_FOUND
 from acp_server.jsonrpc.library import (
     DispatchRequest,
@@ -29,7 +29,7 @@ from acp_server.jsonrpc.messages import ErrorObject, Payload, Request
 logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs failures itself
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """A handler's answer, and what to do once it is queued (such as updates that must follow)."""
 

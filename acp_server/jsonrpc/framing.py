@@ -1,12 +1,12 @@
 """Bytes become lines: newline framing with a size cap. Pure; knows no JSON and no descriptor."""
 
-from dataclasses import dataclass
+from acp_server.frozen import frozen
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 HEAD_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Oversized:
     """A line longer than the cap: its first bytes (the id may stand there) and the cap."""
 

@@ -5,12 +5,12 @@ null, 64-bit integers or strings).
 """
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.surrogates import mended
 
 RequestId = int | str | None
@@ -33,7 +33,7 @@ class Encodable(Protocol):
 Payload = Encodable | JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """A call that must be answered once, under its `id`."""
 
@@ -42,7 +42,7 @@ class Request:
     params: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notification:
     """A call that is never answered."""
 
@@ -50,7 +50,7 @@ class Notification:
     params: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorObject:
     """The error half of a response."""
 
@@ -59,7 +59,7 @@ class ErrorObject:
     data: JsonValue = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """The other side's answer to a request of ours: a result, or an error."""
 

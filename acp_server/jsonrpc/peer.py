@@ -9,13 +9,14 @@ the transport's one FIFO queue, so what a job sent before its answer is on the w
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 from anyio import lowlevel
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.jsonrpc.dispatching import Job, Reply, dispatch, failing, method_table
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
@@ -87,7 +88,7 @@ RequestHandler = Callable[[JsonValue, Call], Job]
 NotificationHandler = Callable[[JsonValue], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handlers:
     """What this end answers: by method name, run in arrival order, never awaited there."""
 

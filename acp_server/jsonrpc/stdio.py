@@ -9,7 +9,6 @@ import os
 import select
 import stat
 from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
@@ -18,6 +17,7 @@ import anyio
 from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from acp_server.frozen import frozen
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
 from acp_server.jsonrpc.transport import Room
@@ -27,7 +27,7 @@ WRITE_BYTES = 64 * 1024
 READ_AHEAD_BATCHES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Descriptors:
     """A connection's two private descriptors, and bytes already read from the first."""
 

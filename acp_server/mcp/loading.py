@@ -4,7 +4,7 @@ The SDK takes over a second. Nothing of it is there before a session has a serve
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,6 +12,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.configuration.values import McpServer
+from acp_server.frozen import frozen
 
 if TYPE_CHECKING:
     from acp_server.mcp.joining import Joint
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from acp_server.session.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpPremises:
     """What the servers of all sessions have in common."""
 

@@ -1,10 +1,10 @@
 """Both stores of the memory as a person is shown them. Cheap to import; `loading` reads them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_server.frozen import frozen
 from acp_server.memory.errors import StoreError
 from prompt_engine.findings import Scan
 from prompt_engine.memory_entries import StoreName
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from acp_server.memory.store import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryPage:
     """What one store holds."""
 

@@ -1,10 +1,11 @@
 """What passes between sessions and an external memory; costs nothing to import."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from acp_server.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class TurnMessage:
     """Something that was said in a turn."""
 
@@ -12,7 +13,7 @@ class TurnMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What a call of a provider gave: a text, or why there is none, in a sentence for the user."""
 

@@ -1,11 +1,12 @@
 """What it takes to call an endpoint, and what it offers. Imports no SDK."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acp_server.frozen import frozen
 from acp_server.models.families import Price
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """Where an endpoint is and how to sign in. `base_url` None is the vendor's own."""
 
@@ -18,7 +19,7 @@ class Access:
     """How long it may take until there is a connection."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedModel:
     """A model as an endpoint lists it; None is what it does not say."""
 

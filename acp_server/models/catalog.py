@@ -1,10 +1,10 @@
 """From the configuration to the models that a session can choose from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NoReturn
 
+from acp_server.frozen import frozen
 from acp_server.models.loading import scripted_model
 from acp_server.models.metering import Unmetered
 from acp_server.models.profiles import PROFILES
@@ -15,7 +15,7 @@ from acp_server.turn.ports import Model, ModelRequest, Receive
 SCRIPTED_PREFIX = "scripted:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixedCatalog:
     """A catalog of one model that needs no endpoint."""
 
@@ -63,7 +63,7 @@ class FixedCatalog:
         del listener
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForeignModel:
     """Stands for a model of a provider that is not known here, and has no address."""
 

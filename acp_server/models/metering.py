@@ -1,15 +1,15 @@
 """What a model holds and costs, from the table of families and what its endpoint says."""
 
 import sys
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.models.estimating import estimate_request_tokens
 from acp_server.models.families import ModelFamily, cost_usd
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FamilyMeter:
     """The turn's meter over a family."""
 

@@ -4,9 +4,10 @@ A name that is not here is a provider all the same if its base URL is configured
 Sources: the providers' own pages on OpenAI compatibility; the names are those of a Hermes home.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.models.openai_compatible.quirks import Quirks
 
 ApiForm = Literal["messages", "chat", "responses"]
@@ -25,7 +26,7 @@ NOT_FOR_CHAT = (
 """Parts of the ids of models that do not talk, among those that an endpoint lists."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """A provider.
 

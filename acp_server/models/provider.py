@@ -5,13 +5,14 @@ Nothing is imported, asked or signed in before a prompt needs it.
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 
 from acp_server.credentials import Credential
+from acp_server.frozen import frozen
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.families import ModelFamily, default_thought_level, thought_levels
 from acp_server.models.listing import load_list, save_list
@@ -33,7 +34,7 @@ UNDECIDED = "default"
 """Stands for the default model until the endpoint's list is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What was configured about an endpoint."""
 

@@ -6,8 +6,9 @@ the list has it, an assumed window where nobody says.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acp_server.frozen import frozen
 from acp_server.models.access import ListedModel
 from acp_server.models.families import (
     PLAIN,
@@ -21,7 +22,7 @@ _REASONING = re.compile(r"(?:^|/)(?:gpt-5|o[134](?:$|-)|codex|gpt-oss|gemini-(?:
 _NOT_REASONING = re.compile(r"gpt-5[^/]*chat")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """What the configuration and the table of windows say."""
 

@@ -1,12 +1,13 @@
 """When to ask again, and how long to wait before: for every adapter."""
 
 import random
-from dataclasses import dataclass
+
+from acp_server.frozen import frozen
 
 LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """Exponential backoff with jitter, bounded in number and in time."""
 

@@ -1,15 +1,15 @@
 """What a catalog must know of the provider behind it: models, windows, and how one signs in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.models.access import ListedModel
 from acp_server.models.families import ModelFamily, default_model, known_window_tokens
 from acp_server.models.profiles import NOT_FOR_CHAT, Profile
 from acp_server.models.reasoning import Facts, claude_family_of, family_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speech:
     """A provider as its catalog sees it."""
 

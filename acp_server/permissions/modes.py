@@ -1,12 +1,13 @@
 """How much the agent may do unasked. The names are part of what editors store."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
+
+from acp_server.frozen import frozen
 
 Mode = Literal["ask", "accept_edits", "plan", "bypass"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeInfo:
     """A mode as a picker shows it."""
 

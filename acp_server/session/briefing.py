@@ -5,15 +5,15 @@ folders come along with the results of the calls which touched them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Conversation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """Whom a system prompt is written for."""
 
@@ -28,7 +28,7 @@ class Subject:
     """The section of the external memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivery:
     """Instructions for the model, and which they are, for the user."""
 
@@ -37,7 +37,7 @@ class Delivery:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedFile:
     """A file of instructions that the model was given."""
 

@@ -1,8 +1,8 @@
 """The commands /model and /mode: they show a picker, or choose from it, as the editor's own do."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.session.choices import Choices
 from acp_server.session.commands import Command
 from acp_server.session.loading import near_names
@@ -10,7 +10,7 @@ from acp_server.session.options import MODE_OPTION, MODEL_OPTION, Choice, Option
 from acp_server.turn.ports import Sink
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChoiceCommands:
     """The choices of one session, for somebody who types."""
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.session.loading import near_names
 from acp_server.turn.ports import Sink
 from acp_server.version import __version__
@@ -11,7 +11,7 @@ from acp_server.version import __version__
 _FIRST_WORD = re.compile(r"/([a-z][\w.:-]{0,99})(?:\s+(.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A command: its name without the slash, what it does, what may follow it, and its answer."""
 
@@ -22,7 +22,7 @@ class Command:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Errand:
     """A command that the model carries out: a turn whose prompt takes the place of what was typed.
 
@@ -39,7 +39,7 @@ class ErrandError(Exception):
     """The command cannot be carried out now; the text tells the user why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A command that the session passes on and does not answer itself."""
 
@@ -48,7 +48,7 @@ class Offer:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invocation:
     """A command as the user typed it."""
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 import anyio
 
+from acp_server.frozen import frozen
+
 MOST_FILES = 500
 MOST_PROBLEMS = 200
 """How much is kept; of a file its first problems, of files those that were told of last."""
@@ -18,7 +20,7 @@ MOST_PROBLEMS = 200
 Severity = Literal["error", "warning", "info", "hint"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """Something wrong with a file. Lines are counted from 1."""
 
@@ -32,7 +34,7 @@ class Problem:
     """What that program calls it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sheet:
     arrival: int
     problems: tuple[Problem, ...]

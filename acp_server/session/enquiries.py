@@ -3,15 +3,16 @@
 Owns the shape of a question with choices. Permissions are none of these: the gate asks for them.
 """
 
-from dataclasses import dataclass
 from typing import NoReturn, Protocol
+
+from acp_server.frozen import frozen
 
 
 class EnquiryError(Exception):
     """The question did not reach the user, or what came back is no answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Enquiry:
     """A question of a call's, and the answers that are proposed; any other may be given."""
 

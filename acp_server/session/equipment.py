@@ -1,11 +1,12 @@
 """What a session begins with: its folders, what a server gives to all sessions, and its past."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_server.frozen import frozen
 from acp_server.memory.pages import ReadMemory, no_pages
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import TrustKeeper
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from acp_server.session.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """The folders of a session: absolute, `cwd` first among equals."""
 
@@ -39,7 +40,7 @@ class Workspace:
         return (self.cwd, *self.additional)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Equipment:
     """What every session of a server works with."""
 
@@ -69,7 +70,7 @@ class Equipment:
     """Keeps what is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Past:
     """What a session goes on from."""
 

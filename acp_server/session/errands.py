@@ -4,11 +4,11 @@ What can be found out without a model is found out here and put into the prompt.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.permissions.modes import Mode
 from acp_server.session.commands import Errand, ErrandError
 
@@ -28,7 +28,7 @@ Findings = Callable[[], Awaitable[str]]
 """Returns what is known of the workspace, as Markdown; empty if nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Errands:
     """The errands of one session."""
 

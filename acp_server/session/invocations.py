@@ -1,8 +1,8 @@
 """What becomes of a prompt: it is for the model, or it is a command and answered here."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.session.commands import (
     CommandRegistry,
     ErrandError,
@@ -16,7 +16,7 @@ from acp_server.turn.ports import Sink
 from acp_server.turn.step import NewId
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interpreter:
     """Understands the prompts of one session."""
 

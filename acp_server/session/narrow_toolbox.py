@@ -5,8 +5,8 @@ from the first call of the model on.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
@@ -14,7 +14,7 @@ from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 LEFT_OUT = "the project allows only these tools: {names}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NarrowToolbox:
     """Some of the tools of a toolbox."""
 
@@ -42,7 +42,7 @@ class NarrowToolbox:
         await self.whole.close()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RefusedCall:
     """A call of a tool that is not allowed."""
 

@@ -1,7 +1,6 @@
 """What a user can choose for a session from pickers, in order of importance."""
 
-from dataclasses import dataclass
-
+from acp_server.frozen import frozen
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.ports import ModelCatalog
@@ -11,7 +10,7 @@ MODEL_OPTION = "model"
 THOUGHT_OPTION = "thought_level"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """What a session's pickers stand at."""
 
@@ -20,7 +19,7 @@ class Chosen:
     thought_level: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One value of an option."""
 
@@ -29,7 +28,7 @@ class Choice:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """A picker: its values and the one that holds. `category` is ACP's word for its meaning."""
 

@@ -5,10 +5,10 @@ a mode, and those that the model carries out, are modules of their own.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.memory.pages import MemoryPage, ReadMemory
 from acp_server.permissions.loading import load_forecast
 from acp_server.session.briefing import Briefing
@@ -38,7 +38,7 @@ NO_MEMORY = "Nothing is remembered: both stores are switched off."
 NOT_SHOWN = " **(blocked: the model does not see it)**"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnCommands:
     """The commands of one session, and what they work on."""
 

@@ -1,14 +1,14 @@
 """What a session needs of the world beside its turns: the models to choose from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from acp_server.frozen import frozen
 from acp_server.turn.loop import Meter
 from acp_server.turn.ports import Model
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelChoice:
     """A model as a picker shows it."""
 

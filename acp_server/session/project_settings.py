@@ -7,11 +7,11 @@ used.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.permissions.modes import Mode
 
 STRICTNESS: tuple[Mode, ...] = ("bypass", "accept_edits", "ask", "plan")
@@ -22,7 +22,7 @@ MOST_SKILLS = 50
 _SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectSettings:
     """What a project asks for: the part that can be used, and why the rest is not."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.permissions.trust import TrustKeeper
 from acp_server.session.briefing import Briefing
 from acp_server.session.choices import Choices
@@ -97,7 +98,7 @@ class ProjectWishes:
         self.system.prefer_skills(asked.skills)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wish:
     """What a project asks for and brings, the latter in a phrase each."""
 

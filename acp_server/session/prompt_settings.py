@@ -1,9 +1,11 @@
 """What the configuration says about the system prompt, and which blocked files are trusted."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 MEMORY_LIMIT = 2_200
 USER_LIMIT = 1_375
@@ -14,7 +16,7 @@ def _nothing(path: Path, sha256: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptSettings:
     """The settings of all sessions of a server."""
 

@@ -4,10 +4,10 @@ All of it is put behind the user's own words, once, and stored with them: a mess
 exactly as it was first sent.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from acp_server.frozen import frozen
 from acp_server.session.choices import Choices
 from acp_server.session.mode_notes import remark_on_mode
 from acp_server.session.outside_memory import OutsideMemory
@@ -24,7 +24,7 @@ from acp_server.turn.conversation import (
 from acp_server.turn.ports import Sink, Toolbox
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptCompletion:
     """Completes the prompts of one session."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from acp_server.frozen import frozen
 from acp_server.session.commands import parse_invocation
 from acp_server.session.identifiers import new_id
 from acp_server.session.records import Journal, SessionFacts
@@ -18,7 +19,7 @@ MOST_TITLE_CHARACTERS = 80
 def _nobody() -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordingScreen:
     """A screen whose events are kept."""
 

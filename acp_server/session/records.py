@@ -6,13 +6,14 @@ goes on and the user is told once (`Archive.on_problem`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
     CallAppeared,
@@ -29,7 +30,7 @@ from acp_server.turn.events import (
 from acp_server.turn.loop import Spent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedSystem:
     """A system prompt as it was sent, and what its writer needs to go on from it."""
 
@@ -39,7 +40,7 @@ class SavedSystem:
     state: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionFacts:
     """What is known of a session beside what was said. Times have a zone."""
 
@@ -57,7 +58,7 @@ class SessionFacts:
     system: SavedSystem | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalRecord:
     """What a command of ours printed, for clients that show terminals."""
 
@@ -69,7 +70,7 @@ class TerminalRecord:
     signal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallRecord:
     """A tool call as it was last shown: its changes merged into one."""
 
@@ -78,7 +79,7 @@ class CallRecord:
     terminal: TerminalRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskMessage:
     """What a sub-agent was sent or has answered; kept, and no part of what was shown."""
 
@@ -103,7 +104,7 @@ Entry = (
 """Something that was shown, whole: the chunks of one message are one, a compaction has ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredSession:
     """All that is kept of a session."""
 
@@ -116,7 +117,7 @@ class StoredSession:
     """Whether the process ended in the middle of a turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some of the kept sessions, the newest first; `cursor` leads to the next ones."""
 

@@ -1,11 +1,11 @@
 """All open sessions of this process, by id."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.session.equipment import Equipment, Past, Workspace, fresh
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
 from acp_server.session.records import Archive, Page, StoredSession
@@ -14,7 +14,7 @@ from acp_server.session.server_configs import ServerConfig
 from acp_server.session.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reopened:
     """A session that was taken up again, and what is kept of it."""
 

@@ -5,10 +5,10 @@ it at once.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from acp_server.frozen import frozen
 from acp_server.permissions.modes import Mode
 from acp_server.session.bulletin import Bulletin
 from acp_server.session.turns import Screen, Ticket, TurnQueue, Work
@@ -23,7 +23,7 @@ KitMaker = Callable[[], Awaitable[Kit]]
 """Returns what the next turn of a session would work with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reviewed:
     """What a review sees of a session."""
 

@@ -4,14 +4,16 @@ Knows no MCP. Variables and headers are secrets: no `repr` shows them, and nothi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 Transport = Literal["http", "sse"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patience:
     """How long a server may take; None: as long as any."""
 
@@ -21,7 +23,7 @@ class Patience:
     """Without a word while a call runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessServer:
     """A server that is started as a child process and spoken to over its stdin and stdout."""
 
@@ -34,7 +36,7 @@ class ProcessServer:
     patience: Patience = Patience()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteServer:
     """A server that is reached over HTTP."""
 

@@ -5,11 +5,11 @@ How servers are started, spoken to and ended is not known here; what they offer 
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.session.commands import Command, CommandRegistry, Errand
 from acp_server.session.server_configs import ServerConfig
 from acp_server.turn.ports import Sink
@@ -19,7 +19,7 @@ OWNER = "mcp"
 NONE = "There are no MCP servers in this session."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Brought:
     """The servers that a workspace brings, in a phrase each, and what was not understood."""
 

@@ -6,9 +6,9 @@ here.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from acp_server.frozen import frozen
 from acp_server.session.commands import Command, CommandRegistry, Offer
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import Sink
@@ -20,7 +20,7 @@ IsBuiltIn = Callable[[str], bool]
 """Whether a command of a name, without the slash, is the session's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Want:
     """Whom an index is written for."""
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.session.turns import Ticket
 from acp_server.turn.conversation import PromptPart, Text, ToolResult, UserMessage
 from acp_server.turn.errors import TurnError
@@ -64,7 +65,7 @@ def _is_gone(offer: _Offer) -> bool:
     return offer.is_taken or offer.ticket.is_cancelled.is_set()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnAsides:
     """What a running turn asks for what was said meanwhile."""
 

@@ -4,9 +4,9 @@ An editor's server has none: there a person is asked. Knows no command line and 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from acp_server.frozen import frozen
 from acp_server.session.ports import ModelCatalog
 
 if TYPE_CHECKING:  # what they import takes a while, and an editor's server has no terms
@@ -18,7 +18,7 @@ def _as_it_is(catalog: ModelCatalog) -> ModelCatalog:
     return catalog
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """What holds for all sessions of a server."""
 

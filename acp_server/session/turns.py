@@ -7,11 +7,11 @@ cancelled is abandoned: its answer is given, its events go nowhere, the next pro
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Sink, StopReason
@@ -68,7 +68,7 @@ class Gate:
             self._screen.show(event)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Work:
     """What a ticket is for, and what to do when it does not end."""
 

@@ -1,8 +1,8 @@
 """What keeps a session's conversation fit: summed up in time, and given local instructions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.session.briefing import Briefing
 from acp_server.session.compaction import Compactor
 from acp_server.turn.conversation import Conversation
@@ -12,7 +12,7 @@ from acp_server.turn.ports import Sink
 from acp_server.turn.step import NewId
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionUpkeep:
     """The upkeep of one session's conversation."""
 

@@ -21,13 +21,14 @@ one thread of its own, which is there while something is watched.
 import logging
 import threading
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import anyio
 from anyio import to_thread
+
+from acp_server.frozen import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class Listener(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """What a source of events has to tell."""
 

@@ -1,12 +1,13 @@
 """What the configuration says about skills. Values only: cheap to import."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from acp_server.frozen import frozen
 
 MOST_CHARACTERS = 12_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillRules:
     """The settings of all sessions of a server."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.delegation.task import Rules as DelegationRules
+from acp_server.frozen import frozen
 from acp_server.hooks.rules import HookRules
 from acp_server.session.briefing import PlainBriefing
 from acp_server.session.enquiries import NoEnquirer
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from acp_server.turn.ports import Toolbox
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryPremises:
     """What may be remembered beyond a session."""
 
@@ -48,7 +49,7 @@ class MemoryPremises:
     """Whether the user is asked about each change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckRules:
     """What checks a changed file where no editor does."""
 
@@ -58,7 +59,7 @@ class CheckRules:
     """How long one may take."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebRules:
     """What the user says of fetching pages."""
 
@@ -70,7 +71,7 @@ class WebRules:
     """How much of a page is read, packed or unpacked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DelegationPremises:
     """How sub-agents work."""
 
@@ -79,7 +80,7 @@ class DelegationPremises:
     """Makes what the sub-agents of a session are told beside their tasks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Premises:
     """What the tools of all sessions share."""
 
@@ -106,7 +107,7 @@ class Premises:
     sandbox: SandboxRules = field(default_factory=SandboxRules)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What the tools of one session work with; in `tasks` runs what goes on between turns."""
 

@@ -5,9 +5,10 @@ The first and the last messages stay, calls stay with their results, and what a 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -35,7 +36,7 @@ SUMMARY_HEADING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Split:
     """A conversation in three: what stays, what is summed up, what stays."""
 

@@ -2,20 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Text:
     """Plain or Markdown text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """A resource that the user pointed at without sending its text."""
 
@@ -23,7 +24,7 @@ class Link:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """A text that the user sent along: a file, or a part of one, as the editor has it."""
 
@@ -31,7 +32,7 @@ class Attachment:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Media:
     """A picture (`image/png`, `image/jpeg`, …) or a document (`application/pdf`), as base64."""
 
@@ -39,7 +40,7 @@ class Media:
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """The model's reasoning, as far as it shows it.
 
@@ -50,14 +51,14 @@ class Thinking:
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RedactedThinking:
     """Reasoning that the provider keeps to itself; opaque, sent back as it came."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A call that the model made; `arguments` is a JSON object, as text."""
 
@@ -66,7 +67,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """What a call led to, for the model."""
 
@@ -76,7 +77,7 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderBlock:
     """What the provider did by itself, or said with its sources; sent back as it came."""
 
@@ -94,14 +95,14 @@ UserPart = ToolResult | PromptPart
 ReplyPart = Text | Thinking | RedactedThinking | ToolCall | ProviderBlock
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserMessage:
     """What the user sent with one prompt, or the results of the calls just before."""
 
     parts: tuple[UserPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssistantMessage:
     """What the model answered in one step; what a cancelled step had said stays."""
 

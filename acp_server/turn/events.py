@@ -1,11 +1,11 @@
 """What the user sees of a turn, in the engine's words. Closed: whoever renders handles each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Media, PromptPart, Text
 
 CallKind = Literal[
@@ -23,7 +23,7 @@ CallKind = Literal[
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one or more model calls, as the provider counts them.
 
@@ -62,7 +62,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptReceived:
     """What the user said, as the editor sent it; shown only when a conversation is shown again."""
 
@@ -70,7 +70,7 @@ class PromptReceived:
     parts: tuple[PromptPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageChunk:
     """More of the answer; chunks of one message share `message_id`."""
 
@@ -78,7 +78,7 @@ class MessageChunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThoughtChunk:
     """More of the reasoning; chunks of one thought share `message_id`."""
 
@@ -86,7 +86,7 @@ class ThoughtChunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """A place that a call touches: an absolute path, and a line counted from 1."""
 
@@ -94,7 +94,7 @@ class Location:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileDiff:
     """A file's text before and after, or a region of it; no text before means a new file."""
 
@@ -103,7 +103,7 @@ class FileDiff:
     new_text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalView:
     """The live output of a terminal."""
 
@@ -113,7 +113,7 @@ class TerminalView:
 CallContent = Text | Media | FileDiff | TerminalView
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallAppeared:
     """The model began a tool call; nothing of it has run. Without a title its name stands."""
 
@@ -125,7 +125,7 @@ class CallAppeared:
     """The call that this one is made for, by a sub-agent; empty for the agent's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallChanged:
     """A tool call went on. None keeps what was shown before; `content` replaces all of it."""
 
@@ -145,7 +145,7 @@ class CallChanged:
     parent_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalOpened:
     """A command of ours runs, for clients that show its output as a terminal."""
 
@@ -155,7 +155,7 @@ class TerminalOpened:
     parent_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalPrinted:
     """More output of a command."""
 
@@ -165,7 +165,7 @@ class TerminalPrinted:
     parent_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalEnded:
     """A command has ended: with a code, or by a signal."""
 
@@ -176,7 +176,7 @@ class TerminalEnded:
     parent_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanEntry:
     """One step of the plan."""
 
@@ -185,14 +185,14 @@ class PlanEntry:
     priority: Literal["high", "medium", "low"] = "medium"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanChanged:
     """The whole plan, in the place of the one before."""
 
     entries: tuple[PlanEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoticeRaised:
     """Something to tell the user that is no part of the conversation."""
 
@@ -204,7 +204,7 @@ class NoticeRaised:
     """Whether those get it as a message instead: it must not be missed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionChanged:
     """A summing up of the conversation begins, or has ended."""
 
@@ -215,7 +215,7 @@ class CompactionChanged:
     """What clients are told that do not show it; kept, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SummaryChunk:
     """More of the summary that a conversation is given."""
 
@@ -223,7 +223,7 @@ class SummaryChunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextMeasured:
     """How full the model's window is after a call, and what the session has cost."""
 

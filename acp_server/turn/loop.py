@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -69,7 +70,7 @@ class Meter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instructions:
     """Instructions for the model, and the files they come from, for the user."""
 
@@ -122,7 +123,7 @@ class Record(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kit:
     """What a turn works with."""
 

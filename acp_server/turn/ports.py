@@ -5,11 +5,12 @@ stream back, and nothing is left suspended half-way when a turn is cancelled.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolCall
 from acp_server.turn.events import CallContent, Event, Usage
 
@@ -20,7 +21,7 @@ ModelStop = Literal["end_turn", "max_tokens", "refusal", "tool_use", "pause"]
 """Why a model stopped: `tool_use` waits for results, `pause` wants to be asked to go on."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """A tool as the model sees it; `schema` is the JSON schema of its arguments."""
 
@@ -31,7 +32,7 @@ class ToolSpec:
     """Whether arguments are wanted as they are written, at the price of possibly broken JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRequest:
     """One call of the model: everything said so far, the newest user message last."""
 
@@ -41,7 +42,7 @@ class ModelRequest:
     thought_level: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """The model says more; `is_new` begins another block of text."""
 
@@ -49,7 +50,7 @@ class TextDelta:
     is_new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingDelta:
     """The model thinks more; `is_new` begins another thought."""
 
@@ -57,21 +58,21 @@ class ThinkingDelta:
     is_new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingSigned:
     """The current thought is complete and sealed."""
 
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingRedacted:
     """A whole thought that only the provider can read."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallStarted:
     """The model begins a tool call."""
 
@@ -79,7 +80,7 @@ class CallStarted:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallArguments:
     """More of a call's arguments, as JSON text."""
 
@@ -87,21 +88,21 @@ class CallArguments:
     fragment: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallEnded:
     """A call's arguments are all there."""
 
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextCited:
     """The current text rests on a source, in the provider's words."""
 
     citation: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderCalled:
     """The provider uses a tool of its own; `block` is that in its words."""
 
@@ -112,7 +113,7 @@ class ProviderCalled:
     block: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderAnswered:
     """What a provider's tool led to: a text for the user, and `block` to be sent back."""
 
@@ -122,7 +123,7 @@ class ProviderAnswered:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrying:
     """The model could not be reached; it is asked again after a wait."""
 
@@ -132,7 +133,7 @@ class Retrying:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageReported:
     """What this call has cost so far, in all; the last report counts."""
 
@@ -183,7 +184,7 @@ class Sink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What a call led to: the text and the media for the model, the rest for the user."""
 

@@ -1,9 +1,9 @@
 """How an endpoint differs from the others that speak its form. Data only."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.models.marking import Mark
 
 Form = Literal["chat", "responses"]
@@ -15,7 +15,7 @@ def _system(model_id: str) -> Role:
     return "system"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quirks:
     """What is known of an endpoint beforehand; the rest it says itself, by refusing it.
 

@@ -1,11 +1,12 @@
 """What the user has said of the sandbox. Imports nothing, for it is known before the tools are."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from acp_server.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class SandboxRules:
     """How commands are confined, where the system offers it."""
 
