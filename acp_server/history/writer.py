@@ -97,13 +97,17 @@ class Writer:
         self._scribes.pop(session_id, None)
 
     def release(self, session_id: str) -> None:
-        """Let others have a session."""
+        """Let others have a session; what of it could not be kept is tried a last time."""
+        if session_id in self._scribes:
+            self._try_again()
         if self._scribes.pop(session_id, None) is not None and self._problem is None:
             self._writing(partial(self._give_back, session_ids=[session_id]))
 
     def leave(self) -> None:
-        """Let others have all sessions, and end."""
+        """Let others have all sessions, and end; what could not be kept is tried a last time."""
         self._is_leaving = True
+        if self._scribes:
+            self._try_again()
         session_ids = list(self._scribes)
         self._scribes = {}
         if session_ids and self._problem is None:
@@ -143,8 +147,8 @@ class Writer:
             return
         self._is_sync_due |= isinstance(recorded, SyncWanted)
         try:
-            if isinstance(recorded, TurnBegun) and self._problem is not None:
-                self._open(self._database.open)
+            if isinstance(recorded, TurnBegun):
+                self._try_again()
             scribe.take(recorded)
         except StoreError as error:
             self._fail(error)
@@ -223,6 +227,11 @@ class Writer:
             for notice in notices:
                 self._say(notice)
 
+    def _try_again(self) -> None:
+        """Have the database there, if it has failed, with all that was not kept meanwhile."""
+        if self._problem is not None:
+            self._open(self._database.open)
+
     def _recover(self, *, is_other_file: bool) -> None:
         with self._database.transaction() as connection:
             for session_id in stored.abandoned(connection, self._here):
@@ -267,8 +276,7 @@ class Writer:
     @contextmanager
     def _asked(self) -> Generator[None]:
         """Have the database there for a question, and its failures told to who asked."""
-        if self._problem is not None:
-            self._open(self._database.open)
+        self._try_again()
         if self._problem is not None:
             raise ArchiveError(self._problem)
         try:
