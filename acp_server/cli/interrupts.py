@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from acp_server.cli.endings import Endings
 from acp_server.headless.errors import ungrouped
 
 ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -38,3 +39,26 @@ async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
             exit_code = await work()
             tasks.cancel_scope.cancel()
     return exit_code
+
+
+def run_until_asked(work: Callable[[], Awaitable[int]], endings: Endings) -> int:
+    """Run a coroutine function and return its exit code, or 128 and the signal that ended it.
+
+    Any signal that is noted cancels it, Ctrl-C too, and a second one does not hurry it.
+    """
+    return anyio.run(_until_asked, work, endings)
+
+
+async def _until_asked(work: Callable[[], Awaitable[int]], endings: Endings) -> int:
+    exit_code: int | None = None
+
+    async def watch(scope: anyio.CancelScope) -> None:
+        await anyio.wait_readable(endings)
+        scope.cancel()
+
+    with ungrouped():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch, tasks.cancel_scope)
+            exit_code = await work()
+            tasks.cancel_scope.cancel()
+    return ENDED_BY_SIGNAL + (endings.number or 0) if exit_code is None else exit_code

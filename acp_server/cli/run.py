@@ -1,16 +1,11 @@
 """`acp-server run`: one task, or many, without an editor and without anybody to ask."""
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
-from pydantic import BaseModel
 
+from acp_server.cli.endings import Endings
 from acp_server.cli.run_options import ALL
-from acp_server.cli.run_outputs import Format, Outputs, refuse, run_to_its_end
-from acp_server.cli.run_preview import show_preview
-from acp_server.cli.run_requests import Given, WrongRequestError, request_from
-from acp_server.cli.run_tasks import Many, run_tasks
 
 EXAMPLES = """\
 \b
@@ -28,15 +23,31 @@ failed and may work later, 130 and 143 ended by a signal.
 """
 
 
-class _Chosen(BaseModel):
-    """What is neither of the task nor of its outputs."""
+class RunCommand(click.Command):
+    """Has a result for a machine even where the command line cannot be read."""
 
-    format_: Format
-    dry_run: bool
-    tasks: object
-    jobs: int
-    shard: str | None
-    output: object
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments.
+
+        Raises:
+            click.UsageError: they are wrong.
+        """
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            from acp_server.cli.run_outputs import refuse
+
+            refuse(error.format_message(), _format_in(given))
+            raise
+
+
+def _format_in(arguments: Sequence[str]) -> str:
+    """Return the format that arguments name, however wrong the rest of them is."""
+    pairs = zip(arguments, (*arguments[1:], ""), strict=True)
+    named = [value for name, value in pairs if name == "--format"]
+    joined = [each.partition("=")[2] for each in arguments if each.startswith("--format=")]
+    return next(iter((*named, *joined)), "text")
 
 
 def _run(**options: object) -> int:
@@ -45,27 +56,17 @@ def _run(**options: object) -> int:
     The task is PROMPT, or a file; what is piped in comes with it, and `-` takes all of it from
     there. A policy answers in a person's place: what is not allowed is denied.
     """
-    chosen = _Chosen.model_validate({name: options.pop(name) for name in _Chosen.model_fields})
-    outputs = Outputs.model_validate(
-        {name: options.pop(name) for name in Outputs.model_fields if name != "format_"}
-        | {"format_": chosen.format_}
-    )
-    given = Given.model_validate(options)
-    try:
-        if chosen.tasks is not None:
-            return run_tasks(Many.model_validate(chosen.model_dump()), given, outputs)
-        request = request_from(given, sys.stdin)
-    except WrongRequestError as error:
-        refuse(str(error), chosen.format_)
-        raise click.UsageError(str(error)) from None
-    return show_preview(request, outputs) if chosen.dry_run else run_to_its_end(request, outputs)
+    with Endings() as endings:  # before the imports, which take longer than all that is above
+        from acp_server.cli.run_choice import do
+
+        return do(options, endings)
 
 
 def _decorated(function: Callable[..., int]) -> click.Command:
     """Return the command with its options."""
     for option in reversed(ALL):
         function = option(function)
-    return click.command(name="run", epilog=EXAMPLES)(function)
+    return click.command(name="run", cls=RunCommand, epilog=EXAMPLES)(function)
 
 
 command = _decorated(_run)

@@ -1,6 +1,6 @@
 """A run as a step of a GitHub workflow: what its log folds, what stands at lines, its summary."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import click
@@ -26,8 +26,8 @@ class Step:
         """Return a text in which the runner finds no command."""
         return harmless(text)
 
-    def report(self, report: Report) -> None:
-        """Tell the runner how the run ended."""
+    def report(self, report: Report) -> Iterator[str]:
+        """Tell the runner how the run ended; yield what went wrong."""
         self._workflow.end_group()
         changed = [file.path for file in report.changes.files]
         if report.exit_code:
@@ -35,17 +35,22 @@ class Step:
                 command("error", self._cleaner.line(report.reason), title=f"run: {report.outcome}")
             )
         hidden = self._workflow.annotate(cleaned(report.findings, self._cleaner), changed)
-        self._workflow.summarise(self._summary(report, hidden))
-        self._workflow.put_out(
-            {
-                "outcome": report.outcome,
-                "exit-code": str(report.exit_code),
-                "session-id": report.session_id,
-                "text": self._cleaner.plain(report.text)[:MOST_OUTPUT_CHARACTERS],
-                "cost-usd": "" if report.spent.cost_usd is None else f"{report.spent.cost_usd:.6f}",
-                "files-changed": str(len(changed)),
-            }
-        )
+        try:
+            self._workflow.summarise(self._summary(report, hidden))
+            self._workflow.put_out(self._outputs(report))
+        except OSError as error:
+            yield f"the summary and the outputs of the step cannot be written: {error}"
+
+    def _outputs(self, report: Report) -> dict[str, str]:
+        cost = report.spent.cost_usd
+        return {
+            "outcome": report.outcome,
+            "exit-code": str(report.exit_code),
+            "session-id": report.session_id,
+            "text": self._cleaner.plain(report.text)[:MOST_OUTPUT_CHARACTERS],
+            "cost-usd": "" if cost is None else f"{cost:.6f}",
+            "files-changed": str(len(report.changes.files)),
+        }
 
     def _summary(self, report: Report, hidden: int) -> str:
         cost = report.spent.cost_usd

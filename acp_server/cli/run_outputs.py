@@ -1,5 +1,6 @@
 """Runs a task to its end and prints its result, however it ends: exactly one, and last."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -8,13 +9,15 @@ import click
 from pydantic import BaseModel, ConfigDict
 
 from acp_server import settings
-from acp_server.cli.interrupts import run as run_until_signal
+from acp_server.cli.endings import Endings
+from acp_server.cli.interrupts import run_until_asked
 from acp_server.cli.run_files import write_files
 from acp_server.cli.run_github import Step, step_for
 from acp_server.configured import configured_credential
 from acp_server.headless.run.cleaning import Cleaner, secrets_in
 from acp_server.headless.run.feeds import ProgressFeed, SilentFeed
 from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
+from acp_server.headless.run.outcome import Outcome, outcome_of_signal
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import result_of
@@ -26,7 +29,6 @@ from acp_server.settings import Configuration
 
 Format = Literal["text", "json", "stream-json", "acp"]
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}
-INTERRUPTED = 130
 
 Say = Callable[[str, str], None]
 
@@ -44,12 +46,12 @@ class Outputs(BaseModel):
     """None: if this is a step of GitHub's."""
 
 
-def run_to_its_end(request: RunRequest, outputs: Outputs) -> int:
+def run_to_its_end(request: RunRequest, outputs: Outputs, endings: Endings) -> int:
     """Run a task, write and print what came of it, and return the exit code."""
     with claimed_stdout() as lines:
         cleaner = cleaner_for(request.configuration)
         with step_for(outputs.github, cleaner) as step:
-            return _Printed(outputs, lines, cleaner, step).run(request)
+            return _Printed(outputs, lines, cleaner, step).run(request, endings)
 
 
 def cleaner_for(configuration: Configuration) -> Cleaner:
@@ -59,10 +61,10 @@ def cleaner_for(configuration: Configuration) -> Cleaner:
     return Cleaner(secrets_in(settings.child_environment({}), known))
 
 
-def refuse(reason: str, format_: Format) -> None:
+def refuse(reason: str, format_: str, outcome: Outcome = "usage_error") -> None:
     """Print the result of a run that cannot begin, where a machine waits for one."""
     if format_ in {"json", "stream-json"}:
-        report = Report(outcome="usage_error", reason=reason)
+        report = Report(outcome=outcome, reason=reason)
         cleaner = Cleaner(secrets_in(settings.child_environment({})))
         click.echo(json_line(cleaner.json(result_of(report))))
 
@@ -77,26 +79,33 @@ class _Printed:
         self._step = step
         self._wire = WireLines(lines.write_now, cleaner)
 
-    def run(self, request: RunRequest) -> int:
+    def run(self, request: RunRequest, endings: Endings) -> int:
         """Run it; whatever happens, its result is printed."""
         record = self._wire.take if self._outputs.format_ == "acp" else record_nothing
         task = Run(request, self._feed(), record)
         try:
-            _execute(task)
+            _execute(task, endings)
         finally:
-            self._finish(task.report)
+            _note_crash(task.report, sys.exception())
+            try:
+                self._leave_files(task.report)
+            finally:
+                self._print(task.report)
         return task.report.exit_code
 
-    def _finish(self, report: Report) -> None:
+    def _leave_files(self, report: Report) -> None:
         outputs = self._outputs
         files = {"last message": outputs.last_message, "patch": outputs.patch}
         for problem in write_files(report, {**files, "JUnit": outputs.junit}, self._cleaner):
-            self._say(problem, "problem")
-            if not report.exit_code:
-                report.outcome, report.reason = "internal_error", problem
+            self._complain(report, problem)
         if self._step is not None:
-            self._step.report(report)
-        self._print(report)
+            for problem in self._step.report(report):
+                self._complain(report, problem)
+
+    def _complain(self, report: Report, problem: str) -> None:
+        self._say(problem, "problem")
+        if not report.exit_code:
+            report.outcome, report.reason = "internal_error", problem
 
     def _feed(self) -> SilentFeed | ProgressFeed | StreamFeed:
         match self._outputs.format_:
@@ -125,17 +134,19 @@ class _Printed:
                 self._wire.end()
 
 
-def _execute(task: Run) -> None:
+def _note_crash(report: Report, error: BaseException | None) -> None:
+    """Have the report say that the run ended by a bug of ours, whatever it said before."""
+    if error is not None:
+        report.outcome = "internal_error"
+        report.reason = f"the run crashed: {type(error).__name__}: {error}"
+
+
+def _execute(task: Run, endings: Endings) -> None:
     """Run it; a signal ends it in order."""
 
     async def work() -> int:
         return (await task.execute()).exit_code
 
-    try:
-        code = run_until_signal(work)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    if code != task.report.exit_code:
-        is_interrupt = code == INTERRUPTED
-        task.report.outcome = "interrupted" if is_interrupt else "terminated"
+    if run_until_asked(work, endings) != task.report.exit_code:
+        task.report.outcome = outcome_of_signal(endings.number)
         task.report.reason = "the run was ended by a signal"

@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import anyio
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.endings import Endings
+from acp_server.cli.interrupts import run_until_asked
 from acp_server.cli.run_outputs import Outputs, cleaner_for
 from acp_server.configured import content_trust
 from acp_server.headless.run.budget import Budget
@@ -31,16 +32,21 @@ Json = dict[str, JsonValue]
 BOUNDARY = "──── cache boundary ────"
 
 
-def show_preview(request: RunRequest, outputs: Outputs) -> int:
+def show_preview(request: RunRequest, outputs: Outputs, endings: Endings) -> int:
     """Print what would be sent; return 0, or the code of what stands in the way."""
     unasked = replace(request, budget=Budget(requests=0), is_ephemeral=request.session is None)
     task = Run(unasked, SilentFeed())
+
+    async def work() -> int:
+        return (await task.execute()).exit_code
+
     with claimed_stdout() as lines:
-        report = anyio.run(task.execute)
+        code = run_until_asked(work, endings)
+        report = task.report
         cleaner = cleaner_for(request.configuration)
         if task.unasked is None:
             click.echo(f"{report.outcome}: {cleaner.line(report.reason)}", err=True)
-            return report.exit_code or 1
+            return code or 1
         preview = _preview(request, report.model, task.unasked)
         if outputs.format_ == "text":
             lines.write_now(cleaner.plain("\n".join(_shown(preview))))

@@ -1,8 +1,11 @@
 """`acp-server run --tasks`: many tasks, each by the same command, and one report on all of them."""
 
+import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -10,15 +13,16 @@ import click
 from pydantic import BaseModel, JsonValue
 
 from acp_server import settings
-from acp_server.cli.interrupts import run as run_until_signal
+from acp_server.cli.endings import Endings
+from acp_server.cli.interrupts import run_until_asked
 from acp_server.cli.run_files import write_bytes
 from acp_server.cli.run_github import Step, step_for
-from acp_server.cli.run_outputs import COLOURS, INTERRUPTED, Outputs, cleaner_for
+from acp_server.cli.run_outputs import COLOURS, Outputs, cleaner_for
 from acp_server.cli.run_requests import Given, WrongRequestError, rules_from
 from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.junit import Case, junit
 from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
-from acp_server.headless.run.outcome import EXIT_CODES, Outcome
+from acp_server.headless.run.outcome import EXIT_CODES, Outcome, outcome_of_signal
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.result import VERSION
 from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
@@ -64,7 +68,7 @@ class Many(BaseModel):
     output: Path | None = None
 
 
-def run_tasks(many: Many, given: Given, outputs: Outputs) -> int:
+def run_tasks(many: Many, given: Given, outputs: Outputs, endings: Endings) -> int:
     """Do all tasks of a list, and return the exit code of the gravest outcome.
 
     Raises:
@@ -72,16 +76,13 @@ def run_tasks(many: Many, given: Given, outputs: Outputs) -> int:
     """
     tasks = _listed(many, given, outputs)
     configuration = settings.load({})
-    place = many.output or configuration.home / "acp" / "runs" / time.strftime("%Y%m%d-%H%M%S")
-    place = place.absolute()
-    trees = Worktrees((given.cwd or Path()).resolve(), place / "worktrees")
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        anyio.run(trees.check)
-    except (OSError, WorktreeError) as error:
-        raise WrongRequestError(str(error)) from None
+    place = (many.output or _new_place(configuration.home)).absolute()
     cleaner = cleaner_for(configuration)
-    with claimed_stdout() as lines, step_for(outputs.github, cleaner) as step:
+    with (
+        _worktrees(given, place) as trees,
+        claimed_stdout() as lines,
+        step_for(outputs.github, cleaner) as step,
+    ):
         work = _Work(outputs, lines, cleaner, step)
         pool = TaskPool(
             worktrees=trees,
@@ -91,7 +92,28 @@ def run_tasks(many: Many, given: Given, outputs: Outputs) -> int:
             command=COMMAND,
             tell=work.tell,
         )
-        return work.run(pool, tasks, many.shard)
+        return work.run(pool, tasks, many.shard, endings)
+
+
+def _new_place(home: Path) -> Path:
+    return home / "acp" / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+
+
+@contextmanager
+def _worktrees(given: Given, place: Path) -> Generator[Worktrees]:
+    """Provide worktrees, outside of our own folder: what lies there is nobody's workspace.
+
+    Raises:
+        WrongRequestError: there can be none, or there is no place for results.
+    """
+    with tempfile.TemporaryDirectory(prefix="acp-tasks-", ignore_cleanup_errors=True) as room:
+        trees = Worktrees((given.cwd or Path()).resolve(), Path(room).resolve())
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            anyio.run(trees.check)
+        except (OSError, WorktreeError) as error:
+            raise WrongRequestError(str(error)) from None
+        yield trees
 
 
 def _listed(many: Many, given: Given, outputs: Outputs) -> tuple[Task, ...]:
@@ -141,26 +163,28 @@ class _Work:
         self._step = step
         self._telling = anyio.Lock()
 
-    def run(self, pool: TaskPool, tasks: tuple[Task, ...], shard: str | None) -> int:
+    def run(
+        self, pool: TaskPool, tasks: tuple[Task, ...], shard: str | None, endings: Endings
+    ) -> int:
         """Do them; whatever happens, the report is printed."""
         began = time.monotonic()
-        ended_by = 0
 
         async def work() -> int:
             await pool.run(tasks)
             return 0
 
-        try:
-            ended_by = run_until_signal(work)
-        except KeyboardInterrupt:
-            ended_by = INTERRUPTED
+        ended_by = run_until_asked(work, endings)
         entries = [pool.entries[task.id] for task in tasks]
         outcomes: list[Outcome] = [entry.outcome for entry in entries]
         if ended_by:
-            outcomes.append("interrupted" if ended_by == INTERRUPTED else "terminated")
-        outcome = gravest(outcomes)
+            outcomes.append(outcome_of_signal(endings.number))
+        outcome = self._leave_files(entries, gravest(outcomes))
         report = _report(entries, outcome, time.monotonic() - began, shard)
-        return self._finish(entries, outcome, self._cleaner.json(report))
+        if self._outputs.format_ == "text":
+            self._lines.write_now(self._cleaner.plain(_table(entries)))
+        else:
+            self._lines.write_now(json_line(self._cleaner.json(report)))
+        return EXIT_CODES[outcome]
 
     async def tell(self, entry: TaskEntry) -> None:
         """Say that a task is over."""
@@ -172,19 +196,17 @@ class _Work:
                 event: JsonValue = {"type": "task", **entry.as_json()}
                 await self._lines.write(json_line(self._cleaner.json(event)))
 
-    def _finish(self, entries: list[TaskEntry], outcome: Outcome, report: JsonValue) -> int:
+    def _leave_files(self, entries: list[TaskEntry], outcome: Outcome) -> Outcome:
+        """Write what is wanted beside the report; return the outcome, with that in mind."""
+        problems: list[str] = []
         if self._outputs.junit is not None:
             problem = write_bytes(self._outputs.junit, junit([*map(self._case, entries)]))
-            if problem:
-                self._say(f"the JUnit report cannot be written: {problem}", "problem")
-                outcome = gravest((outcome, "internal_error"))
+            problems += [f"the JUnit report cannot be written: {problem}"] if problem else []
         if self._step is not None:
-            self._step.report(Report(outcome, _told(entries), _table(entries)))
-        if self._outputs.format_ == "text":
-            self._lines.write_now(self._cleaner.plain(_table(entries)))
-        else:
-            self._lines.write_now(json_line(report))
-        return EXIT_CODES[outcome]
+            problems += self._step.report(Report(outcome, _told(entries), _table(entries)))
+        for problem in problems:
+            self._say(problem, "problem")
+        return gravest((outcome, "internal_error")) if problems else outcome
 
     def _case(self, entry: TaskEntry) -> Case:
         result = entry.result

@@ -51,7 +51,10 @@ class AnswerShape:
             return None, (f"it is no JSON: {error}",)
         schema = dict(self.schema)
         validator = validator_for(schema)(schema)
-        found = sorted(validator.iter_errors(value), key=lambda each: each.json_path)
+        try:
+            found = sorted(validator.iter_errors(value), key=lambda each: each.json_path)
+        except RecursionError:
+            return None, ("it is nested too deeply",)
         problems = [f"{each.json_path}: {each.message}" for each in found]
         return value, tuple(problems[:MOST_PROBLEMS])
 

@@ -13,6 +13,9 @@ from pydantic import JsonValue
 from acp_server.redaction import HIDDEN, SHORTEST_KNOWN, without_secrets
 from acp_server.surrogates import mended
 
+MOST_DEPTH = 100
+"""Levels of JSON: no reader need bear more, and none of ours could be made to fail by it."""
+TOO_DEEP = "(nested too deeply)"
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:$|_)",
     re.IGNORECASE,
@@ -101,13 +104,15 @@ def _without(line: bytes, secrets: Sequence[bytes]) -> bytes:
     return line
 
 
-def _mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+def _mapped(value: JsonValue, change: Callable[[str], str], depth: int = 0) -> JsonValue:
+    if depth > MOST_DEPTH:
+        return TOO_DEEP
     match value:
         case str():
             return change(value)
         case list():
-            return [_mapped(each, change) for each in value]
+            return [_mapped(each, change, depth + 1) for each in value]
         case dict():
-            return {change(key): _mapped(each, change) for key, each in value.items()}
+            return {change(key): _mapped(each, change, depth + 1) for key, each in value.items()}
         case _:
             return value

@@ -1,5 +1,6 @@
 """How a run ended, in one word for machines, and the exit code that says the same."""
 
+import signal
 from collections.abc import Mapping
 from typing import Literal
 
@@ -39,6 +40,14 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "terminated": 143,
 }
 
+WHY_STOPPED: Mapping[str, str] = {
+    "max_tokens": "the answer came to the most tokens that the model writes",
+    "max_turn_requests": "the turn came to its most model calls (max_turn_requests)",
+    "refusal": "the model refused to go on",
+    "cancelled": "the run was ended before it was done",
+}
+"""Stop reasons that are no success, for a person."""
+
 _BY_KIND: Mapping[JsonValue, Outcome] = {
     "authentication": "authentication",
     "permission": "authentication",
@@ -62,6 +71,11 @@ def outcome_of_error(error: DriverError) -> Outcome:
         return "internal_error"
     kind = error.data.get("kind") if isinstance(error.data, dict) else None
     return _BY_KIND.get(kind) or _BY_CODE.get(error.code, "internal_error")
+
+
+def outcome_of_signal(number: int | None) -> Outcome:
+    """Return how a run ended that a signal ended."""
+    return "interrupted" if number == signal.SIGINT else "terminated"
 
 
 def outcome_of_stop(stop_reason: str) -> Outcome:

@@ -24,7 +24,7 @@ from acp_server.headless.run.changes import ChangeWatch
 from acp_server.headless.run.conversation import LastMessage
 from acp_server.headless.run.denials import Denials
 from acp_server.headless.run.findings import Findings, placed, weighs
-from acp_server.headless.run.outcome import outcome_of_error, outcome_of_stop
+from acp_server.headless.run.outcome import WHY_STOPPED, outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import LAST, RunRequest
 from acp_server.headless.updates import Update
@@ -287,6 +287,7 @@ class Run:
     def _finish(self, response: PromptResponse) -> None:
         self.report.stop_reason = response.stop_reason
         self.report.outcome = outcome_of_stop(response.stop_reason)
+        self.report.reason = WHY_STOPPED.get(response.stop_reason, "")
         told = (response.meta or {}).get("hermes")
         self.report.loaded = told if isinstance(told, dict) else {}
         if self.request.skills and not self._ledger.spent.requests:  # answered without the model

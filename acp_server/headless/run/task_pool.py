@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -91,11 +92,12 @@ class TaskPool:
             try:
                 async with self.worktrees.made(task.id) as folder:
                     result = await self._result(task, folder)
-            except WorktreeError as error:
+            except (WorktreeError, OSError) as error:
                 result = faulty("internal_error", str(error))
         entry = self.entries[task.id] = self._entry(task, result)
         text = json.dumps(entry.as_json(), indent=1)
-        await anyio.Path(self.output / f"{task.id}.json").write_text(text)
+        with suppress(OSError):  # it stands in the report all the same
+            await anyio.Path(self.output / f"{task.id}.json").write_text(text)
         await self.tell(entry)
 
     async def _result(self, task: Task, folder: Path) -> Json:

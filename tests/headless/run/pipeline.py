@@ -38,22 +38,32 @@ class Step:
         return self.folder / "home"
 
     @property
+    def scratch(self) -> Path:
+        """Where temporary files go."""
+        return self.folder / "scratch"
+
+    @property
     def variables(self) -> dict[str, str]:
         """What says which model is asked."""
+        scratch = {"TMPDIR": str(self.scratch)}
         if self.is_chat:
-            return {}
-        return {
+            return scratch
+        return scratch | {
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": KEY,
             "ACP_SERVER_MODEL": MODEL,
         }
 
-    def run(self, *arguments: str, given: str = "", **variables: str) -> Outcome:
-        """Run a task to its end."""
-        for folder in (self.workspace, self.home):
+    def prepare(self) -> None:
+        """Make the folders, and the settings where variables cannot say it all."""
+        for folder in (self.workspace, self.home, self.scratch):
             folder.mkdir(exist_ok=True)
         if self.is_chat:
             (self.home / "config.yaml").write_text(CHAT_HOME.format(url=self.url, key=KEY))
+
+    def run(self, *arguments: str, given: str = "", **variables: str) -> Outcome:
+        """Run a task to its end."""
+        self.prepare()
         return run(
             self.home,
             *("run", "--cwd", str(self.workspace), *arguments),

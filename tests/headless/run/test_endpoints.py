@@ -1,11 +1,15 @@
 """An endpoint that fails in all the ways there are: bounded in time, the right code, one result."""
 
+import socket
+import sys
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.headless.run.pipeline import events_of, step
+from tests.headless.run.pipeline import Step, events_of, step
 from tests.support.messages_api import (
     CutAfterEvents,
     Drip,
@@ -41,6 +45,31 @@ def test_what_was_said_before_a_failure_is_kept_and_the_failure_is_not_taken_for
         code, result = step(tmp_path, api).result("Look", "--max-retries", "0")
     assert (code, result["text"]) == (75, "Half of it is")
     assert str(result["reason"]).startswith("127.0.0.1 failed (500)")
+
+
+@contextmanager
+def deaf_address() -> Generator[str]:
+    """Provide an address where nobody takes connections, and no more of them can wait."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+        place = listener.getsockname()
+        for _ in range(4):
+            caller = waiting.enter_context(socket.socket())
+            caller.setblocking(False)  # noqa: FBT003
+            caller.connect_ex(place)
+        yield f"http://127.0.0.1:{place[1]}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a full backlog refuses connections there")
+@pytest.mark.parametrize("retries", [0, pytest.param(1, marks=pytest.mark.full)])
+def test_a_connection_that_is_never_taken_ends_in_time(tmp_path: Path, retries: int) -> None:
+    with deaf_address() as url:
+        began = time.monotonic()
+        options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
+        code, result = Step(tmp_path, url).result("Look", *options)
+        seconds = time.monotonic() - began
+    assert (code, result["outcome"]) == (75, "provider_error")
+    assert "127.0.0.1 did not answer in time" in str(result["reason"])
+    assert seconds < BOUND_SECONDS
 
 
 @pytest.mark.full

@@ -1,15 +1,11 @@
 """Every exit code, reached by the real process and judged from outside."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import command_line, environment
 from tests.headless.run.pipeline import NOBODY, Step, asked, parsed, step
 from tests.support.messages_api import (
     KEY,
@@ -186,28 +182,3 @@ def test_an_endpoint_that_refuses_connections_ends_with_75(tmp_path: Path) -> No
     code, result = Step(tmp_path, NOBODY).result("Look around", "--max-retries", "0")
     assert (code, result["outcome"]) == (75, "provider_error")
     assert time.monotonic() - began < 20
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are not there")
-@pytest.mark.parametrize(
-    ("number", "code", "outcome"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-    ids=["SIGINT", "SIGTERM"],
-)
-def test_a_signal_ends_the_run_with_its_code_and_one_result(
-    tmp_path: Path, number: signal.Signals, code: int, outcome: str
-) -> None:
-    with messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api:
-        variables = environment(tmp_path, **step(tmp_path, api).variables)
-        command = command_line("run", "Look", "--cwd", str(tmp_path), "--format", "stream-json")
-        with subprocess.Popen(
-            command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-        ) as process:
-            assert process.stdout is not None
-            assert parsed(process.stdout.readline().decode())["type"] == "run"
-            process.send_signal(number)
-            rest = process.stdout.read().decode().splitlines()
-            assert process.wait(timeout=20) == code
-    results = [parsed(line) for line in rest if parsed(line)["type"] == "result"]
-    assert [result["outcome"] for result in results] == [outcome]
-    assert parsed(rest[-1]) == results[0]

@@ -55,8 +55,7 @@ def program(file: Path, text: str | None = None) -> None:
 
 def variables_of(place: Step, **more: str) -> dict[str, str]:
     """Return the variables of a job whose `acp-server` is ours."""
-    place.workspace.mkdir()
-    place.home.mkdir()
+    place.prepare()
     found = dict(environment(place.home, **place.variables))
     return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
 

@@ -1,0 +1,53 @@
+"""What a command line of `acp-server run` asks for, done: one task, many, or only a preview."""
+
+import sys
+
+import click
+from pydantic import BaseModel
+
+from acp_server.cli.endings import EndedError, Endings
+from acp_server.cli.run_outputs import Format, Outputs, refuse, run_to_its_end
+from acp_server.cli.run_preview import show_preview
+from acp_server.cli.run_requests import Given, WrongRequestError, request_from
+from acp_server.cli.run_tasks import Many, run_tasks
+from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
+
+
+class _Chosen(BaseModel):
+    """What is neither of the task nor of its outputs."""
+
+    format_: Format
+    dry_run: bool
+    tasks: object
+    jobs: int
+    shard: str | None
+    output: object
+
+
+def do(options: dict[str, object], endings: Endings) -> int:
+    """Do what the options ask for, until a signal comes; return the exit code.
+
+    Raises:
+        click.UsageError: the options do not go together, or name what is not there.
+    """
+    chosen = _Chosen.model_validate({name: options.pop(name) for name in _Chosen.model_fields})
+    outputs = Outputs.model_validate(
+        {name: options.pop(name) for name in Outputs.model_fields if name != "format_"}
+        | {"format_": chosen.format_}
+    )
+    given = Given.model_validate(options)
+    try:
+        if chosen.tasks is not None:
+            return run_tasks(Many.model_validate(chosen.model_dump()), given, outputs, endings)
+        with endings.breaking():
+            request = request_from(given, sys.stdin)
+    except WrongRequestError as error:
+        refuse(str(error), chosen.format_)
+        raise click.UsageError(str(error)) from None
+    except EndedError:
+        outcome = outcome_of_signal(endings.number)
+        refuse("the run was ended by a signal before it began", chosen.format_, outcome)
+        return EXIT_CODES[outcome]
+    if chosen.dry_run:
+        return show_preview(request, outputs, endings)
+    return run_to_its_end(request, outputs, endings)

@@ -1,0 +1,94 @@
+"""What should never happen: even then there is one result, it is the last line, and it is true."""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.cli.command_line import run_anew
+from tests.headless.run.pipeline import Step, events_of, parsed, step
+from tests.support.messages_api import messages_api_in_thread, reply
+
+FULL = pytest.mark.full
+BUG = """\
+from acp_server.headless.run.{module} import {name}
+
+
+def fail(*_given, **_named):
+    raise RuntimeError("a bug")
+
+
+{name}.{method} = fail
+"""
+"""Is imported by Python itself when it starts."""
+BUGS = {
+    "in the turn": ("conversation", "LastMessage", "take"),
+    "behind the turn": ("changes", "ChangeWatch", "changes"),
+    "at the end": ("denials", "Denials", "left_undone"),
+}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "behind the turn",
+        *(pytest.param(each, marks=FULL) for each in ("in the turn", "at the end")),
+    ],
+)
+def test_a_crash_leaves_one_result_that_says_so(tmp_path: Path, where: str) -> None:
+    module, name, method = BUGS[where]
+    bug = BUG.format(module=module, name=name, method=method)
+    if where == "at the end":
+        bug = bug.replace("= fail", "= property(fail)")
+    (tmp_path / "sitecustomize.py").write_text(bug)
+    with messages_api_in_thread(["All is well."]) as api:
+        place = step(tmp_path, api)
+        place.prepare()
+        arguments = ("run", "Look", "--cwd", str(place.workspace), "--format", "stream-json")
+        variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
+        done = run_anew(place.home, *arguments, **variables)
+    result = events_of(done)[-1]
+    assert (done.exit_code, result["exit_code"], result["outcome"]) == (1, 1, "internal_error")
+    assert result["reason"] == "the run crashed: RuntimeError: a bug"
+
+
+@FULL
+def test_an_answer_without_end_of_nesting_is_told_of_and_printed(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text("{}")
+    with messages_api_in_thread(["[" * 700 + "]" * 700]) as api:
+        options = ("--json-schema", str(schema))
+        code, result = step(tmp_path, api).result("Nest", *options)
+    assert (code, result["outcome"]) == (0, "done")
+    assert "nested too deeply" in json.dumps(result["answer"])
+
+
+@FULL
+def test_files_of_github_that_cannot_be_written_are_told_behind_a_result(tmp_path: Path) -> None:
+    with messages_api_in_thread(["All is well."]) as api:
+        missing = {"GITHUB_STEP_SUMMARY": str(tmp_path / "none/a"), "GITHUB_OUTPUT": "/dev/null"}
+        options = ("--format", "json", "--github")
+        done = step(tmp_path, api).run("Look", *options, **missing)
+    result = parsed(done.stdout)
+    assert (done.exit_code, result["exit_code"], result["outcome"]) == (1, 1, "internal_error")
+    assert "cannot be written" in str(result["reason"])
+
+
+@FULL
+@pytest.mark.parametrize(("stop", "code"), [("refusal", 1), ("max_tokens", 7)])
+def test_an_answer_that_is_none_says_why(
+    tmp_path: Path, stop: Literal["refusal", "max_tokens"], code: int
+) -> None:
+    with messages_api_in_thread([reply("No.", stop=stop)] * 9) as api:
+        ended, result = step(tmp_path, api).result("Do harm")
+    assert (ended, result["stop_reason"]) == (code, stop)
+    assert result["reason"]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["--allow=teleport", "--mode=wild", "--max-turns=none", "--policy=/none"]
+)
+def test_a_command_line_that_is_wrong_has_a_result_too(tmp_path: Path, wrong: str) -> None:
+    done = Step(tmp_path, "").run("Look", wrong, "--format", "json")
+    assert (done.exit_code, parsed(done.stdout)["outcome"]) == (2, "usage_error")

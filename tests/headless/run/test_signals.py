@@ -1,0 +1,98 @@
+"""Signals: whenever one comes, and however often, there is one result, and the code is true."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import command_line, environment, run_anew
+from tests.headless.run.pipeline import NOBODY, Object, Step, parsed, step
+from tests.support.messages_api import Hang, messages_api_in_thread, reply
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
+FULL = pytest.mark.full
+HANGING = Hang(at_event=3, seconds=60)
+EARLY = """\
+import os, signal, sys
+
+
+class Caller:
+    def find_spec(self, name, *_rest):
+        if name == "acp_server.cli.run_requests":
+            os.kill(os.getpid(), signal.{name})
+
+
+sys.meta_path.insert(0, Caller())
+"""
+"""Is imported by Python itself when it starts: a signal comes while the command is imported."""
+
+
+def begin(place: Step, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a run."""
+    place.prepare()
+    return subprocess.Popen(
+        command_line("run", "--cwd", str(place.workspace), *arguments),
+        env=environment(place.home, **place.variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+
+
+def only_result(lines: bytes) -> Object:
+    """Return the result, which must be there once, and last."""
+    events = [parsed(line) for line in lines.decode().splitlines()]
+    assert [each["type"] for each in events if each["type"] == "result"] == ["result"]
+    assert events[-1]["type"] == "result"
+    return events[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "outcome"),
+    [
+        ("SIGINT", 130, "interrupted"),
+        ("SIGTERM", 143, "terminated"),
+        pytest.param("SIGHUP", 143, "terminated", marks=FULL),
+    ],
+)
+def test_a_signal_sent_again_and_again_leaves_one_result(
+    tmp_path: Path, name: str, code: int, outcome: str
+) -> None:
+    with (
+        messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api,
+        begin(step(tmp_path, api), "Look", "--format", "stream-json") as process,
+    ):
+        assert process.stdout is not None
+        assert parsed(process.stdout.readline().decode())["type"] == "run"
+        for _ in range(3):
+            process.send_signal(getattr(signal, name))
+        result = only_result(process.stdout.read())
+        ended = process.wait(timeout=20)
+    assert (ended, result["outcome"], result["exit_code"]) == (code, outcome, code)
+
+
+def test_a_signal_while_the_task_is_awaited_leaves_a_result(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    os.mkfifo(task)
+    options = ("--prompt-file", str(task), "--format", "json")
+    with begin(Step(tmp_path, NOBODY), *options) as process, task.open("wb"):
+        assert process.stdout is not None
+        process.terminate()
+        result = only_result(process.stdout.read())
+        assert process.wait(timeout=20) == 143
+    assert result["outcome"] == "terminated"
+
+
+@FULL
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_while_the_command_is_imported_leaves_a_result(
+    tmp_path: Path, name: str, code: int
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(EARLY.format(name=name))
+    place = Step(tmp_path, NOBODY)
+    place.prepare()
+    variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
+    done = run_anew(place.home, "run", "Look", "--format", "json", **variables)
+    assert (done.exit_code, only_result(done.stdout.encode())["exit_code"]) == (code, code)

@@ -1,0 +1,141 @@
+"""Many tasks by the real command: each a process, which may be killed like any other."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import psutil
+import pytest
+
+from tests.cli.command_line import command_line, environment
+from tests.headless.run.pipeline import Object, Step, chat_step, parsed
+from tests.headless.run.repositories import git, repository
+from tests.support.messages_api import Hang, Reply, call, reply
+from tests.support.openai_api import OpenAiAsk, openai_api_in_thread
+
+FULL = pytest.mark.full
+VICTIM = "task-3"
+PATIENCE_SECONDS = 600
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
+
+
+@dataclass(slots=True)
+class Models:
+    """Writes a file for each task; never ends its answer to one of them."""
+
+    victim: str | None = None
+    is_at_work: threading.Event = field(default_factory=threading.Event)
+    """Whether the victim is in the middle of it."""
+    asked: Counter[str] = field(default_factory=Counter[str])
+
+    def answer(self, ask: OpenAiAsk) -> Reply:
+        name = ask.said_last.partition(" ")[2].strip()
+        if ask.said_last.startswith("Do ") and name == self.victim:
+            self.is_at_work.set()
+            return reply("Half of it", faults=[Hang(1, PATIENCE_SECONDS)])
+        if ask.said_last.startswith("Do "):
+            self.asked[name] += 1
+            return reply(call("write_file", path=f"{name}.txt", content=f"{name}\n"))
+        return reply("Done.")
+
+
+def list_of(folder: Path, count: int) -> Path:
+    """Write a list of tasks, each with its id as what is to be done."""
+    names = [f"task-{number + 1}" for number in range(count)]
+    file = folder / "tasks.jsonl"
+    file.write_text("".join(json.dumps({"id": n, "prompt": f"Do {n}"}) + "\n" for n in names))
+    return file
+
+
+def kill(name: str) -> None:
+    """Kill the process that does a task."""
+    (process,) = (
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if any(word.endswith(f"/{name}.patch") for word in each.info["cmdline"] or ())
+    )
+    process.kill()
+
+
+def start(place: Step, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
+    """Start a run of many tasks in a repository."""
+    place.prepare()
+    return subprocess.Popen(
+        command_line("run", "--tasks", str(tasks), "--format", "stream-json", *options),
+        cwd=place.workspace,
+        env=environment(place.home, **place.variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def events_of(process: subprocess.Popen[bytes]) -> list[Object]:
+    """Return what a run has printed, when it has ended."""
+    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    return [parsed(line) for line in printed.decode().splitlines()]
+
+
+@pytest.mark.parametrize(("count", "jobs"), [(3, 3), pytest.param(40, 4, marks=FULL)])
+def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
+    tmp_path: Path, count: int, jobs: int
+) -> None:
+    models = Models(VICTIM)
+    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    with openai_api_in_thread(models.answer) as api:
+        place = chat_step(tmp_path, api)
+        options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
+        with start(place, list_of(tmp_path, count), *options) as process:
+            assert models.is_at_work.wait(PATIENCE_SECONDS)
+            kill(VICTIM)
+            *told, result = events_of(process)
+    entries = {str(each["id"]): each for each in cast("list[Object]", result["tasks"])}
+    outcomes = {name: entry["outcome"] for name, entry in entries.items()}
+    others = {f"task-{number + 1}" for number in range(count)} - {VICTIM}
+    assert outcomes == dict.fromkeys(others, "done") | {VICTIM: "internal_error"}
+    assert "SIGKILL" in str(cast("Object", entries[VICTIM]["result"])["reason"])
+    assert result["reason"] == f"1 of {count} tasks are not done: {VICTIM}"
+    assert (process.returncode, result["exit_code"]) == (1, 1)
+    assert sorted(str(each["id"]) for each in told) == sorted(outcomes)
+    patches = {name: Path(str(entries[name]["patch"])).read_text() for name in others}
+    assert [name for name in others if f"+++ b/{name}.txt" not in patches[name]] == []
+    assert models.asked == Counter(others)
+    assert git(place.workspace, "worktree", "list").count("\n") == 1
+    assert git(place.workspace, "status", "--short") == ""
+
+
+@FULL
+def test_the_parts_do_every_task_exactly_once(tmp_path: Path) -> None:
+    models = Models()
+    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    tasks = list_of(tmp_path, 7)
+    with openai_api_in_thread(models.answer) as api:
+        place = chat_step(tmp_path, api)
+        parts = [start(place, tasks, "--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
+        results = [events_of(part)[-1] for part in parts]
+    assert [(each["outcome"], each["shard"]) for each in results] == [
+        ("done", f"{part}/3") for part in (1, 2, 3)
+    ]
+    assert models.asked == Counter(f"task-{number + 1}" for number in range(7))
+
+
+@FULL
+def test_when_all_is_ended_by_a_signal_every_task_is_named(tmp_path: Path) -> None:
+    models = Models("task-1")
+    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    with openai_api_in_thread(models.answer) as api:
+        place = chat_step(tmp_path, api)
+        with start(place, list_of(tmp_path, 3)) as process:
+            assert models.is_at_work.wait(PATIENCE_SECONDS)
+            process.terminate()
+            process.terminate()
+            result = events_of(process)[-1]
+    outcomes = [each["outcome"] for each in cast("list[Object]", result["tasks"])]
+    assert (process.returncode, result["outcome"]) == (143, "terminated")
+    assert outcomes == ["terminated"] * 3
+    assert git(place.workspace, "worktree", "list").count("\n") == 1
