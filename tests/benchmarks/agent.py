@@ -56,6 +56,8 @@ class Turn:
     ended: float = 0.0
     updates: int = 0
     chunks: int = 0
+    said: int = 0
+    """How many pieces of the model's text came, however they were put together."""
     diffs: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     """When a diff came, and how many characters its new text had."""
     failed_calls: int = 0
@@ -184,6 +186,16 @@ class Agent:
         turn = self._turns[session_id.encode()] = Turn(number, began)
         return turn
 
+    def watch(self, session_id: str) -> Turn:
+        """Note what comes of a session that is not prompted, such as one that is loaded."""
+        turn = self._turns[session_id.encode()] = Turn(0, time.perf_counter())
+        return turn
+
+    def kill(self) -> None:
+        """End the agent as a power cut would."""
+        self._process.kill()
+        self._process.wait()
+
     def finish(self, turns: Sequence[Turn], patience_seconds: float = PATIENCE_SECONDS) -> None:
         """Wait for the ends of turns.
 
@@ -290,8 +302,10 @@ class Agent:
             return
         turn.updates += 1
         if b"agent_message_chunk" in line:
-            if any(text in line for text in SAID):
+            said = sum(line.count(text) for text in SAID)
+            if said:
                 turn.chunks += 1
+                turn.said += said
                 turn.heard = turn.heard or time.perf_counter()
         elif b'"tool_call' in line:
             dense = line.replace(b": ", b":")

@@ -47,6 +47,12 @@ class Proof:
 
 BOUNDS = (
     Bound("spawn to initialize answered", "initialize", 100, python="374", node="302"),
+    Bound(
+        "initialize ahead of the fastest published",
+        "initialize",
+        107,
+        node="107 (Rust), 252 to 3,954",
+    ),
     Bound("ready after the spawn", "session", 350, python="1,366-1,949", node="687"),
     Bound("second session/new", "second-session", 20, python="61-231", node="330"),
     Bound("first prompt, 2.5 s after session/new", "settled-turn", 60, python="762", node="140"),
@@ -89,6 +95,7 @@ BOUNDS = (
     Bound("a prompt line of 10 MiB", "line-10", 2_200, python="2,200"),
     Bound("a prompt line of 50 MiB, answered", "line-50", 11_000, python="process dies"),
     Bound("malformed lines borne, of 6", "malformed", least=6, unit="", python="process dies"),
+    Bound("kill -9 within a turn: stream lost", "killed", 100, python="partial answer lost"),
     Bound("cancel while a tool runs", "cancel", 300, python="session wedged"),
     Bound("next prompt after a cancel", "after-cancel", least=1, unit="", python="wedged"),
     Bound("edits of a batch told as they end", "edits", least=7, unit="", python="0"),
@@ -101,7 +108,7 @@ BOUNDS = (
         python="0",
         node="0",
     ),
-    Bound("search over 10,000 sessions, slowest", "search-worst", 50),
+    Bound("search over 10,000 sessions, slowest, CPU", "search-worst", 50),
 )
 RATIOS = (
     Ratio("initialize ahead of every measured agent", "initialize", 1.0),
@@ -114,7 +121,7 @@ PROOFS = (
         "writes that bypass approval: none", "tests/permissions, tests/architecture/effects.toml"
     ),
     Proof("attached file outside the workspace: asked, or refused", "tests/tools"),
-    Proof("kill -9 during a turn, then load", "tests/sessions"),
+    Proof("kill -9: no orphan, the call closed as failed", "tests/sessions/test_killed.py"),
 )
 
 

@@ -68,8 +68,8 @@ STREAMS = [
     Row("grow-first", "1.5 s of writing a file: first diff after", "ms"),
     Row("grow-early", "diffs before the arguments were complete", "", is_more_better=True),
     Row("grow-updates", "diffs of a file that still grows", "", is_more_better=True),
-    *_memory("stream", "after 2,200 chunks"),
-    *_memory("end", "at the end, after 23,000 chunks"),
+    *_memory("stream", "after 4,000 chunks"),
+    *_memory("end", "at the end, after 25,000 chunks"),
 ]
 CROWD = [
     Row("crowd-chunk", "50 turns at once: last first chunk", "ms"),
@@ -87,8 +87,8 @@ PAST = [
     Row("list-count", "sessions listed", "", is_more_better=True),
 ]
 FINDING = [
-    Row("search-median", "search over 10,000 sessions, median query", "ms", "match"),
-    Row("search-worst", "search over 10,000 sessions, slowest query", "ms", "match"),
+    Row("search-median", "search over 10,000 sessions, median query, CPU", "ms", "match"),
+    Row("search-worst", "search over 10,000 sessions, slowest query, CPU", "ms", "match"),
 ]
 WORDS = [
     Row("prompt-characters", '"hi": system prompt and tools', "characters"),
@@ -106,6 +106,7 @@ FAULTS = [
     Row("line-1", "a prompt of 1 MiB", "ms"),
     Row("line-10", "a prompt of 10 MiB", "ms"),
     Row("line-50", "a prompt of 50 MiB", "ms"),
+    Row("killed", "stream lost by a kill -9 within it", "ms"),
     Row("leave", "gone after the editor left while a tool ran", "ms"),
     Row("cancel", "cancel answered while a tool ran", "ms"),
     Row("after-cancel", "next prompt works", "", is_more_better=True),

@@ -15,6 +15,8 @@ MALFORMED = (b"[1, 2]", b"3", b"null", b'"a text"', b"{", b"\xff\xfe")
 LENGTHS_MEBIBYTES = (1, 10, 50)
 EDITS = 7
 RUNNING_SECONDS = 1.0
+PACE_MILLISECONDS = 25
+STREAMED_SECONDS = 2.0
 PATIENCE_SECONDS = 20.0
 
 
@@ -24,6 +26,7 @@ def measure_faults(lab: Lab) -> Figures:
     yield "edits", attempt(lambda: _edits(lab))
     for size in LENGTHS_MEBIBYTES:
         yield f"line-{size}", attempt(partial(_line, lab, size * 2**20))
+    yield "killed", attempt(lambda: _lost(lab))
     yield "leave", attempt(lambda: _leave(lab))
     with lab.start() as agent:
         session, number = _running(lab, agent)
@@ -36,6 +39,25 @@ def _edits(lab: Lab) -> float:
         agent.initialize()
         session = agent.new_session(lab.project)
         return float(agent.turn(session, lab.order(f"edits {EDITS}")).completed_calls)
+
+
+def _lost(lab: Lab) -> float:
+    """Return how many milliseconds of a stream are lost when the agent is killed within it."""
+    with lab.start() as agent:
+        agent.initialize()
+        session = agent.new_session(lab.project)
+        agent.turn(session, "hi")
+        turn = agent.begin_turn(session, lab.order(f"paced 400 {PACE_MILLISECONDS}"))
+        agent.listen(STREAMED_SECONDS)
+        agent.kill()
+    with lab.start() as agent:
+        agent.initialize()
+        seen = agent.watch(session)
+        params: JsonValue = {"sessionId": session, "cwd": str(lab.project), "mcpServers": []}
+        agent.call("session/load", params, PATIENCE_SECONDS)
+        if not seen.said:
+            raise AgentError("nothing of the session was kept")
+        return float(max(turn.said + 1 - seen.said, 0) * PACE_MILLISECONDS)
 
 
 def _is_borne(lab: Lab, line: bytes) -> bool:

@@ -21,12 +21,14 @@ def measure_streams(lab: Lab) -> Figures:
         session = agent.new_session(lab.project)
         time.sleep(SETTLING_SECONDS)
         agent.turn(session, "hi")
-        agent.turn(session, lab.order("chunks 200"))
+        agent.turn(
+            session, lab.order("chunks 2000"), PATIENCE_SECONDS
+        )  # the first has costs of its own
         yield from _stream(lab, agent, session, 2_000)
         yield from state_of(agent, "stream")
         paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
         spent = agent.cpu_seconds
-        agent.turn(agent.new_session(lab.project), lab.order(paced), PATIENCE_SECONDS)
+        agent.turn(session, lab.order(paced), PATIENCE_SECONDS)
         yield "paced-cpu", (agent.cpu_seconds - spent) / PACED_CHUNKS * 1e6
         yield from _stream(lab, agent, agent.new_session(lab.project), 20_000)
         yield from state_of(agent, "end")
