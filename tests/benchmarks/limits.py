@@ -18,7 +18,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.benchmarks.clock import measure_bare_python, timed
-from tests.benchmarks.endpoint.answering import CHUNK
+from tests.benchmarks.endpoint.answering import chunk
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.lab import Endpoint
 
@@ -68,7 +68,7 @@ def _pipe() -> Figures:
 
 def _chunks() -> float:
     """Return the microseconds of processor time to read and write a chunk as JSON."""
-    event = json.dumps({"type": "content_block_delta", "delta": {"text": CHUNK}})
+    event = json.dumps({"type": "content_block_delta", "delta": {"text": chunk(0)}})
     read, write = os.pipe()
     begun = time.process_time()
     for _ in range(CHUNKS):

@@ -188,7 +188,7 @@ PEERS: Mapping[str, Peer] = {
         Peer("opencode", ["opencode", "acp"], _opencode, ["opencode-ai@1.18.33"], "npm"),
         Peer(
             "gemini",
-            ["gemini", "--acp"],
+            ["gemini", "--acp", "--model", "gemini-2.5-flash"],
             _gemini,
             ["@google/gemini-cli@0.61.0"],
             "npm",

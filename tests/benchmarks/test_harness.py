@@ -10,7 +10,7 @@ from tests.benchmarks import agreement, bar, report
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.agent import AgentError
 from tests.benchmarks.endpoint.answering import GROWN, answer
-from tests.benchmarks.endpoint.asking import Form, order, read_ask
+from tests.benchmarks.endpoint.asking import LISTS, Form, order, read_ask
 from tests.benchmarks.endpoint.forms import written
 from tests.benchmarks.endpoint.vocabulary import in_words_of
 from tests.benchmarks.figures import Figures, Row, Sheet
@@ -152,8 +152,7 @@ def test_kept_figures_are_compared_by_the_command(
 
 def _body(form: Form, words: str, tool: str) -> dict[str, JsonValue]:
     said: JsonValue = {"role": "user", "content": [{"type": "text", "text": order(words, "/here")}]}
-    name = "input" if form == "responses" else "messages"
-    return {name: [said], "tools": [{"name": tool}]}
+    return {LISTS[form]: [said], "tools": [{"name": tool}]}
 
 
 @pytest.mark.parametrize(
@@ -164,6 +163,7 @@ def _body(form: Form, words: str, tool: str) -> dict[str, JsonValue]:
         pytest.param(
             "responses", b'"response.output_text.delta","delta":"five words', id="responses"
         ),
+        pytest.param("gemini", b'"parts":[{"text":"five words', id="gemini"),
     ],
 )
 def test_an_order_is_answered_in_each_form(form: Form, event: bytes) -> None:

@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, form: Form, body: Object, size: int) -> None:
         said = answer(read_ask(form, body, size))
         model = str(body.get("model"))
-        if body.get("stream") is not True:
+        if body.get("stream") is not True and ":stream" not in self.path:
             self._send_json(_whole(form, said, model))
             return
         self.send_response(200)
@@ -160,6 +160,9 @@ def _whole(form: Form, said: Answer, model: str) -> JsonValue:
                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
             }
+        case "gemini":
+            parts: JsonValue = {"role": "model", "parts": [{"text": text}]}
+            return {"candidates": [{"index": 0, "content": parts, "finishReason": "STOP"}]}
         case "responses":
             content: JsonValue = [{"type": "output_text", "text": text, "annotations": []}]
             item: JsonValue = {"type": "message", "role": "assistant", "content": content}

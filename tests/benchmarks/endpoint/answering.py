@@ -16,7 +16,6 @@ from tests.benchmarks.scripted_session import PLAN, script
 from tests.support.messages_api import Call, Reply
 from tests.support.messages_api.script import Say
 
-CHUNK = "five words of text here. "
 GROWING_PIECES = 60
 GROWING_PAUSE_SECONDS = 0.025
 GROWING_LINES = 300
@@ -39,15 +38,24 @@ HELLO = Answer(("Hello.",))
 DONE = Answer(("Done.",))
 
 
+def chunk(number: int) -> str:
+    """Return a piece of text, unlike any other: some agents stop a model that repeats itself."""
+    return f"five words of {number} text. "
+
+
+def _chunks(count: int) -> list[str]:
+    return [chunk(number) for number in range(count)]
+
+
 def answer(ask: Ask) -> Answer:
     """Return what the model says."""
     if not ask.tools:  # a title, a summary: no part of the work
         return HELLO
     match ask.order:
         case ("chunks", count):
-            return Answer([CHUNK] * int(count))
+            return Answer(_chunks(int(count)))
         case ("paced", count, milliseconds):
-            return Answer([CHUNK] * int(count), pause_seconds=int(milliseconds) / 1000)
+            return Answer(_chunks(int(count)), pause_seconds=int(milliseconds) / 1000)
         case ("day", turn):
             return _of_the_day(ask, int(turn))
         case ("read" | "grow" | "run" | "edits", *_):
@@ -65,7 +73,7 @@ def _first_step(ask: Ask) -> Answer:
         case ("edits", count):
             names = [f"edit-{number}.txt" for number in range(int(count))]
             return Answer(
-                uses=[_use(ask, "write_file", path=name, content=CHUNK) for name in names]
+                uses=[_use(ask, "write_file", path=name, content=chunk(0)) for name in names]
             )
         case _:
             grown = _use(ask, "write_file", path="grown.txt", content=GROWN)

@@ -1,4 +1,4 @@
-"""What a request to a model asks for, read from any of the three forms.
+"""What a request to a model asks for, read from any of the four forms.
 
 A prompt of the benchmark carries an order, `[bench chunks 2000 in /folder]`. Which request of its
 turn this is follows from what the conversation holds behind that prompt, so that nothing has to be
@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-Form = Literal["messages", "chat", "responses"]
+Form = Literal["messages", "chat", "responses", "gemini"]
 Object = Mapping[str, JsonValue]
 Speaker = Literal["user", "model", "tool"]
 
@@ -22,7 +22,16 @@ PATHS: Mapping[str, Form] = {
     "/messages": "messages",
     "/chat/completions": "chat",
     "/responses": "responses",
+    ":streamGenerateContent": "gemini",
+    ":generateContent": "gemini",
 }
+LISTS: Mapping[Form, str] = {
+    "messages": "messages",
+    "chat": "messages",
+    "responses": "input",
+    "gemini": "contents",
+}
+"""Where each form has the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +68,18 @@ def read_ask(form: Form, body: Object, size: int) -> Ask:
 
 def _said(form: Form, body: Object) -> Iterator[tuple[Speaker, str]]:
     """Yield what was said by whom; calls are said by the model."""
-    for item in objects(body.get("input" if form == "responses" else "messages")):
+    for item in objects(body.get(LISTS[form])):
         kind, role = str(item.get("type")), item.get("role")
         if kind.endswith("_output") or role == "tool":
             yield "tool", ""
         elif role == "user":
-            blocks = objects(item.get("content"))
-            is_result = any(block.get("type") == "tool_result" for block in blocks)
-            yield ("tool", "") if is_result else ("user", text_of(item.get("content")))
-        elif role == "assistant" or kind.endswith("_call"):
+            content = item.get("content") or item.get("parts")
+            is_result = any(
+                block.get("type") == "tool_result" or "functionResponse" in block
+                for block in objects(content)
+            )
+            yield ("tool", "") if is_result else ("user", text_of(content))
+        elif role in {"assistant", "model"} or kind.endswith("_call"):
             yield "model", ""
 
 
@@ -86,7 +98,9 @@ def text_of(content: JsonValue) -> str:
 
 def tools_of(body: Object) -> frozenset[str]:
     """Return the names of the tools that are offered."""
-    return frozenset(str(_declared(tool).get("name")) for tool in objects(body.get("tools")))
+    listed = objects(body.get("tools"))
+    declared = [each for tool in listed for each in objects(tool.get("functionDeclarations"))]
+    return frozenset(str(_declared(tool).get("name")) for tool in [*listed, *declared])
 
 
 def _declared(tool: Object) -> Object:

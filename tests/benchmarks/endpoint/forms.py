@@ -1,4 +1,4 @@
-"""An answer as the events of a stream, in each of the three forms.
+"""An answer as the events of a stream, in each of the four forms.
 
 A form yields steps: bytes to send, and pauses. It knows no order and no agent.
 """
@@ -195,8 +195,29 @@ def _responses_use(said: Answer, use: Use, output: list[JsonValue]) -> Iterator[
     output.append(item)
 
 
+def _gemini(said: Answer, model: str, tokens: int) -> Iterator[Step]:
+    def chunk(parts: JsonValue, **more: JsonValue) -> bytes:
+        content: JsonValue = {"role": "model", "parts": parts}
+        body: JsonValue = {
+            "candidates": [{"index": 0, "content": content, **more}],
+            "modelVersion": model,
+            "usageMetadata": {"promptTokenCount": tokens, "totalTokenCount": tokens + 1},
+        }
+        return f"data: {json.dumps(body, separators=(',', ':'))}\r\n\r\n".encode()
+
+    for piece in said.text:
+        yield said.pause_seconds
+        yield chunk([{"text": piece}])
+    for use in said.uses:  # calls come whole in this form, when they are complete
+        yield said.pause_seconds * said.pieces_of_arguments
+        call: JsonValue = {"name": use.name, "args": json.loads(use.arguments)}
+        yield chunk([{"functionCall": call}])
+    yield chunk([{"text": ""}], finishReason="STOP")
+
+
 FORMS: Mapping[Form, Callable[[Answer, str, int], Iterator[Step]]] = {
     "messages": _messages,
     "chat": _chat,
     "responses": _responses,
+    "gemini": _gemini,
 }

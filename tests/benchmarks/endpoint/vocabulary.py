@@ -71,6 +71,26 @@ OPENCODE: Mapping[str, tuple[str, Mapping[str, str], Arguments]] = {
     "write_file": ("write", {"path": "filePath", "content": "content"}, {}),
     "terminal": ("bash", {"command": "command"}, {"description": "Runs a command"}),
 }
+GEMINI: Mapping[str, tuple[str, Mapping[str, str], Arguments]] = {
+    "read_file": ("read_file", {"path": "file_path"}, {}),
+    "search_files": ("grep_search", {"pattern": "pattern"}, {}),
+    "patch": (
+        "replace",
+        {"path": "file_path", "old_string": "old_string", "new_string": "new_string"},
+        {"instruction": "Change the lines"},
+    ),
+    "write_file": ("write_file", {"path": "file_path", "content": "content"}, {}),
+    "terminal": ("run_shell_command", {"command": "command"}, {"description": "Runs a command"}),
+}
+
+
+def _gemini(name: str, arguments: Arguments) -> Use:
+    made = _renamed(GEMINI[name], arguments)
+    if "offset" not in arguments:
+        return made
+    first, count = int(str(arguments["offset"])), int(str(arguments["limit"]))
+    lines = {"start_line": first, "end_line": first + count - 1}
+    return Use(made.name, json.dumps({**json.loads(made.arguments), **lines}))
 
 
 def _claude(name: str, arguments: Arguments) -> Use:
@@ -126,6 +146,7 @@ DIALECTS: Mapping[str, Speak] = {
     "search_files": _plain,
     "Grep": _claude_with_grep,
     "Bash": _claude,
+    "run_shell_command": _gemini,
     "exec_command": _shell("exec_command", "cmd"),
     "shell_command": _shell("shell_command", "command"),
     "grep": _opencode,

@@ -9,7 +9,7 @@ from tests.benchmarks.agent import AgentError
 from tests.benchmarks.billing import bill_for
 from tests.benchmarks.endpoint.asking import ORDER, objects, text_of, tools_of
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.lab import Lab, Taken
+from tests.benchmarks.lab import Body, Lab, Taken
 from tests.benchmarks.scripted_session import script
 
 TURN_SECONDS = 90.0
@@ -32,11 +32,16 @@ def _greeting(lab: Lab) -> Figures:
 def _prefix_characters(taken: Taken) -> int:
     """Return the length of the system prompt and of the tools as JSON."""
     body = taken.body
-    system = text_of(body.get("system") or body.get("instructions") or "")
+    system = text_of(body.get("system") or body.get("instructions") or _instruction(body))
     for message in [*objects(body.get("messages")), *objects(body.get("input"))]:
         if message.get("role") in {"system", "developer"}:
             system += text_of(message.get("content"))
     return len(system) + len(json.dumps(body.get("tools") or []))
+
+
+def _instruction(body: Body) -> JsonValue:
+    said = body.get("systemInstruction")
+    return said.get("parts") if isinstance(said, dict) else ""
 
 
 def _day(lab: Lab) -> Figures:
