@@ -30,9 +30,13 @@ def entries_of(text: str, known: Known) -> tuple[str, ...]:
     A known entry that stands by itself is whole, and no other text is held against it.
     """
     spans = split(text)
-    standing = {digest for span in spans if (digest := digest_of(span)) in known}
-    missing = {digest: length for digest, length in known.items() if digest not in standing}
-    return tuple(entry for span in spans for entry in _parts(span, missing))
+    digests = [digest_of(span) for span in spans]
+    missing = {digest: length for digest, length in known.items() if digest not in digests}
+    return tuple(
+        entry
+        for span, digest in zip(spans, digests, strict=True)
+        for entry in ((span,) if digest in known else _parts(span, missing))
+    )
 
 
 def known_of(entries: Iterable[str], digests: Iterable[str]) -> Known:

@@ -1,0 +1,64 @@
+"""Fuzz for longer: `python -m tests.fuzz --seconds 60 shell patch`; without names all targets.
+
+What fails is kept in the corpus, where the tests find it from then on. With `--guided` it is
+atheris that chooses (`uv run --with atheris python -m tests.fuzz --guided shell`), which follows
+what an input reaches; it takes one target and ends at the first failure.
+"""
+
+import argparse
+import random
+import time
+import traceback
+from collections import Counter
+
+from tests.fuzz.corpus import inputs_of, keep
+from tests.fuzz.guided import fuzz_guided
+from tests.fuzz.mutation import mutated
+from tests.fuzz.targets import TARGETS
+
+MOST_KEPT = 5
+"""How many failures of one kind are kept."""
+
+
+def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
+    """Try inputs for a time; print and keep what fails, and return how often each failure came."""
+    chance, target, inputs = random.Random(seed), TARGETS[name], list(inputs_of(name))  # noqa: S311
+    failures: Counter[str] = Counter()
+    count, slowest, deadline = 0, 0.0, time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        data = mutated(inputs, chance)
+        begun = time.process_time()
+        try:
+            target(data)
+        except Exception as error:  # noqa: BLE001  whatever comes is a finding
+            kind = "".join(traceback.format_tb(error.__traceback__)[-1:]) + repr(error)[:80]
+            failures[kind] += 1
+            if failures[kind] == 1:
+                print(f"{name}: {keep(name, data)}\n{traceback.format_exc()}")
+        slowest = max(slowest, time.process_time() - begun)
+        count += 1
+    told = f"{count} inputs, the slowest took {slowest * 1000:.0f} ms"
+    print(f"{name}: {told}, {failures.total()} failed", flush=True)
+    return failures
+
+
+def main() -> int:
+    """Return 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--guided", action="store_true")
+    given = parser.parse_args()
+    names = given.targets or list(TARGETS)
+    if given.guided:
+        fuzz_guided(names[0], given.seconds)
+        return 0
+    seed = random.randrange(2**32) if given.seed is None else given.seed  # noqa: S311
+    print(f"seed {seed}")
+    failed = sum(fuzz(name, given.seconds, seed).total() for name in names)
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

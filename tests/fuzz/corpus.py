@@ -1,0 +1,24 @@
+"""The inputs that are kept: seeds written by hand, and everything that was ever found to fail."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+CORPUS = Path(__file__).with_name("corpus")
+
+
+def files_of(target: str) -> Sequence[Path]:
+    """Return the files of a target."""
+    return sorted((CORPUS / target).iterdir())
+
+
+def inputs_of(target: str) -> Sequence[bytes]:
+    """Return the inputs of a target."""
+    return [path.read_bytes() for path in files_of(target)]
+
+
+def keep(target: str, data: bytes) -> Path:
+    """Keep an input that was found to fail, under its own digest; return where."""
+    path = CORPUS / target / f"found-{hashlib.sha256(data).hexdigest()[:12]}"
+    path.write_bytes(data)
+    return path

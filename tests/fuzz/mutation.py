@@ -1,0 +1,96 @@
+"""From inputs to others that are like them. Pure: the same luck gives the same input."""
+
+import random
+from collections.abc import Callable, Sequence
+
+MOST_BYTES = 4096
+PIECES = (
+    *(b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xef\xbb\xbf", b" ", b"\t", b'"', b"'", b"\\"),
+    *(
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"(",
+        b")",
+        b":",
+        b",",
+        b"---\n",
+        b"name: ",
+        b"description: ",
+        b"|-\n",
+    ),
+    *(b'"id":', b'"method":', b'"jsonrpc":"2.0"', b"null", b"1e999", b"-0", b"true", b"\\ud800"),
+    *(b"*** Begin Patch\n", b"*** Update File: a\n", b"*** End Patch\n", b"@@ ", b"+", b"-"),
+    *(b"%%%%", b"$(", b"`", b"&&", b"||", b";", b"|", b">", b"2>&1", b"<(", b"<<", b"${a:-", b"$'"),
+    *(b"#", b"cat ", b"ls ", b"\n\xc2\xa7\n", b"\xc2\xa7", b"\xe2\x80\xa8", b"\xc2\xa0", b"\x85"),
+)
+"""What the subjects take for more than a character."""
+
+Change = Callable[[bytearray, random.Random, Sequence[bytes]], None]
+
+
+def mutated(inputs: Sequence[bytes], chance: random.Random) -> bytes:
+    """Return an input that is like one of these."""
+    data = bytearray(chance.choice(inputs))
+    for _ in range(chance.randint(1, 6)):
+        chance.choice(CHANGES)(data, chance, inputs)
+    return bytes(data[:MOST_BYTES])
+
+
+def _place(data: bytearray, chance: random.Random) -> int:
+    return chance.randint(0, len(data))
+
+
+def _span(data: bytearray, chance: random.Random) -> slice:
+    start = _place(data, chance)
+    return slice(start, min(len(data), start + chance.randint(1, 24)))
+
+
+def _insert_piece(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    place = _place(data, chance)
+    data[place:place] = chance.choice(PIECES)
+
+
+def _overwrite(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    data[_span(data, chance)] = chance.choice(PIECES)
+
+
+def _flip(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    if data:
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+
+
+def _delete(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    del data[_span(data, chance)]
+
+
+def _repeat(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    span = data[_span(data, chance)]
+    place = _place(data, chance)
+    data[place:place] = span * chance.choice((1, 2, 3, 40))
+
+
+def _move(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
+    cut = _span(data, chance)
+    span = data[cut]
+    del data[cut]
+    place = _place(data, chance)
+    data[place:place] = span
+
+
+def _splice(data: bytearray, chance: random.Random, inputs: Sequence[bytes]) -> None:
+    other = bytearray(chance.choice(inputs))
+    data[_place(data, chance) :] = other[_place(other, chance) :]
+
+
+CHANGES: Sequence[Change] = (
+    _insert_piece,
+    _insert_piece,
+    _overwrite,
+    _flip,
+    _delete,
+    _repeat,
+    _move,
+    _splice,
+)

@@ -1,0 +1,214 @@
+"""What is fuzzed: functions of any bytes, each with what must hold whatever the bytes are.
+
+A target fails by an AssertionError, or by any error that its subject does not announce. It takes
+the bytes apart by itself, so that a file of the corpus can be read and written by hand.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from acp_server.jsonrpc.errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    MalformedError,
+)
+from acp_server.jsonrpc.framing import Line, LineSplitter, Oversized
+from acp_server.jsonrpc.messages import Notification, Request, encode
+from acp_server.jsonrpc.parsing import is_request_id, leading_id, parse_message
+from acp_server.memory.files import FileState
+from acp_server.memory.index import digest_of, entries_of, known_of
+from acp_server.permissions.shell.assessment import (
+    assess,
+    matches_prefix,
+    plain_words,
+    spoken_commands,
+)
+from acp_server.surrogates import mended
+from prompt_engine.memory_entries import joined, normalized, split
+from skills_store.document import check_created, parse
+from skills_store.patching import PatchError, UpdateFile, apply_hunks, parse_patch, replace
+
+Target = Callable[[bytes], None]
+
+WORKSPACE, HOME = "/code/space", "/home/user"
+SEPARATOR = "\n%%%%\n"
+"""Between the parts of an input, where there are several."""
+
+
+def text_of(data: bytes) -> str:
+    """Return bytes as a text, some of it perhaps halves of characters."""
+    return data.decode("utf-8", "surrogateescape" if data.endswith(b"\xff") else "replace")
+
+
+def framing(data: bytes) -> None:
+    """Lines are the same however the stream is cut. The first byte is a limit, the second a cut."""
+    limit, size, stream = 9, 1, data
+    if len(data) > 2:
+        limit, size, stream = data[0] % 64 + 1, data[1] % 16 + 1, data[2:]
+    wanted = [None if len(line) > limit else line.strip(b" \t\r") for line in stream.split(b"\n")]
+    for step in {size, 1, len(stream) + 1}:
+        splitter = LineSplitter(limit)
+        found: list[Line] = []
+        for start in range(0, len(stream), step):
+            found += splitter.feed(stream[start : start + step])
+        found += splitter.finish()
+        lines = [None if isinstance(line, Oversized) else line for line in found]
+        assert lines == [line for line in wanted if line != b""]
+
+
+def envelope(data: bytes) -> None:
+    """A line is a message, silence or one error; a call says the same when it is written anew."""
+    line = data.replace(b"\n", b" ")
+    seen = leading_id(line)
+    assert is_request_id(seen)
+    try:
+        message = parse_message(line)
+    except MalformedError as error:
+        _check_refusal(error)
+        message = None
+    if isinstance(message, Request | Notification):
+        written = {"jsonrpc": "2.0", "method": message.method, "params": message.params}
+        if isinstance(message, Request):
+            written["id"] = message.id
+            head = mended(seen) if isinstance(seen, str) else seen  # as it is when it is written
+            assert head is None or line.count(b'"id"') != 1 or head == message.id
+        anew = json.dumps(written)
+        if "Infinity" not in anew:  # 1e999 is JSON, and no number that can be written again
+            assert parse_message(anew.encode()) == message
+
+
+def _check_refusal(refusal: MalformedError) -> None:
+    """An error can be answered, on one line."""
+    assert refusal.error.code in {PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS}
+    assert is_request_id(refusal.request_id)
+    assert b"\n" not in encode([refusal.request_id, refusal.error.message, refusal.error.data])
+
+
+def skill(data: bytes) -> None:
+    """A SKILL.md is read whatever it holds; what may be written is read without a doubt.
+
+    The first line is the name of its folder.
+    """
+    name, _, text = text_of(data).partition("\n")
+    document = parse(text, name)
+    assert document.is_usable or document.problems
+    assert not document.is_usable or document.description.strip()
+    assert document.body in text.replace("\r\n", "\n") or document.body in text
+    if not check_created(name, text):
+        assert (document.problems, document.name) == ((), name)
+
+
+def patch(data: bytes) -> None:
+    """Patches change what they say and nothing else. A text stands before the patch."""
+    text, _, patch_text = text_of(data).partition(SEPARATOR)
+    try:
+        changes = parse_patch(patch_text)
+    except PatchError:
+        return
+    for change in changes:
+        if isinstance(change, UpdateFile):
+            _check_update(text, change)
+
+
+def _check_update(text: str, change: UpdateFile) -> None:
+    try:
+        applied = apply_hunks(text, change.hunks)
+    except PatchError:
+        return
+    lines = [line for hunk in change.hunks for line in hunk.lines]
+    assert len(applied.lines) == len(change.hunks)
+    if any("\r" in each for each in (text, *(line.text for line in lines))):
+        return
+    grown = sum({"+": 1, "-": -1, " ": 0}[line.sign] for line in lines if line.text.strip())
+    before, after = _filled(text), _filled(applied.text)
+    assert len(after) - len(before) == grown
+    if all(line.sign != "-" for line in lines):
+        rest = iter(after)
+        assert all(line in rest for line in before)
+
+
+def _filled(text: str) -> list[str]:
+    """Return the lines that are not blank, without blanks behind them: patches tolerate these."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
+
+
+def replacing(data: bytes) -> None:
+    """A replacement leaves what is outside of its spans. Text, old and new are three parts."""
+    text, old, new = [*text_of(data).split(SEPARATOR), "", ""][:3]
+    for replaces_all in (False, True):
+        try:
+            done = replace(text, old, new, replace_all=replaces_all)
+        except PatchError:
+            continue
+        starts = [start for start, _ in done.spans]
+        ends = [end for _, end in done.spans]
+        rest = done.text
+        assert starts == sorted(starts)
+        for start, end in zip([0, *ends], [*starts, len(text)], strict=True):
+            piece = text[start:end]
+            assert piece in rest
+            rest = rest[rest.index(piece) + len(piece) :]
+        if text.count(old) == 1:
+            assert done.text == text.replace(old, new)
+
+
+def shell(data: bytes) -> None:
+    """A command that writes is never said to read, before or behind anything else."""
+    command = text_of(data)
+    found = assess(command, WORKSPACE, HOME)
+    assert found.verdict in {"reads", "asks", "refused"}
+    assert (found.reason == "") == (found.verdict == "reads")
+    for hidden in (f"touch x\n{command}", f"touch x; {command}", f"rm -r x && {command}"):
+        assert assess(hidden, WORKSPACE, HOME).verdict != "reads"
+    if found.verdict == "reads":
+        _check_reading(command)
+    words = plain_words(command)
+    spoken_commands(command)
+    if words is None:
+        assert not matches_prefix(command, ("npm", "test"))
+    elif not set(command) & set("\\#$!{}~*?["):
+        assert words == tuple(shlex.split(command))
+
+
+def _check_reading(command: str) -> None:
+    """What is written behind it counts, unless it belongs to a document or a comment of its own."""
+    last = command.rsplit("\n", 1)[-1]
+    if "<<" in command or "\\" in last:
+        return
+    assert assess(f"{command}\ntouch x", WORKSPACE, HOME).verdict != "reads"
+    if "#" not in last and last.strip():
+        for hiding in (" > x", " | tee x", " && touch x", " $(touch x)", "; touch x"):
+            assert assess(command.rstrip() + hiding, WORKSPACE, HOME).verdict != "reads"
+
+
+def memory(data: bytes) -> None:
+    """Entries come back from a file as they went in, and what a person adds is an entry more."""
+    text = text_of(data)
+    entries = split(text)
+    assert all(entry and normalized(entry) == entry for entry in entries)
+    assert split(joined(entries)) == entries
+    alone = normalized(text)
+    assert split(joined([alone])) == ((alone,) if alone else ())
+    if text != mended(text):
+        return  # no file holds that
+    state = FileState(Path("MEMORY.md"), text, data, is_there=True)
+    assert split(state.with_entries(entries).decode("utf-8-sig")) == entries
+    known = known_of(entries, map(digest_of, entries))
+    assert entries_of(joined(entries), known) == entries
+    if entries and entries[-1] not in entries[:-1]:
+        assert entries_of(f"{joined(entries)}\nmore", known) == (*entries, "more")
+
+
+TARGETS: Mapping[str, Target] = {
+    "framing": framing,
+    "envelope": envelope,
+    "skill": skill,
+    "patch": patch,
+    "replacing": replacing,
+    "shell": shell,
+    "memory": memory,
+}
+"""All targets, by the names that their folders in the corpus have."""

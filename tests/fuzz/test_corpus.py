@@ -1,0 +1,47 @@
+"""Every input that is kept holds what its target asserts, and so do inputs that are like them."""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.corpus import files_of, inputs_of
+from tests.fuzz.mutation import mutated
+from tests.fuzz.targets import TARGETS
+
+MOST_SECONDS = 2.0
+"""How much of the processor an input of a few kilobytes may take: far more than any needs."""
+KEPT = [(target, path) for target in TARGETS for path in files_of(target)]
+
+
+@pytest.mark.parametrize(
+    ("target", "path"), KEPT, ids=[f"{target}-{path.name}" for target, path in KEPT]
+)
+def test_what_is_kept_holds(target: str, path: Path) -> None:
+    begun = time.process_time()
+    TARGETS[target](path.read_bytes())
+    assert time.process_time() - begun < MOST_SECONDS
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32))
+def test_what_is_like_it_holds(target: str, seed: int) -> None:
+    TARGETS[target](mutated(inputs_of(target), random.Random(seed)))  # noqa: S311
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=20_000)
+@given(seed=st.integers(0, 2**64))
+def test_very_much_that_is_like_it_holds(target: str, seed: int) -> None:
+    TARGETS[target](mutated(inputs_of(target), random.Random(seed)))  # noqa: S311
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(data=st.binary(max_size=200))
+def test_any_bytes_hold(target: str, data: bytes) -> None:
+    TARGETS[target](data)
