@@ -36,6 +36,7 @@ RunHook = Callable[[Hook, bytes], Awaitable[Ran]]
 """Runs a command with this on its stdin, to its end or its deadline. Raises only cancellation."""
 Spawn = Callable[[Task], None]
 """Lets something go on beside everything else."""
+OnRefusal = Callable[[ToolCall, str], None]
 
 
 @dataclass(slots=True)
@@ -47,19 +48,28 @@ class Hooks:
     spawn: Spawn
     facts: Callable[[], Mapping[str, JsonValue]]
     """Returns what every hook is told: the session, its folder, its mode."""
+    on_refusal: OnRefusal
+    """Called with each call that is refused, and why."""
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
     _is_closed: bool = field(default=False, init=False)
 
     async def refusal(self, call: ToolCall) -> Outcome | None:
         """Ask the hooks before a call, one after the other; return what the first no comes to."""
+        said = await self._no_to(call)
+        if said is None:
+            return None
+        self.on_refusal(call, said)
+        return Outcome(said, is_error=True)
+
+    async def _no_to(self, call: ToolCall) -> str | None:
         if self.rules.is_broken:
-            return Outcome(BROKEN, is_error=True)
+            return BROKEN
         hooks = matching(self.rules.before_tool, call.name)
         told = as_json("before_tool", self._about(call)) if hooks else b""
         for hook in hooks:
             reason = refusal_in(await self.run(hook, told))
             if reason is not None:
-                return Outcome(REFUSED.format(reason=reason), is_error=True)
+                return REFUSED.format(reason=reason)
         return None
 
     async def remarks(self, call: ToolCall, outcome: Outcome) -> str:

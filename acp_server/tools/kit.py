@@ -20,6 +20,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
 from acp_server.session.session import Session
+from acp_server.session.terms import ignore_refusal
 from acp_server.session.watch import Task
 from acp_server.skills.room import SkillRoom
 from acp_server.skills.session_skills import SessionSkills
@@ -169,7 +170,7 @@ class SessionToolMaker:
 
     def _hooks(self, around: Surroundings, shell: ShellSession) -> Hooks | None:
         """Return the user's hooks, if there are any."""
-        rules, session = self._premises.hooks, around.session
+        rules, session, terms = self._premises.hooks, around.session, self._premises.terms
         if rules.is_empty:
             return None
         hooks = Hooks(
@@ -177,6 +178,7 @@ class SessionToolMaker:
             HookShell(shell, session.workspace.cwd).run,
             partial(_spawn, around.tasks),
             partial(_facts, session),
+            ignore_refusal if terms is None else terms.refused,
         )
         session.on_turn_end = hooks.end_turn
         return hooks

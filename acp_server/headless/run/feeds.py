@@ -9,9 +9,9 @@ import anyio
 
 from acp_server.headless.call_state import CallState, RunningCalls
 from acp_server.headless.run.cleaning import Cleaner
+from acp_server.headless.run.denials import Denial
 from acp_server.headless.run.report import Report
 from acp_server.headless.updates import Update
-from acp_server.permissions.gate import Passage
 from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 
 Say = Callable[[str, str], None]
@@ -27,7 +27,7 @@ class SilentFeed:
     async def show(self, update: Update) -> None:
         """Show nothing."""
 
-    async def deny(self, passage: Passage) -> None:
+    async def deny(self, denial: Denial) -> None:
         """Show nothing."""
 
     async def end(self) -> None:
@@ -57,10 +57,9 @@ class ProgressFeed:
             case _:
                 return
 
-    async def deny(self, passage: Passage) -> None:
+    async def deny(self, denial: Denial) -> None:
         """Show that something was not let through."""
-        reason = passage.refusal.reason if passage.refusal is not None else ""
-        self._say(f"denied: {passage.tool}: {self._cleaner.line(reason)}", "problem")
+        self._say(f"denied: {denial.tool}: {self._cleaner.line(denial.reason)}", "problem")
 
     async def end(self) -> None:
         """Hold nothing back."""

@@ -22,7 +22,7 @@ from acp_server.headless.run.answers import AnswerShape, mending
 from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
 from acp_server.headless.run.changes import ChangeWatch
 from acp_server.headless.run.conversation import LastMessage
-from acp_server.headless.run.denials import Denials
+from acp_server.headless.run.denials import Denial, Denials
 from acp_server.headless.run.findings import Findings, placed, weighs
 from acp_server.headless.run.outcome import WHY_STOPPED, outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import Report
@@ -54,6 +54,7 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
 )
 from acp_server.session.terms import Terms
+from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ModelRequest
 
 SKILL = "/skill:"
@@ -76,7 +77,7 @@ class Feed(Protocol):
         """Take an update of the session."""
         ...
 
-    async def deny(self, passage: Passage) -> None:
+    async def deny(self, denial: Denial) -> None:
         """Take that something was not let through."""
         ...
 
@@ -97,7 +98,7 @@ class Run:
     _denials: Denials = field(default_factory=Denials, init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
     _is_denied: anyio.Event = field(default_factory=anyio.Event, init=False)
-    _passages: list[Passage] = field(default_factory=list[Passage], init=False)
+    _untold: list[Denial] = field(default_factory=list[Denial], init=False)
 
     def __post_init__(self) -> None:
         """Begin to count."""
@@ -155,6 +156,7 @@ class Run:
         return Terms(
             orders=rules.orders,
             witness=self._witness,
+            refused=self._refused,
             is_trusted=rules.is_trusted,
             platform=self.request.platform,
             wrapped=partial(CountedCatalog, ledger=self._ledger),
@@ -179,6 +181,7 @@ class Run:
             tasks.start_soon(self._stop_when_denied, agent)
             await self._take_turn(agent)
             tasks.cancel_scope.cancel()
+        await self._tell_denials()
         await self.feed.end()
 
     async def _take_turn(self, agent: Agent) -> None:
@@ -259,19 +262,29 @@ class Run:
         return CancelledPermissionOutcome()
 
     def _witness(self, passage: Passage) -> None:
-        if self._denials.witness(passage):
-            self._passages.append(passage)
-            self._is_denied.set()
+        denial = self._denials.witness(passage)
+        if denial is not None:
+            self._note(denial)
+
+    def _refused(self, call: ToolCall, reason: str) -> None:
+        self._note(self._denials.refuse(call, reason, self.request.folder))
+
+    def _note(self, denial: Denial) -> None:
+        self._untold.append(denial)
+        self._is_denied.set()
 
     async def _stop_when_denied(self, agent: Agent) -> None:
         """Tell of denials, and end the run at the first if its rules say so."""
         while True:
             await self._is_denied.wait()
             self._is_denied = anyio.Event()
-            while self._passages:
-                await self.feed.deny(self._passages.pop(0))
+            await self._tell_denials()
             if self.request.rules.stops_when_denied:
                 await agent.cancel(self.report.session_id)
+
+    async def _tell_denials(self) -> None:
+        while self._untold:
+            await self.feed.deny(self._untold.pop(0))
 
     async def _give_up(self, agent: Agent) -> None:
         """End a turn whose time is up; what it has done so far stands."""

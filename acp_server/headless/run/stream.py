@@ -10,12 +10,11 @@ from pydantic import JsonValue
 
 from acp_server.headless.call_state import CallState, RunningCalls
 from acp_server.headless.run.cleaning import Cleaner
-from acp_server.headless.run.denials import targets_of
+from acp_server.headless.run.denials import Denial
 from acp_server.headless.run.lines import Lines, json_line
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.result import VERSION, target_as_json
 from acp_server.headless.updates import Update
-from acp_server.permissions.gate import Passage
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import Content, Diff
 from acp_server.protocol.updates import (
@@ -59,18 +58,16 @@ class StreamFeed:
         for event in self._events(update):
             await self._write(event)
 
-    async def deny(self, passage: Passage) -> None:
+    async def deny(self, denial: Denial) -> None:
         """Write that something was not let through."""
         await self._end_saying()
-        targets: list[JsonValue] = [target_as_json(each) for each in targets_of(passage.effect)]
-        reason = passage.refusal.reason if passage.refusal is not None else ""
         await self._write(
             {
                 "type": "denied",
-                "id": passage.call_id,
-                "tool": passage.tool,
-                "targets": targets,
-                "reason": reason,
+                "id": denial.call_id,
+                "tool": denial.tool,
+                "targets": [target_as_json(each) for each in denial.targets],
+                "reason": denial.reason,
             }
         )
 

@@ -21,6 +21,7 @@ from tests.support.messages_api import (
 )
 
 FULL = pytest.mark.full
+REFUSING = "hooks: {before_tool: [{match: write_file, command: 'echo not on Fridays; exit 2'}]}"
 HANGING = Hang(at_event=3, seconds=60)
 
 
@@ -112,6 +113,20 @@ def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) ->
     with messages_api_in_thread(script) as api:
         code, result = step(tmp_path, api).result("Write", "--mode", mode)
     assert (code, result["outcome"], result["files_changed"]) == (5, "denied", [])
+
+
+@FULL
+def test_what_a_hook_refuses_is_never_a_success(tmp_path: Path) -> None:
+    script = [reply(call("write_file", path="a.txt", content="a")), "Done, all of it!"]
+    with messages_api_in_thread(script) as api:
+        place = step(tmp_path, api)
+        (place.home / "acp").mkdir(parents=True)
+        (place.home / "acp/config.yaml").write_text(REFUSING)
+        code, result = place.result("Write", "--mode", "full")
+    name = str(place.workspace / "a.txt")
+    assert (code, result["outcome"], result["files_changed"]) == (5, "denied", [])
+    assert result["left_undone"] == [{"act": "write", "name": name}]
+    assert "not on Fridays" in json.dumps(result["permission_denials"])
 
 
 @FULL
