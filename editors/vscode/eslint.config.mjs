@@ -3,7 +3,7 @@ import tseslint from "typescript-eslint";
 const BROWSER_ONLY = "the view is a page: it has no editor and no Node";
 
 export default tseslint.config(
-  { ignores: ["dist/", "out/", "node_modules/", "scripts/", "e2e/", "eslint.config.mjs"] },
+  { ignores: ["dist/", "out/", "node_modules/", "scripts/", "e2e/", "**/*.mjs"] },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

@@ -1,70 +1,192 @@
+/** The extension as a whole, with an agent that is a process. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { test } from "node:test";
-import type { ExtensionContext } from "vscode";
-import { activate } from "../../src/extension/extension.js";
+import { join } from "node:path";
+import { afterEach, test } from "node:test";
 import { pageOf } from "../../src/extension/page.js";
 import { isRecord } from "../../src/shared/intents.js";
-import * as vscode from "../support/vscode.js";
+import { Extension } from "../support/extension.js";
+import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri } from "../support/vscode.js";
 
-interface Posted {
-  readonly kind: string;
-  readonly events: readonly { readonly type: string; readonly status?: string }[];
+const AGENT = join(process.cwd(), "tests", "support", "agent.mjs");
+const NOWHERE = new Range(new Position(0, 0), new Position(0, 0));
+
+let extension = new Extension();
+
+afterEach(() => {
+  extension.close();
+  extension = new Extension();
+});
+
+/** A window with a server, in a folder that is trusted. */
+async function begin(): Promise<Extension> {
+  editor.isTrusted = true;
+  editor.settings.set("acpServer.command", process.execPath);
+  editor.settings.set("acpServer.arguments", [AGENT]);
+  extension.activate().show().post({ type: "ready" });
+  await extension.until(({ connection, session }) => connection.status === "ready" && session.id !== "");
+  return extension;
 }
 
-function begin(): { dispose(): void }[] {
-  const subscriptions: { dispose(): void }[] = [];
-  const workspaceState = { get: () => undefined, update: () => Promise.resolve() };
-  const context = {
-    subscriptions,
-    workspaceState,
-    extensionUri: vscode.Uri.file("/extension"),
-    extension: { packageJSON: { version: "1" } },
-  };
-  activate(context as unknown as ExtensionContext);
-  return subscriptions;
+/** Send a prompt and return what the agent says of it. */
+async function told(text: string): Promise<unknown> {
+  const switches = { withSelection: false, withFile: false, withProblems: false };
+  const before = extension.state.session.items.length;
+  extension.post({ type: "send", draft: { text, images: [], files: [], ...switches }, manner: "turn" });
+  const { session } = await extension.until(
+    ({ session: { items, isRunning } }) => !isRunning && items.length >= before + 2,
+  );
+  const last = session.items.findLast((item) => item.kind === "agent");
+  return JSON.parse(last?.kind === "agent" ? last.text : "null");
 }
 
 test("what is registered is what the manifest promises, and all of it is disposed of", async () => {
-  const owned = begin();
+  extension.activate();
   const manifest: unknown = JSON.parse(await readFile("package.json", "utf8"));
   const contributes = isRecord(manifest) && isRecord(manifest["contributes"]) ? manifest["contributes"] : {};
   const promised = (contributes["commands"] as { command: string }[]).map(({ command }) => command);
-  assert.deepEqual([...vscode.commandsThere.keys()].sort(), promised.sort());
-  assert.ok(vscode.asked.includes("view acpServer.chat"));
-  const registered = vscode.asked.filter((what) => !what.startsWith("run ")).length;
-  for (const each of owned) each.dispose();
-  assert.equal(vscode.disposed, registered);
+  assert.deepEqual([...editor.commands.keys()].sort(), promised.sort());
+  assert.ok(editor.asked.includes("view acpServer.chat"));
+  const registered = editor.asked.length;
+  for (const each of extension.owned.splice(0)) each.dispose();
+  assert.equal(editor.disposed, registered);
 });
 
-test("a view gets its page and, where nothing is trusted, the way to trust", async () => {
-  const owned = begin();
-  const posted: Posted[] = [];
-  let receive: (message: unknown) => void = () => undefined;
-  const webview = {
-    options: {},
-    html: "",
-    cspSource: "vscode-resource:",
-    asWebviewUri: (uri: { path: string }) => `webview:${uri.path}`,
-    postMessage: (message: Posted) => {
-      posted.push(message);
-      return Promise.resolve(true);
-    },
-    onDidReceiveMessage: (listener: (message: unknown) => void) => {
-      receive = listener;
-      return {};
-    },
-  };
-  const view = { webview, visible: true, badge: undefined, onDidDispose: () => ({}) };
-  vscode.providers.at(-1)?.resolveWebviewView(view);
-  assert.match(webview.html, /src="webview:\/extension\/dist\/webview.js"/);
-  receive({ type: "not an intent" });
-  assert.equal(posted.length, 0);
-  receive({ type: "ready" });
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  const told = posted.flatMap(({ events }) => events);
-  assert.equal(told.findLast(({ type }) => type === "connection")?.status, "untrusted");
-  for (const each of owned) each.dispose();
+test("where nothing is trusted nothing is started, and granting trust starts it", async () => {
+  editor.settings.set("acpServer.command", process.execPath);
+  editor.settings.set("acpServer.arguments", [AGENT]);
+  extension.activate().show();
+  assert.match(extension.html, /src="webview:\/extension\/dist\/webview.js"/);
+  extension.post({ type: "not an intent" });
+  extension.post({ type: "ready" });
+  await extension.until(({ connection }) => connection.status === "untrusted");
+  assert.match(editor.statusBar[0]?.tooltip?.value ?? "", /once this workspace is trusted/);
+  assert.deepEqual(editor.channels.get("Hermes Agent"), [
+    'warning: the view posted what is no intent: {"type":"not an intent"}',
+  ]);
+  extension.post({ type: "manageTrust" });
+  assert.deepEqual(editor.ran.at(-1), ["workbench.trust.manage"]);
+  editor.isTrusted = true;
+  editor.events.trust.fire(undefined);
+  await extension.until(({ connection }) => connection.status === "ready");
+});
+
+test("a file with unsaved changes is read and edited as the user has it", async () => {
+  await begin();
+  const path = join(extension.folder, "a.txt");
+  const document = new TextDocument(Uri.file(path), "mine\nold\n", "old\n");
+  editor.documents.push(document);
+  assert.equal(await told(`edit ${path}`), "mine\nold\n");
+  assert.deepEqual([document.text, document.saved, editor.edits], ["mine\nnew\n", "old\n", [["old", "new"]]]);
+  const { session } = await extension.until((state) => state.session.changes.length === 1);
+  assert.equal(session.changes[0]?.label, "a.txt");
+  extension.post({ type: "openChange", path });
+  await extension.until(() => editor.ran.at(-1)?.[0] === "vscode.diff");
+  const [, left, right, title] = editor.ran.at(-1) ?? [];
+  assert.equal(editor.contents.get("acp-server-diff")?.(left as Uri), "mine\nold\n");
+  assert.deepEqual([String(right), title], [`file:${path}`, "a.txt (before ↔ now)"]);
+});
+
+test("a command runs in a terminal of VS Code's, and its output is bounded", async () => {
+  await begin();
+  assert.deepEqual(await told("run"), { length: 100, truncated: true });
+  const [terminal] = editor.terminals;
+  terminal?.show();
+  assert.match(terminal?.written ?? "", /x{5000}\r\n.*\[exit code 0\]/s);
+});
+
+test("the agent is told where the user is, and of problems in what it wrote", async () => {
+  await begin();
+  const path = join(extension.folder, "b.py");
+  const document = new TextDocument(Uri.file(path), "old\n");
+  editor.documents.push(document);
+  const line = new Position(6, 0);
+  editor.active = { document, selection: new Range(line, line) };
+  editor.events.editor.fire(undefined);
+  await extension.until((state) => state.editor.label === "b.py");
+  await told(`edit ${path}`);
+  const range = NOWHERE;
+  editor.diagnostics.set(path, [{ severity: DiagnosticSeverity.Error, message: "unused", range, source: "ruff" }]);
+  editor.events.diagnostics.fire({ uris: [Uri.file(path), new Uri("output", "/log")] });
+  await extension.until((state) => state.editor.problems === 1);
+  const items = [{ severity: "error", message: "unused", line: 1, endLine: 1, source: "ruff", code: "" }];
+  assert.deepEqual(await told("heard"), [
+    ["_hermes/active_file", { sessionId: "s", path, line: 7 }],
+    ["_hermes/diagnostics", { sessionId: "s", path, items }],
+  ]);
+});
+
+for (const [choice, answer] of [
+  ["Allow Once", { outcome: { outcome: "selected", optionId: "yes" } }],
+  ["Reject", { outcome: { outcome: "selected", optionId: "no" } }],
+] as const) {
+  test(`a question that comes while the chat is hidden is told, and answered with ${choice}`, async () => {
+    await begin();
+    extension.isVisible = false;
+    editor.choice = choice;
+    assert.deepEqual(await told("permission"), answer);
+    assert.ok(editor.asked.includes('information Hermes asks: Edit it ["Allow Once","Reject","Show Chat"]'));
+  });
+}
+
+test("a question has a badge and a place in the status bar until it is answered", async () => {
+  await begin();
+  const answered = told("permission");
+  const { session } = await extension.until((state) => state.session.questions.length === 1);
+  assert.deepEqual(extension.badge, { value: 1, tooltip: "1 question waits" });
+  assert.equal(editor.statusBar[0]?.text, "$(bell-dot) Hermes asks");
+  assert.ok(!editor.asked.some((what) => what.startsWith("information")), "it was told though it is seen");
+  extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "no" });
+  await answered;
+  assert.deepEqual([extension.badge, editor.statusBar[0].text], [undefined, "$(hubot) Hermes"]);
+});
+
+test("commands reach the view, and settings of the server offer a new start", async () => {
+  await begin();
+  for (const [command, what] of [
+    ["focus", "focusInput"],
+    ["showSessions", "showSessions"],
+    ["showContext", "showContext"],
+    ["addSelection", "focusInput"],
+  ] as const) {
+    const { number } = extension.state.request;
+    extension.run(command);
+    const { request } = await extension.until((state) => state.request.number > number);
+    assert.equal(request.what, what);
+    assert.ok(editor.ran.some(([name]) => name === "acpServer.chat.focus"));
+  }
+  await extension.run("toggleFollow");
+  await extension.until((state) => state.isFollowing);
+  await extension.run("signIn");
+  assert.ok(editor.asked.some((what) => what.startsWith("warning The agent offers no way to sign in")));
+  await extension.run("showLog");
+  assert.ok(editor.asked.includes("show Hermes Agent"));
+  editor.choice = "Restart the Server";
+  editor.events.configuration.fire({ affectsConfiguration: (name) => name === "acpServer.trace" });
+  editor.events.configuration.fire({ affectsConfiguration: (name) => name === "acpServer.command" });
+  await extension.until(({ connection }) => connection.status === "starting");
+  await extension.until(({ connection }) => connection.status === "ready");
+  const offers = editor.asked.filter((what) => what.includes("settings have changed"));
+  assert.equal(offers.length, 1);
+});
+
+test("a view that is closed is told nothing, and the next one all", async () => {
+  await begin();
+  await told("heard");
+  extension.closeView();
+  const { session } = extension.state;
+  extension.show().post({ type: "ready" });
+  await extension.until((state) => state.session.items.length === session.items.length);
+  assert.deepEqual(extension.state.session, session);
+});
+
+test("messages are traced as lines of JSON while the setting says so", async () => {
+  editor.settings.set("acpServer.trace", "messages");
+  await begin();
+  const lines = editor.channels.get("Hermes Agent Trace") ?? [];
+  const methods = lines.map((line) => JSON.stringify(JSON.parse(line))).join("\n");
+  assert.match(methods, /"method":"initialize"/);
+  assert.match(methods, /"method":"session\/new"/);
 });
 
 test("the page may load our script and styles and nothing else", () => {

@@ -1,84 +1,393 @@
-/** As much of VS Code as the extension's beginning touches; what is asked of it is noted. */
+/**
+ * As much of VS Code as the extension touches, in memory.
+ *
+ * Owns what is open, shown, said and listened to; a test sets it up and looks at it afterwards.
+ * `resetEditor` makes all of it new. Whatever is registered is noted, and so is what is let go.
+ */
 
 interface Disposable {
   dispose(): void;
 }
 
-export const asked: string[] = [];
-export const commandsThere = new Map<string, (...given: unknown[]) => unknown>();
-export const providers: { resolveWebviewView(view: unknown): void }[] = [];
-export let disposed = 0;
+type Listener<T> = (value: T) => void;
 
-function noted(what: string): Disposable {
-  asked.push(what);
+export class EventEmitter<T = unknown> {
+  readonly #listeners = new Set<Listener<T>>();
+  readonly event = (listener: Listener<T>): Disposable => {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  };
+
+  fire(value: T): void {
+    for (const listener of [...this.#listeners]) listener(value);
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+export class Position {
+  readonly line: number;
+  readonly character: number;
+
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+}
+
+export class Range {
+  readonly start: Position;
+  readonly end: Position;
+
+  constructor(start: Position, end: Position) {
+    this.start = start;
+    this.end = end;
+  }
+}
+
+export class Uri {
+  readonly scheme: string;
+  readonly path: string;
+  readonly query: string;
+
+  constructor(scheme: string, path: string, query = "") {
+    this.scheme = scheme;
+    this.path = path;
+    this.query = query;
+  }
+
+  static file(path: string): Uri {
+    return new Uri("file", path);
+  }
+
+  static parse(text: string): Uri {
+    const [, scheme = "", path = ""] = /^(\w+):(.*)$/.exec(text) ?? [];
+    return new Uri(scheme, path);
+  }
+
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return Uri.file([base.path, ...parts].join("/"));
+  }
+
+  get fsPath(): string {
+    return this.path;
+  }
+
+  with(change: { scheme?: string; query?: string }): Uri {
+    return new Uri(change.scheme ?? this.scheme, this.path, change.query ?? this.query);
+  }
+
+  toString(): string {
+    return `${this.scheme}:${this.path}${this.query === "" ? "" : `?${this.query}`}`;
+  }
+}
+
+/** A document as VS Code has it. Its disk is `saved`. */
+export class TextDocument {
+  readonly uri: Uri;
+  text: string;
+  saved: string;
+  isClosed = false;
+  canSave = true;
+
+  constructor(uri: Uri, text: string, saved: string = text) {
+    this.uri = uri;
+    this.text = text;
+    this.saved = saved;
+  }
+
+  get isDirty(): boolean {
+    return this.text !== this.saved;
+  }
+
+  getText(range?: Range): string {
+    return range === undefined ? this.text : this.text.slice(this.offsetAt(range.start), this.offsetAt(range.end));
+  }
+
+  positionAt(offset: number): Position {
+    const lines = this.text.slice(0, offset).split("\n");
+    return new Position(lines.length - 1, lines.at(-1)?.length ?? 0);
+  }
+
+  offsetAt({ line, character }: Position): number {
+    const before = this.text.split("\n").slice(0, line);
+    return before.reduce((sum, each) => sum + each.length + 1, character);
+  }
+
+  save(): Promise<boolean> {
+    if (this.canSave) this.saved = this.text;
+    return Promise.resolve(this.canSave);
+  }
+}
+
+export class WorkspaceEdit {
+  readonly replacements: [Uri, Range, string][] = [];
+
+  replace(uri: Uri, range: Range, text: string): void {
+    this.replacements.push([uri, range, text]);
+  }
+}
+
+export class TabInputText {
+  readonly uri: Uri;
+
+  constructor(uri: Uri) {
+    this.uri = uri;
+  }
+}
+
+export class MarkdownString {
+  readonly value: string;
+
+  constructor(value: string) {
+    this.value = value;
+  }
+}
+
+export class ThemeColor {
+  readonly id: string;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+export class ThemeIcon extends ThemeColor {}
+
+export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 };
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+
+interface Pty {
+  readonly onDidWrite: (listener: Listener<string>) => Disposable;
+  open(): void;
+  close(): void;
+  handleInput(data: string): void;
+}
+
+/** A terminal in the panel, and what was written to it. */
+export class Terminal {
+  readonly options: Readonly<Record<string, unknown>> & { readonly name: string; readonly pty?: Pty };
+  written = "";
+  isShown = false;
+  isDisposed = false;
+  exitStatus: { code: number | undefined } | undefined;
+
+  constructor(options: Terminal["options"]) {
+    this.options = options;
+    options.pty?.onDidWrite((data) => {
+      this.written += data;
+    });
+  }
+
+  show(): void {
+    this.isShown = true;
+    this.options.pty?.open();
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+  }
+}
+
+interface StatusBarItem extends Disposable {
+  name: string;
+  command: string;
+  text: string;
+  tooltip: MarkdownString | undefined;
+  backgroundColor: ThemeColor | undefined;
+  accessibilityInformation: { label: string } | undefined;
+  show(): void;
+}
+
+interface Provider {
+  resolveWebviewView(view: unknown): void;
+}
+
+function freshEditor() {
   return {
-    dispose: () => {
-      disposed += 1;
+    /** What was asked of VS Code, in words. */
+    asked: [] as string[],
+    disposed: 0,
+    commands: new Map<string, (...given: unknown[]) => unknown>(),
+    ran: [] as [string, ...unknown[]][],
+    providers: [] as Provider[],
+    contents: new Map<string, (uri: Uri) => string>(),
+    documents: [] as TextDocument[],
+    edits: [] as [string, string][],
+    takesEdits: true,
+    terminals: [] as Terminal[],
+    statusBar: [] as StatusBarItem[],
+    channels: new Map<string, string[]>(),
+    settings: new Map<string, unknown>(),
+    folders: [] as Uri[],
+    found: [] as Uri[],
+    tabs: [] as Uri[],
+    active: undefined as { document: TextDocument; selection: Range } | undefined,
+    diagnostics: new Map<string, object[]>(),
+    /** What the user chooses when asked; undefined for nothing. */
+    choice: undefined as string | undefined,
+    isTrusted: false,
+    isFocused: true,
+    events: {
+      editor: new EventEmitter(),
+      selection: new EventEmitter(),
+      closedTerminal: new EventEmitter<Terminal>(),
+      diagnostics: new EventEmitter<{ uris: Uri[] }>(),
+      save: new EventEmitter(),
+      trust: new EventEmitter(),
+      configuration: new EventEmitter<{ affectsConfiguration(name: string): boolean }>(),
     },
   };
 }
 
-function channel(name: string): object {
-  return { info: nothing, warn: nothing, error: nothing, appendLine: nothing, show: nothing, ...noted(`channel ${name}`) };
+export let editor = freshEditor();
+
+export function resetEditor(): void {
+  editor = freshEditor();
 }
 
-const nothing = (): undefined => undefined;
-const listening =
-  (name: string) =>
-  (): Disposable =>
-    noted(`listener ${name}`);
+function noted(what: string, letGo: () => void = () => undefined): Disposable {
+  const { asked } = editor;
+  const owner = editor;
+  asked.push(what);
+  return {
+    dispose: () => {
+      owner.disposed += 1;
+      letGo();
+    },
+  };
+}
+
+type EventName = keyof ReturnType<typeof freshEditor>["events"];
+
+function listening(name: EventName): (listener: Listener<never>) => Disposable {
+  return (listener) => {
+    const registered = (editor.events[name].event as (listener: Listener<never>) => Disposable)(listener);
+    return noted(`listener ${name}`, () => {
+      registered.dispose();
+    });
+  };
+}
+
+function channel(name: string): object {
+  const lines: string[] = [];
+  editor.channels.set(name, lines);
+  const log =
+    (level: string) =>
+    (text: string): void => {
+      lines.push(`${level}${text}`);
+    };
+  const show = (): void => void editor.asked.push(`show ${name}`);
+  const levels = { info: log(""), warn: log("warning: "), error: log("error: "), appendLine: log("") };
+  return { ...levels, show, ...noted(`channel ${name}`) };
+}
+
+const answer =
+  (kind: string) =>
+  (message: string, ...rest: unknown[]): Promise<string | undefined> => {
+    editor.asked.push(`${kind} ${message} ${JSON.stringify(rest)}`);
+    return Promise.resolve(editor.choice);
+  };
 
 export const window = {
-  state: { focused: true },
-  tabGroups: { all: [] },
-  activeTextEditor: undefined,
+  get state() {
+    return { focused: editor.isFocused };
+  },
+  get tabGroups() {
+    return { all: [{ tabs: [...editor.tabs.map((uri) => ({ input: new TabInputText(uri) })), { input: {} }] }] };
+  },
+  get activeTextEditor() {
+    return editor.active;
+  },
   createOutputChannel: channel,
-  createStatusBarItem: () => ({ show: nothing, ...noted("status bar") }),
-  registerWebviewViewProvider: (id: string, provider: { resolveWebviewView(view: unknown): void }) => {
-    providers.push(provider);
+  createStatusBarItem: (): StatusBarItem => {
+    const empty = { tooltip: undefined, backgroundColor: undefined, accessibilityInformation: undefined };
+    const item = { name: "", command: "", text: "", ...empty, show: () => undefined, ...noted("status bar") };
+    editor.statusBar.push(item);
+    return item;
+  },
+  createTerminal: (options: Terminal["options"]): Terminal => {
+    const terminal = new Terminal(options);
+    editor.terminals.push(terminal);
+    return terminal;
+  },
+  registerWebviewViewProvider: (id: string, provider: Provider) => {
+    editor.providers.push(provider);
     return noted(`view ${id}`);
+  },
+  showTextDocument: (uri: Uri, options: unknown) => {
+    editor.asked.push(`open ${uri.toString()} ${JSON.stringify(options)}`);
+    return Promise.resolve();
+  },
+  showWarningMessage: answer("warning"),
+  showInformationMessage: answer("information"),
+  showQuickPick: (items: { label: string }[]) => {
+    editor.asked.push(`pick ${items.map(({ label }) => label).join(", ")}`);
+    return Promise.resolve(items.find(({ label }) => label === editor.choice));
   },
   onDidChangeActiveTextEditor: listening("editor"),
   onDidChangeTextEditorSelection: listening("selection"),
-  showWarningMessage: (message: string) => {
-    asked.push(`warning ${message}`);
-    return Promise.resolve(undefined);
-  },
+  onDidCloseTerminal: listening("closedTerminal"),
 };
+
 export const workspace = {
-  isTrusted: false,
-  workspaceFolders: [],
-  textDocuments: [],
-  getConfiguration: () => ({ get: nothing }),
-  registerTextDocumentContentProvider: (scheme: string) => noted(`documents ${scheme}`),
+  get isTrusted() {
+    return editor.isTrusted;
+  },
+  get workspaceFolders() {
+    return editor.folders.map((uri) => ({ uri }));
+  },
+  get textDocuments() {
+    return editor.documents;
+  },
+  getConfiguration: (section: string) => ({ get: (name: string) => editor.settings.get(`${section}.${name}`) }),
+  registerTextDocumentContentProvider: (
+    scheme: string,
+    provider: { provideTextDocumentContent(uri: Uri): string },
+  ) => {
+    editor.contents.set(scheme, (uri) => provider.provideTextDocumentContent(uri));
+    return noted(`documents ${scheme}`);
+  },
+  applyEdit: (edit: WorkspaceEdit): Promise<boolean> => {
+    for (const [uri, range, text] of editor.takesEdits ? edit.replacements : []) {
+      const document = editor.documents.find((each) => each.uri.toString() === uri.toString());
+      if (document === undefined) continue;
+      const [start, end] = [document.offsetAt(range.start), document.offsetAt(range.end)];
+      editor.edits.push([document.text.slice(start, end), text]);
+      document.text = document.text.slice(0, start) + text + document.text.slice(end);
+    }
+    return Promise.resolve(editor.takesEdits);
+  },
+  findFiles: (pattern: string, _without: unknown, most: number): Promise<Uri[]> => {
+    editor.asked.push(`find ${pattern} ${String(most)}`);
+    return Promise.resolve(editor.found);
+  },
   onDidSaveTextDocument: listening("save"),
   onDidGrantWorkspaceTrust: listening("trust"),
   onDidChangeConfiguration: listening("configuration"),
 };
-export const languages = { onDidChangeDiagnostics: listening("diagnostics"), getDiagnostics: () => [] };
+
+export const languages = {
+  onDidChangeDiagnostics: listening("diagnostics"),
+  getDiagnostics: (uri: Uri) => editor.diagnostics.get(uri.path) ?? [],
+};
+
 export const commands = {
   registerCommand: (name: string, deed: (...given: unknown[]) => unknown) => {
-    commandsThere.set(name, deed);
+    editor.commands.set(name, deed);
     return noted(`command ${name}`);
   },
-  executeCommand: (name: string) => {
-    asked.push(`run ${name}`);
+  executeCommand: (name: string, ...given: unknown[]) => {
+    editor.ran.push([name, ...given]);
     return Promise.resolve();
   },
 };
-export const env = {};
-export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 };
-export const StatusBarAlignment = { Left: 1, Right: 2 };
 
-export class EventEmitter {}
-export class MarkdownString {}
-export class Position {}
-export class Range {}
-export class TabInputText {}
-export class ThemeColor {}
-export class ThemeIcon {}
-export class WorkspaceEdit {}
-export const Uri = {
-  file: (path: string) => ({ path, fsPath: path, scheme: "file", toString: () => path }),
-  joinPath: (base: { path: string }, ...parts: string[]) => Uri.file([base.path, ...parts].join("/")),
+export const env = {
+  openExternal: (uri: Uri) => {
+    editor.asked.push(`browse ${uri.toString()}`);
+    return Promise.resolve(true);
+  },
 };
