@@ -3,8 +3,9 @@
  *
  * The tests are stations of one journey: each begins where the one before has ended. Environment:
  * ACP_SERVER (the program), VSIX (the packed extension), CHROMIUM, SCREENSHOTS (a folder; none
- * are made without it), STATIONS (a pattern of names; all without it), MESSAGES_API,
- * MESSAGES_API_KEY and MODEL (an endpoint that says the same; the scripted model says it without).
+ * are made without it), THEME (VS Code's name of one), STATIONS (a pattern of names; all without it),
+ * MESSAGES_API, MESSAGES_API_KEY and MODEL (an endpoint that says the same; the scripted model says
+ * it without).
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -14,6 +15,7 @@ import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
 import { until, Window } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const settings = process.env.THEME === undefined ? {} : { "workbench.colorTheme": process.env.THEME };
 const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: named } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
 const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : named;
@@ -26,7 +28,7 @@ let window;
 let chat;
 
 before(async () => {
-  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model, environment });
+  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model, environment, settings });
   window = await Window.open(code.url, { program });
   chat = window.chat;
 });
@@ -69,6 +71,7 @@ async function serverId() {
 step("the packed extension is installed, and the first prompt is answered", async () => {
   assert.match(code.said, /successfully installed/);
   await window.openChat();
+  await window.widenSideBar();
   await picture("welcome");
   assert.match(await chat.ask("Please greet me"), /Hello! I see averages\.py/);
   await picture("answer");
@@ -128,9 +131,8 @@ step("Escape ends a turn at once, and the next prompt is answered", async () => 
   await chat.send("count slowly");
   await until(async () => (await chat.at("agent-message").last().innerText()).includes("five"));
   await chat.input.press("Escape");
-  const begun = Date.now();
   await chat.idle();
-  assert.ok(Date.now() - begun < 2000, "the turn went on");
+  assert.doesNotMatch(await chat.at("agent-message").last().innerText(), /sixty-six/, "the turn went on");
   await chat.at("ending").last().waitFor();
   await picture("stopped");
   assert.match(await chat.ask("still there?"), /still here/);

@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 const SETTLING_MILLISECONDS = 700;
+const WIDENED_PIXELS = 110;
 export const PATIENCE_MILLISECONDS = 20_000;
 
 export class Window {
@@ -43,6 +44,16 @@ export class Window {
   async openChat(testId = "composer-input") {
     await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
     await this.chat.at(testId).waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+  }
+
+  /** Drag the side bar's edge, as one does who reads diffs in it. */
+  async widenSideBar() {
+    const { x, y, width, height } = await this.page.locator(".part.sidebar").boundingBox();
+    const { mouse } = this.page;
+    await mouse.move(x + width, y + height / 2);
+    await mouse.down();
+    await mouse.move(x + width + WIDENED_PIXELS, y + height / 2, { steps: 4 });
+    await mouse.up();
   }
 
   /** Answer a question of VS Code's own. */
@@ -200,10 +211,12 @@ export class Chat {
     await card.waitFor();
     const focused = card.getByTestId("permission-reject_once").first();
     await until(async () => (await focused.evaluate((node) => node === node.ownerDocument.activeElement)));
-    // A question takes no key that was meant for what was there before.
-    await wait(SETTLING_MILLISECONDS);
-    await this.#page.keyboard.press(key);
-    await card.waitFor({ state: "detached" });
+    // A question takes no key that was meant for what was there before, for a moment.
+    await until(async () => {
+      await wait(SETTLING_MILLISECONDS);
+      if ((await card.count()) > 0) await this.#page.keyboard.press(key);
+      return card.waitFor({ state: "detached", timeout: SETTLING_MILLISECONDS }).then(() => true, () => false);
+    });
   }
 }
 

@@ -33,7 +33,7 @@ export function App({ state }: { state: ViewState }): JSX.Element {
   const isEmpty = session.items.length === 0 && !session.isLoading && session.questions.length === 0;
   return (
     <main class="app" data-testid="app" aria-label="Hermes Agent">
-      <Header state={state} panel={panel} onPanel={setPanel} />
+      {(isReady || state.connection.status === "starting") && <Header state={state} panel={panel} onPanel={setPanel} />}
       <ConnectionBanner state={state} />
       {panel === "sessions" && <SessionList state={state} onClose={close} />}
       {panel === "context" && <ContextPanel state={state} onClose={close} />}

@@ -18,7 +18,8 @@ export const LAUNCH: Launch = {
   environment: {},
 };
 
-const DEADLINE_MILLISECONDS = 5000;
+/** No test waits so long, unless something is wrong. */
+const DEADLINE_MILLISECONDS = 30_000;
 
 export class Window {
   readonly agent = new FakeAgent();

@@ -8,7 +8,10 @@ const { Store } = await import("../../src/webview/store.js");
 
 const CHUNKS = 5000;
 const PER_FRAME = 25;
-/** A frame of a view that feels alive; jsdom is several times slower than a browser. */
+/**
+ * A frame of a view that feels alive; jsdom is several times slower than a browser. Counted is the
+ * time of the processor: what else the machine does makes no test fail.
+ */
 const LONGEST_FRAME_MILLISECONDS = 100;
 
 const PARAGRAPH = "A sentence with `code`, **weight** and a [link](src/a.py#L3) in it, some words long. ";
@@ -48,9 +51,10 @@ test("an answer of 5,000 chunks never freezes the view, and its beginning is dra
   const frames: number[] = [];
   let first: Element | null | undefined;
   for (let at = 0; at < all.length; at += PER_FRAME) {
-    const before = performance.now();
+    const before = process.cpuUsage();
     await page.tell(...all.slice(at, at + PER_FRAME).map(said));
-    frames.push(performance.now() - before);
+    const { user, system } = process.cpuUsage(before);
+    frames.push((user + system) / 1000);
     first ??= page.root.querySelector(".markdown p");
   }
   await act(() => undefined);

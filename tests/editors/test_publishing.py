@@ -1,0 +1,59 @@
+"""What is not known before somebody publishes stands in one file, and all others agree with it."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.version import __version__
+from tests.support.editor import at
+
+ROOT = Path(__file__).parents[2]
+EDITORS = ROOT / "editors"
+VSCODE = EDITORS / "vscode"
+
+
+def toml_of(path: Path) -> dict[str, JsonValue]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def values() -> dict[str, str]:
+    return cast("dict[str, str]", toml_of(EDITORS / "publishing.toml"))
+
+
+def manifest() -> dict[str, JsonValue]:
+    return json.loads((VSCODE / "package.json").read_text(encoding="utf-8"))
+
+
+def test_the_extension_is_of_the_publisher_and_of_this_version() -> None:
+    assert manifest()["publisher"] == values()["publisher"]
+    assert manifest()["version"] == __version__
+    assert f"## {__version__}" in (VSCODE / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("pyproject.toml", r'^\[project\]\nname = "(.+)"'),
+        ("editors/vscode/src/host/locating.ts", r'PACKAGE = "(.+)"'),
+        ("editors/vscode/package.json", r"uvx ([\w-]+)"),
+        ("editors/vscode/README.md", r"uv tool install ([\w-]+)"),
+        ("editors/zed/registry/hermes-acp-server/agent.json", r'"package": "(.+)=='),
+    ],
+)
+def test_the_package_is_called_the_same_everywhere(path: str, pattern: str) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert set(re.findall(pattern, text, re.MULTILINE)) == {values()["package"]}
+
+
+def test_zeds_extension_names_the_repository_and_the_downloads() -> None:
+    extension = toml_of(EDITORS / "zed" / "extension" / "extension.toml")
+    assert extension["repository"] == values()["repository"]
+    targets = at(extension, "agent_servers", "acp-server", "targets")
+    assert isinstance(targets, dict)
+    archives = {str(at(target, "archive")).rsplit("/", 1)[0] for target in targets.values()}
+    assert archives == {f"{values()['downloads']}/v{__version__}"}
