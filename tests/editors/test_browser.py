@@ -15,6 +15,7 @@ from tests.editors.test_vscode import EXTENSION, install, npm_program, run
 from tests.support.messages_api import KEY, messages_api_in_thread
 
 SCRIPT = EXTENSION / "e2e" / "work.script"
+MOST_PACKED_BYTES = 1_000_000
 SHORT = "installed|diff grows|Escape"
 """Those of the journey's stations that the suite takes each time."""
 
@@ -40,6 +41,7 @@ def variables(
     vsix = tmp_path_factory.mktemp("packed") / "acp-server.vsix"
     packed = run([npm, "run", "package", "--", "--out", str(vsix)])
     assert packed.returncode == 0, packed.stdout + packed.stderr
+    assert vsix.stat().st_size < MOST_PACKED_BYTES
     server = Path(sys.executable).with_name("acp-server")
     return {**browser, "VSIX": str(vsix), "ACP_SERVER": str(server)}
 
