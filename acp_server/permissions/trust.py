@@ -4,6 +4,7 @@ Asked once for each root, when something would be used, and kept by its resolved
 they are listed and not used.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
@@ -12,6 +13,8 @@ import anyio
 from anyio import to_thread
 
 from skills_store.documents import Document, DocumentFile
+
+logger = logging.getLogger(__name__)
 
 Verdict = Literal["trusted", "declined"]
 
@@ -102,21 +105,28 @@ class TrustKeeper:
         self._asker = asker
         self._root = root
         self._was_asked = False
+        self._said: Verdict | None = None
         self._lock = anyio.Lock()
 
     async def is_given(self, uses: Sequence[str]) -> bool:
         """Whether these may be used; asks the first time that nobody knows.
 
-        An answer that cannot be kept holds for this once.
+        An answer that cannot be kept holds for this session.
         """
         async with self._lock:
-            known = await to_thread.run_sync(self._store.verdict, self._root)
+            known = await to_thread.run_sync(self._store.verdict, self._root) or self._said
             if known is None and uses and not self._was_asked:
                 self._was_asked = True
-                known = await self._asker.ask_trust(self._root, uses)
+                known = self._said = await self._asker.ask_trust(self._root, uses)
                 if known is not None:
-                    await to_thread.run_sync(self._store.say, self._root, known)
+                    await self._keep(known)
             return known == "trusted"
+
+    async def _keep(self, verdict: Verdict) -> None:
+        try:
+            await to_thread.run_sync(self._store.say, self._root, verdict)
+        except OSError as error:
+            logger.warning("what was said of %s is not kept: %s", self._root, error)
 
 
 class ContentTrust:

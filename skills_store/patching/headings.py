@@ -63,6 +63,7 @@ def _below(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[
             return [
                 range(start, stop)
                 for each, found in zip(ranges, cuts, strict=True)
+                if found
                 for start, stop in zip(found, [*found[1:], each.stop], strict=True)
             ]
     return []

@@ -1,8 +1,7 @@
 """Fuzz for longer: `python -m tests.fuzz --seconds 60 shell patch`; without names all targets.
 
-What fails is kept in the corpus, where the tests find it from then on. With `--guided` it is
-atheris that chooses (`uv run --with atheris python -m tests.fuzz --guided shell`), which follows
-what an input reaches; it takes one target and ends at the first failure.
+What fails is kept in the corpus, where the tests find it from then on. `guided` is cleverer and
+needs a library that not every system has.
 """
 
 import argparse
@@ -12,7 +11,6 @@ import traceback
 from collections import Counter
 
 from tests.fuzz.corpus import inputs_of, keep
-from tests.fuzz.guided import fuzz_guided
 from tests.fuzz.mutation import mutated
 from tests.fuzz.targets import TARGETS
 
@@ -48,12 +46,8 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--guided", action="store_true")
     given = parser.parse_args()
     names = given.targets or list(TARGETS)
-    if given.guided:
-        fuzz_guided(names[0], given.seconds)
-        return 0
     seed = random.randrange(2**32) if given.seed is None else given.seed  # noqa: S311
     print(f"seed {seed}")
     failed = sum(fuzz(name, given.seconds, seed).total() for name in names)

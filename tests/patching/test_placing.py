@@ -73,6 +73,13 @@ def hunks(body: str) -> tuple[Hunk, ...]:
             id="stacked headings decide",
         ),
         pytest.param(
+            "class A:\n    x\nclass A:\n    def g():\n        y\n",
+            "@@ class A:\n@@ def g():\n-        y\n+        z\n",
+            "class A:\n    x\nclass A:\n    def g():\n        z\n",
+            (5,),
+            id="only one block of several has the second heading",
+        ),
+        pytest.param(
             CLASSES,
             "@@ class A\n def f(self):\n-    return 1\n+    return 2\n",
             CLASSES.replace("1", "2", 1),

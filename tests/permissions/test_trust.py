@@ -1,6 +1,8 @@
 """Trust in a workspace: asked once, kept by its resolved path, taken back by a command."""
 
+import errno
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,6 +54,21 @@ async def test_it_is_asked_once_in_a_session_and_never_again_once_it_was_said(
     assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
     assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
     assert len(asker.asked) == 2
+
+
+class FullStore(TrustStore):
+    """A store on a disk that is full."""
+
+    def say(self, root: Path, verdict: Verdict) -> None:
+        del root, verdict
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def test_an_answer_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) -> None:
+    store, asker = FullStore(tmp_path / "trust.json"), Answering("trusted")
+    keeper = TrustKeeper(store, asker, tmp_path)
+    assert [await keeper.is_given(USES) for _ in range(2)] == [True, True]
+    assert (len(asker.asked), store.verdict(tmp_path)) == (1, None)
 
 
 async def test_nothing_is_asked_while_nothing_waits_for_it(tmp_path: Path) -> None:
