@@ -1,0 +1,183 @@
+"""Where our own time goes: `uv run python -m tests.benchmarks.profile startup|chunks|turns`.
+
+`startup` tells, by `-X importtime`, what is imported before the first `session/new` is answered.
+`chunks` samples the server while it streams 20,000 chunks from an endpoint that answers at once,
+`turns` while it answers short prompts: by py-spy, which asks nothing of the process that it looks
+into (on macOS it needs root).
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tests.benchmarks.agent import Agent
+from tests.benchmarks.endpoint.asking import order
+from tests.benchmarks.lab import endpoint_process
+
+CHUNKS = 20_000
+TURNS = 200
+RATE_HZ = 500
+SETTLED_SECONDS = 3.0
+ATTACHED_SECONDS = 1.5
+STARTS = 5
+MOST_ROWS = 40
+STOPPED_AT_THE_ANSWER = """
+import os
+from acp_server import __main__
+from acp_server.jsonrpc.peer import Call
+
+Call.succeed = lambda call, result: os._exit(0)
+__main__.main()
+"""
+"""The first call that is answered is `session/new`: `initialize` is answered before any is made."""
+IMPORT = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \| ( *)(\S+)")
+WAITING = re.compile(r"^(wait \(threading|select \(selectors|_worker |_chunks |_collect )")
+"""Where threads wait that seem to work."""
+LINE_NUMBER = re.compile(r":\d+\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One module, in microseconds: by itself, and with what it imported first."""
+
+    name: str
+    own: int
+    whole: int
+
+
+def imports_of_a_start(home: Path) -> list[Import]:
+    """Return what one start imports, in the order in which it was through with it."""
+    calls: list[tuple[str, JsonValue]] = [
+        ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),
+        ("session/new", {"cwd": str(home), "mcpServers": []}),
+    ]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
+        for number, (method, params) in enumerate(calls)
+    ]
+    command = ["-X", "importtime", "-c", STOPPED_AT_THE_ANSWER, "serve", "--model", "scripted:demo"]
+    done = subprocess.run(
+        [sys.executable, *command],
+        input="".join(lines),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=_environment(home),
+    )
+    return [
+        Import(found[4], int(found[1]), int(found[2])) for found in IMPORT.finditer(done.stderr)
+    ]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "HERMES_HOME": str(home), "HOME": str(home), "ANTHROPIC_API_KEY": "none"}
+
+
+def show_startup(home: Path) -> None:
+    """Print the quickest of several starts: sums by package, then the modules that take most."""
+    starts = [imports_of_a_start(home) for _ in range(STARTS)]
+    imports = min(starts, key=lambda each: sum(one.own for one in each))
+    total = sum(one.own for one in imports)
+    print(f"{len(imports)} modules, {total / 1000:.1f} ms\n\nby package")
+    sums, counts = Counter[str](), Counter[str]()
+    for one in imports:
+        sums[_package(one.name)] += one.own
+        counts[_package(one.name)] += 1
+    for name, own in sums.most_common(MOST_ROWS):
+        print(f"  {own / 1000:8.1f} ms {100 * own / total:5.1f} % {counts[name]:5} {name}")
+    print("\nby module: alone, with what it needs")
+    for one in sorted(imports, key=lambda one: -one.own)[:MOST_ROWS]:
+        print(f"  {one.own / 1000:8.2f} {one.whole / 1000:8.2f} ms  {one.name}")
+
+
+def _package(name: str) -> str:
+    first, *rest = name.split(".")
+    if first in sys.stdlib_module_names:
+        return "(the standard library)"
+    return ".".join([first, *rest[:1]]) if first == "acp_server" else first
+
+
+def sampled(work: str) -> list[str]:
+    """Return the stacks of a server that works, one to a line, with how often each was seen."""
+    with endpoint_process() as endpoint, tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        environment = _environment(home) | {"ANTHROPIC_BASE_URL": endpoint.url}
+        with Agent([sys.executable, "-m", "acp_server", "serve"], home, environment) as agent:
+            agent.initialize()
+            session = agent.new_session(home)
+            time.sleep(SETTLED_SECONDS)
+            agent.prompt(session, "hi")
+            with _watched(agent.pid, home / "stacks"):
+                spent = agent.cpu_seconds
+                count = _do(work, agent, session, home)
+                spent = agent.cpu_seconds - spent
+        print(f"{count} {work}, {spent / count * 1e6:.1f} µs of processor time for each")
+        return (home / "stacks").read_text(encoding="utf-8").splitlines()
+
+
+def _do(work: str, agent: Agent, session: str, home: Path) -> int:
+    if work == "chunks":
+        agent.prompt(session, order(f"chunks {CHUNKS}", home))
+        return CHUNKS
+    for _ in range(TURNS):
+        agent.prompt(session, "hi")
+    return TURNS
+
+
+@contextmanager
+def _watched(number: int, stacks: Path) -> Generator[None]:
+    """Have a process watched while the context lasts."""
+    options = ["--rate", str(RATE_HZ), "--format", "raw", "--threads"]
+    command = ["py-spy", "record", "--pid", str(number), *options, "--output", str(stacks)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as watcher:
+        time.sleep(ATTACHED_SECONDS)
+        yield
+        watcher.send_signal(signal.SIGINT)
+
+
+def show_samples(stacks: Iterable[str]) -> None:
+    """Print by thread, by function alone, and by function with all that it calls."""
+    threads, own, whole = Counter[str](), Counter[str](), Counter[str]()
+    for stack in stacks:
+        frames, _, seen = stack.rpartition(" ")
+        thread, *calls = [LINE_NUMBER.sub(")", frame) for frame in frames.split(";")]
+        if not calls or WAITING.match(calls[-1]):
+            continue
+        threads[re.sub(r"\d+", "", thread)] += int(seen)
+        own[calls[-1]] += int(seen)
+        whole.update(dict.fromkeys(calls, int(seen)))
+    total = max(1, threads.total())
+    for title, counter in (("by thread", threads), ("alone", own), ("with all it calls", whole)):
+        print(f"\n{title}")
+        for name, seen in counter.most_common(MOST_ROWS):
+            print(f"  {100 * seen / total:5.1f} %  {name}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["startup", "chunks", "turns"])
+    what = parser.parse_args().what
+    if what == "startup":
+        with tempfile.TemporaryDirectory() as name:
+            show_startup(Path(name))
+    else:
+        show_samples(sampled(what))
+
+
+if __name__ == "__main__":
+    main()
