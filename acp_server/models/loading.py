@@ -77,6 +77,9 @@ def openai_compatible_loader(quirks: "Quirks") -> SdkLoader:
 
 
 def _open_anthropic(mark: "Mark") -> Sdk:
+    from acp_server.models.anthropic.packages import enter_packages
+
+    enter_packages()
     from acp_server.models.anthropic.sdk import AnthropicSdk
 
     return AnthropicSdk(mark)

@@ -35,7 +35,8 @@ ATTACHED_SECONDS = 1.5
 STARTS = 5
 MOST_ROWS = 40
 STOPPED_AT_THE_ANSWER = """
-import os
+import gc, os
+gc.disable()
 from acp_server import __main__
 from acp_server.jsonrpc.peer import Call
 

@@ -1,0 +1,72 @@
+"""Packages that are entered without their `__init__`, where that imports far more than is used.
+
+A name that such a package offers is looked up in what its `__init__` says, and only the module that
+has it is imported. Whoever asks for anything else has the `__init__` run, and gets what everybody
+gets. Imports nothing of ours.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec, resolve_name
+from types import ModuleType
+
+Offers = Mapping[str, tuple[str, str]]
+"""By the name that a package offers it under, the module and the name there."""
+
+
+def enter(names: Iterable[str]) -> None:
+    """Make packages importable part by part, parents first; those that are imported stay so."""
+    for name in names:
+        spec = None if name in sys.modules else _spec(name)
+        if spec is not None and isinstance(spec.loader, InspectLoader):
+            sys.modules[name] = package = _unopened(spec, spec.loader)
+            parent, _, last = name.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, package)
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Return where a package is; None if it, or one that it is in, is not there."""
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def _unopened(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
+    package = module_from_spec(spec)
+    offers: Offers | None = None
+
+    def look_up(name: str) -> object:
+        nonlocal offers
+        offers = _offers(spec, loader) if offers is None else offers
+        if name in offers:
+            module, there = offers[name]
+            value: object = getattr(import_module(module), there)
+        elif name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        elif find_spec(f"{spec.name}.{name}") is not None:
+            value = import_module(f"{spec.name}.{name}")
+        else:
+            del package.__dict__["__getattr__"]
+            loader.exec_module(package)
+            return getattr(package, name)
+        package.__dict__[name] = value
+        return value
+
+    package.__dict__["__getattr__"] = look_up
+    return package
+
+
+def _offers(spec: ModuleSpec, loader: InspectLoader) -> Offers:
+    """Return what an `__init__` imports from other modules of its package, as far as it says."""
+    found: dict[str, tuple[str, str]] = {}
+    for statement in ast.parse(loader.get_source(spec.name) or "").body:
+        if isinstance(statement, ast.ImportFrom) and statement.level and statement.module:
+            module = resolve_name("." * statement.level + statement.module, spec.name)
+            found |= {each.asname or each.name: (module, each.name) for each in statement.names}
+    return found
