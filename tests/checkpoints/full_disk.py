@@ -1,0 +1,95 @@
+"""A session whose server has no room left for what it keeps; run by itself, on a disk of its own.
+
+    python -m tests.checkpoints.full_disk FOLDER disk | limit
+
+With `disk` there is a small one at FOLDER/own, with `limit` no file may be larger than a few bytes
+for a while. It prints nothing, unless something is not as it should be.
+"""
+
+import resource
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from tests.checkpoints.scripts import ASKING, say
+from tests.support.editor import Object, at
+from tests.tools.typing_model import call
+from tests.tools.workroom import Room, allowed, open_workroom
+
+TOLD = "cannot be kept"
+BLOCK_BYTES = 4096
+MOST_BYTES = 150
+"""The files of the workspace are smaller, each record is larger."""
+
+
+async def play(folder: Path, fill: Callable[[], object], free: Callable[[], object]) -> None:
+    """Have turns change files before the disk is full, while it is and after; undo them."""
+    async with open_workroom(folder, answers={ASKING: allowed()}) as room:
+        path = room.put("a.txt", "one\n")
+        await room.run(call("write_file", path="a.txt", content="two\n"))
+        fill()
+        await change_unkept(room)
+        said = await say(room, "/undo")
+        assert "could not be kept" in said, said
+        assert path.read_text() == "three\n"
+        free()
+        await say(room, "/undo")
+        assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
+        await room.run(call("terminal", command="echo four > a.txt; rm b.txt"))
+        assert len(remarks(room)) == 1, remarks(room)
+        await say(room, "/undo")
+        assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
+
+
+async def change_unkept(room: Room) -> None:
+    """Have a turn change files; it goes on."""
+    told = await room.run(
+        call("write_file", path="a.txt", content="three\n"),
+        call("terminal", command="echo x > b.txt"),
+    )
+    assert [each.status for each in told] == ["completed"] * 2
+    assert (room.root / "a.txt").read_text() == "three\n"
+    assert (room.root / "b.txt").read_text() == "x\n"
+
+
+def remarks(room: Room) -> list[str]:
+    """Return what the user was told of what is not kept."""
+    updates = cast("list[Object]", room.editor.updates_of(room.session_id))
+    chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
+    return [text for each in chunks if TOLD in (text := str(at(each, "content", "text")))]
+
+
+def fill(folder: Path) -> Path:
+    """Leave no byte free on the disk of a folder; return the file that takes all of it."""
+    path = folder / "filler"
+    size = BLOCK_BYTES
+    with path.open("wb", buffering=0) as file:
+        while size:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
+    return path
+
+
+def set_limit(limit_bytes: int) -> None:
+    """Let this process, and what it starts, write no file that is larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, resource.RLIM_INFINITY))
+
+
+def main(folder: Path, how: str) -> None:
+    """Play, with a disk that is filled or with a limit."""
+    own = folder / "own"
+    if how == "disk":
+        anyio.run(play, folder, lambda: fill(own), (own / "filler").unlink)
+    else:
+        limits = partial(set_limit, MOST_BYTES), partial(set_limit, resource.RLIM_INFINITY)
+        anyio.run(play, folder, *limits)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,42 @@
+"""What becomes of turns, and of what was kept, when there is no room for more."""
+
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+MOUNT = "mount -t tmpfs -o size=256k,nr_inodes=200 none"
+
+
+@cache
+def may_mount() -> bool:
+    """Whether this user can have a disk that nobody else sees."""
+    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt"]
+    try:
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def played(folder: Path, how: str) -> tuple[int, str]:
+    """Play in a process of its own; return its exit code and what it told."""
+    own = folder / "own"
+    own.mkdir()
+    command = [sys.executable, "-m", "tests.checkpoints.full_disk", str(folder), how]
+    if how == "disk":
+        command = ["unshare", "-m", "sh", "-c", f'{MOUNT} "$0" && exec "$@"', str(own), *command]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_without_room_turns_go_on_and_nothing_that_was_kept_is_lost(tmp_path: Path) -> None:
+    assert played(tmp_path, "limit") == (0, "")
+
+
+@pytest.mark.skipif(not may_mount(), reason="only a user who may mount can have a disk of its own")
+def test_on_a_disk_that_is_really_full_too(tmp_path: Path) -> None:
+    assert played(tmp_path, "disk") == (0, "")
