@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import ByteStream, SocketAttribute
 
 Send = Callable[[bytes], Awaitable[None]]
 Respond = Callable[[Send], Awaitable[None]]
@@ -23,7 +23,7 @@ class Site:
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
 
-    async def serve(self, stream: SocketStream) -> None:
+    async def serve(self, stream: ByteStream) -> None:
         async with stream:
             with suppress(anyio.BrokenResourceError, anyio.EndOfStream, anyio.ClosedResourceError):
                 head = (await _head(stream)).decode()
@@ -74,7 +74,7 @@ async def open_site(pages: dict[str, Respond]) -> AsyncGenerator[Site]:
         tasks.cancel_scope.cancel()
 
 
-async def _head(stream: SocketStream) -> bytes:
+async def _head(stream: ByteStream) -> bytes:
     received = b""
     while b"\r\n\r\n" not in received:
         received += await stream.receive()
