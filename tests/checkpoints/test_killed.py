@@ -139,10 +139,10 @@ def assert_each_is_old_or_new(before: dict[str, Entry], now: dict[str, Entry]) -
 
 
 def assert_store_is_sound(home: Path) -> None:
-    """Look through all that is kept: git reads each object, and each record says something."""
-    for repository in (home / "acp" / "checkpoints").glob("*/git"):
+    """Look through all that is kept; a repository has a head once it was made, whole or not."""
+    for head in (home / "acp" / "checkpoints").glob("*/git/HEAD"):
         done = subprocess.run(
-            ["git", "--git-dir", str(repository), "fsck", "--full", "--no-dangling"],
+            ["git", "--git-dir", str(head.parent), "fsck", "--full", "--no-dangling"],
             check=False,
             capture_output=True,
             text=True,

@@ -1,6 +1,10 @@
 """Confined commands as the model, the user and the editor's own terminal see them."""
 
+import shlex
+import socket
+import sys
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -159,3 +163,38 @@ async def test_without_a_sandbox_nothing_is_confined(tmp_path: Path) -> None:
     async with open_console(tmp_path, LIVE) as room:
         assert (await room.run_one(run("ls", unconfined=True))).status == "completed"
         assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "completed"
+
+
+BY_DESCENDANTS = {
+    "itself": "{act}",
+    "a child": "sh -c {quoted}",
+    "a grandchild": "sh -c 'sh -c \"$0\"' {quoted}",
+    "one of a session of its own": "setsid -w sh -c {quoted}",
+    "one that is left behind": "(setsid sh -c {quoted} >/dev/null 2>&1 &) ; sleep 0.3",
+}
+REFUSED = {
+    "a write": "echo x > {outside}/new",
+    "a deletion": "rm -f {outside}/there.txt",
+    "a connection": "{python} -S -c "
+    "'import socket; socket.create_connection((\"127.0.0.1\", {port}), 1)'",
+}
+
+
+@pytest.mark.parametrize("who", BY_DESCENDANTS.values(), ids=BY_DESCENDANTS.keys())
+async def test_what_the_editor_runs_is_confined_with_all_that_it_starts(
+    tmp_path: Path, who: str
+) -> None:
+    async with open_console(tmp_path, HOSTING, shell().answers, sandbox=rules(tmp_path)) as room:
+        (room.outside / "there.txt").write_text("as it was")
+        with closing(socket.create_server(("127.0.0.1", 0))) as server:
+            server.settimeout(0.1)
+            for act in REFUSED.values():
+                filled = act.format(
+                    outside=room.outside, python=sys.executable, port=server.getsockname()[1]
+                )
+                await room.run_one(run(who.format(act=filled, quoted=shlex.quote(filled))))
+            with pytest.raises(TimeoutError):
+                server.accept()
+        assert len(room.editor.asked("terminal/create")) == len(REFUSED)
+        assert [each.name for each in room.outside.iterdir()] == ["there.txt"]
+        assert (room.outside / "there.txt").read_text() == "as it was"
