@@ -87,6 +87,8 @@ class Change:
     """What is said when it is done."""
     skill: Skill | None = None
     """The skill that is changed; None for a new one."""
+    places: tuple[Path, ...] = ()
+    """Where `paths` lay when it was planned, links followed; there it is made, or not at all."""
 
     @property
     def diffs(self) -> tuple[FileDiff, ...]:

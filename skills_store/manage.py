@@ -5,7 +5,9 @@ whoever calls `commit` has the answer.
 """
 
 import logging
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from skills_store.addresses import is_same_name, refuse_links
@@ -47,7 +49,8 @@ class Keeper:
             OSError: something cannot be read.
         """
         try:
-            return self._planner.plan(call)
+            change = self._planner.plan(call)
+            return replace(change, places=tuple(map(_real, change.paths)))
         except FileNotFoundError as error:  # it was there a moment ago: no lock is held yet
             raise OutdatedError(Path(error.filename or self.home.skills)) from error
 
@@ -69,7 +72,7 @@ class Keeper:
             if change.origin in UNASKED:
                 kept_id = undo_id or self._undo.new_id()
                 self._undo.keep(change, kept_id)
-            apply(change.effect, self.home.skills, self.archive)
+            apply(change, self.home.skills, self.archive)
             self._count(change)
         return Done(change.message, kept_id)
 
@@ -142,3 +145,7 @@ class Keeper:
                 self.usage.count(change.name, "patch")
         except OSError as error:
             logger.warning("the change of %s was not counted: %s", change.name, error)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -166,11 +166,11 @@ class Bench:
     def targets(self, change: Change) -> tuple[Target, ...]:
         """Return what a change touches as the gate judges it."""
         roots = [Path(os.path.realpath(root)) for root in self._roots]
-        return tuple(_target(path, roots) for path in change.paths)
+        pairs = zip(change.paths, change.places, strict=True)
+        return tuple(_target(path, real, roots) for path, real in pairs)
 
 
-def _target(path: Path, roots: list[Path]) -> Target:
-    real = Path(os.path.realpath(path))
+def _target(path: Path, real: Path, roots: list[Path]) -> Target:
     return Target(path, real, any(real.is_relative_to(root) for root in roots))
 
 

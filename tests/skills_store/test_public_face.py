@@ -48,7 +48,7 @@ def test_atomic_writes_bring_no_skills_along() -> None:
     output = subprocess.run(
         [sys.executable, "-c", CHEAP], capture_output=True, check=True, text=True
     )
-    names = ["skills_store.atomic", "skills_store.locks", "skills_store.documents"]
+    names = [f"skills_store.{name}" for name in ("held", "atomic", "locks", "documents")]
     assert output.stdout.strip() == str(names)
 
 

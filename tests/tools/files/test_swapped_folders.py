@@ -1,8 +1,7 @@
 """A folder becomes a link right before any of the calls to the system that a change consists of."""
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,45 +14,11 @@ from acp_server.tools.files import disk
 from acp_server.tools.files.errors import ChangedMeanwhileError, FileError
 from acp_server.tools.files.paths import Place, place_of
 from acp_server.tools.files.snapshot import digest_of
+from tests.support.system_calls import trapped
 
 OLD = b"harmless\n"
 FAR = b"far away\n"
 DIGEST = digest_of(OLD)
-CALLS = frozenset(
-    {"open", "os.listdir", "os.scandir", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
-) | {"os.symlink", "os.chmod", "os.truncate", "shutil.move"}
-
-
-@dataclass(slots=True)
-class Trap:
-    """Makes a folder a link once so many calls were made."""
-
-    calls_left: int = 0
-    spring: Callable[[], object] | None = None
-    is_sprung: bool = False
-
-    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Count what the interpreter tells of before it is done."""
-        del arguments
-        if self.spring is None or event not in CALLS:
-            return
-        self.calls_left -= 1
-        if self.calls_left < 0:
-            spring, self.spring = self.spring, None
-            spring()
-
-
-TRAP = Trap()
-sys.addaudithook(TRAP.hear)
-
-
-@contextmanager
-def trapped(calls: int, spring: Callable[[], object]) -> Generator[None]:
-    TRAP.calls_left, TRAP.spring = calls, spring
-    try:
-        yield
-    finally:
-        TRAP.is_sprung, TRAP.spring = TRAP.spring is None, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +88,11 @@ def test_nothing_happens_behind_the_link(tmp_path: Path, act: Callable[[Site], W
         site = make_site(tmp_path / str(calls))
         before, work = lies_in(site.outside), act(site)
         answer: object = None
-        with trapped(calls, site.swap), suppress(FileError, OSError):
+        with trapped(calls, site.swap) as trap, suppress(FileError, OSError):
             answer = work()
         assert lies_in(site.outside) == before
         assert repr(FAR)[2:-1] not in repr(answer)
-        if not TRAP.is_sprung:
+        if not trap.is_sprung:
             return
 
 

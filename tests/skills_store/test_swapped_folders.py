@@ -1,0 +1,42 @@
+"""A workspace's folder of skills becomes a link right before any call that a change makes."""
+
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from skills_store.calls import ManageCall
+from skills_store.errors import SkillError
+from tests.skills_store.keeping import House, document, files_in, write_skill
+from tests.support.system_calls import trapped
+
+CALLS = [
+    ManageCall("edit", "brew", content=document("brew", "x\n")),
+    ManageCall("write_file", "brew", file_path="references/b.md", file_content="x"),
+    ManageCall("write_file", "brew", file_path="scripts/deep/b.md", file_content="x"),
+    ManageCall("remove_file", "brew", file_path="references/a.md"),
+]
+
+
+@pytest.mark.parametrize("level", ["brew", "skills"])
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.action)
+def test_nothing_happens_behind_the_link(tmp_path: Path, call: ManageCall, level: str) -> None:
+    for calls in count():
+        house = House(tmp_path / str(calls))
+        inside, outside = house.workspace, house.folder / "outside"
+        for folder in (inside, outside):
+            write_skill(folder, "brew", references__a_dot_md="a")
+        before = files_in(outside)
+        folder = inside / "brew" if level == "brew" else inside
+
+        def swap(folder: Path = folder, to: Path = outside) -> None:
+            folder.rename(folder.with_name("was"))
+            folder.symlink_to(to / folder.name if folder.name == "brew" else to)
+
+        change = house.keeper.plan(call)
+        with trapped(calls, swap) as trap, suppress(SkillError, OSError):
+            house.keeper.commit(change)
+        assert files_in(outside) == before
+        if not trap.is_sprung:
+            return
