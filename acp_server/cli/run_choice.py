@@ -1,12 +1,14 @@
 """What a command line of `acp-server run` asks for, done: one task, many, or only a preview."""
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import click
 from pydantic import BaseModel
 
 from acp_server.cli.endings import EndedError, Endings
-from acp_server.cli.run_outputs import Format, Outputs, refuse, run_to_its_end
+from acp_server.cli.run_outputs import Format, Outputs, crash_told, refuse, run_to_its_end
 from acp_server.cli.run_preview import show_preview
 from acp_server.cli.run_requests import Given, WrongRequestError, request_from
 from acp_server.cli.run_tasks import Many, run_tasks
@@ -24,6 +26,17 @@ class _Chosen(BaseModel):
     output: object
 
 
+@contextmanager
+def _telling_crashes(format_: Format) -> Generator[None]:
+    """Have a bug of ours leave a result before a run has begun, too."""
+    try:
+        yield
+    finally:
+        error = sys.exception()
+        if isinstance(error, Exception) and not isinstance(error, WrongRequestError):
+            refuse(crash_told(error), format_, "internal_error")
+
+
 def do(options: dict[str, object], endings: Endings) -> int:
     """Do what the options ask for, until a signal comes; return the exit code.
 
@@ -39,8 +52,8 @@ def do(options: dict[str, object], endings: Endings) -> int:
     try:
         if chosen.tasks is not None:
             return run_tasks(Many.model_validate(chosen.model_dump()), given, outputs, endings)
-        with endings.breaking():
-            request = request_from(given, sys.stdin)
+        with _telling_crashes(chosen.format_), endings.breaking():
+            request = request_from(given, None if sys.stdin is None else sys.stdin.buffer)
     except WrongRequestError as error:
         refuse(str(error), chosen.format_)
         raise click.UsageError(str(error)) from None

@@ -91,6 +91,8 @@ class _Printed:
                 self._leave_files(task.report)
             finally:
                 self._print(task.report)
+        if self._lines.fault:
+            self._complain(task.report, f"the output cannot be written: {self._lines.fault}")
         return task.report.exit_code
 
     def _leave_files(self, report: Report) -> None:
@@ -138,7 +140,12 @@ def _note_crash(report: Report, error: BaseException | None) -> None:
     """Have the report say that the run ended by a bug of ours, whatever it said before."""
     if error is not None:
         report.outcome = "internal_error"
-        report.reason = f"the run crashed: {type(error).__name__}: {error}"
+        report.reason = crash_told(error)
+
+
+def crash_told(error: BaseException) -> str:
+    """Return what is said of a bug of ours."""
+    return f"the run crashed: {type(error).__name__}: {error}"
 
 
 def _execute(task: Run, endings: Endings) -> None:

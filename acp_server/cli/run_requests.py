@@ -3,8 +3,9 @@
 import os
 import select
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal
 
+import click
 from pydantic import BaseModel, ConfigDict
 
 from acp_server import settings
@@ -20,6 +21,9 @@ from acp_server.settings import Configuration
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
 MOST_SKILLS = 5
+NOT_AWAITED = (
+    "note: nobody has written to stdin yet, so it is not read; with `-` as the task it is awaited"
+)
 
 
 class WrongRequestError(Exception):
@@ -58,8 +62,8 @@ class Given(BaseModel):
     fail_on: Severity = "warning"
 
 
-def request_from(given: Given, stdin: TextIO) -> RunRequest:
-    """Return the request.
+def request_from(given: Given, stdin: BinaryIO | None) -> RunRequest:
+    """Return the request; without a stdin, where that was closed before we came, nothing is piped.
 
     Raises:
         WrongRequestError: the options do not go together, or name what is not there.
@@ -143,7 +147,7 @@ def rules_from(given: Given) -> Rules:
     )
 
 
-def _prompt(given: Given, stdin: TextIO) -> str:
+def _prompt(given: Given, stdin: BinaryIO | None) -> str:
     """Return the task, with what was piped in behind it.
 
     Raises:
@@ -153,7 +157,7 @@ def _prompt(given: Given, stdin: TextIO) -> str:
         reason = "give PROMPT or --prompt-file, not both"
         raise WrongRequestError(reason)
     if given.prompt == ALL_OF_STDIN:
-        task, piped = stdin.read(), ""
+        task, piped = "" if stdin is None else _decoded(stdin.read()), ""
     else:
         task, piped = given.prompt or _text_of(given.prompt_file), _piped(stdin)
     parts = [part for part in (task.strip(), piped.strip()) if part]
@@ -171,9 +175,16 @@ def _text_of(file: Path | None) -> str:
         raise WrongRequestError(reason) from None
 
 
-def _piped(stdin: TextIO) -> str:
+def _piped(stdin: BinaryIO | None) -> str:
     """Return what is piped in; a pipe that nobody writes to is not waited for."""
-    if stdin.isatty():
+    if stdin is None or stdin.isatty():
         return ""
-    is_there = os.name == "nt" or select.select([stdin], [], [], 0)[0]
-    return stdin.read() if is_there else ""
+    if os.name == "nt" or select.select([stdin], [], [], 0)[0]:
+        return _decoded(stdin.read())
+    click.echo(NOT_AWAITED, err=True)
+    return ""
+
+
+def _decoded(data: bytes) -> str:
+    """Return what was piped in as text: a change may hold files that are no UTF-8."""
+    return data.decode("utf-8", "replace")

@@ -184,6 +184,9 @@ class _Work:
             self._lines.write_now(self._cleaner.plain(_table(entries)))
         else:
             self._lines.write_now(json_line(self._cleaner.json(report)))
+        if self._lines.fault:
+            self._say(f"the output cannot be written: {self._lines.fault}", "problem")
+            outcome = gravest((outcome, "internal_error"))
         return EXIT_CODES[outcome]
 
     async def tell(self, entry: TaskEntry) -> None:

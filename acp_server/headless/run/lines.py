@@ -37,6 +37,8 @@ class Lines:
         self._descriptor = descriptor
         self._lock = anyio.Lock()
         self._has_reader = True
+        self.fault = ""
+        """Why not all could be written, if that is no reader's doing."""
 
     async def write(self, text: str) -> None:
         """Write a line without blocking the loop; whoever is slow holds the run back."""
@@ -49,8 +51,10 @@ class Lines:
         while left and self._has_reader:
             try:
                 left = left[os.write(self._descriptor, left) :]
-            except OSError:
+            except BrokenPipeError:
                 self._has_reader = False
+            except OSError as error:
+                self._has_reader, self.fault = False, str(error)
 
 
 @contextmanager

@@ -53,6 +53,7 @@ from acp_server.protocol.tool_calls import (
     RequestPermissionRequest,
     SelectedPermissionOutcome,
 )
+from acp_server.protocol.updates import AvailableCommandsUpdate
 from acp_server.session.terms import Terms
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ModelRequest
@@ -98,6 +99,7 @@ class Run:
     _denials: Denials = field(default_factory=Denials, init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
     _is_denied: anyio.Event = field(default_factory=anyio.Event, init=False)
+    _commands: frozenset[str] = field(default=frozenset(), init=False)
     _untold: list[Denial] = field(default_factory=list[Denial], init=False)
 
     def __post_init__(self) -> None:
@@ -250,6 +252,8 @@ class Run:
     async def _show(self, session_id: str, update: Update) -> None:
         del session_id
         self._message.take(update)
+        if isinstance(update, AvailableCommandsUpdate):
+            self._commands = frozenset(each.name for each in update.available_commands)
         await self.feed.show(update)
 
     async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
@@ -303,8 +307,14 @@ class Run:
         self.report.reason = WHY_STOPPED.get(response.stop_reason, "")
         told = (response.meta or {}).get("hermes")
         self.report.loaded = told if isinstance(told, dict) else {}
-        if self.request.skills and not self._ledger.spent.requests:  # answered without the model
+        if not self._ledger.spent.requests and self._asks_in_vain():
             self.report.outcome, self.report.reason = "usage_error", self._message.text
+
+    def _asks_in_vain(self) -> bool:
+        """Whether the prompt, which no model was asked, names a skill or a command in vain."""
+        name = self.request.prompt.split(maxsplit=1)[0]
+        is_known = name.removeprefix("/") in self._commands
+        return bool(self.request.skills) or (name.startswith("/") and not is_known)
 
     def _fail(self, error: DriverError) -> None:
         is_gone = isinstance(error, NoSessionError)

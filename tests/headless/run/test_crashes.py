@@ -23,6 +23,7 @@ def fail(*_given, **_named):
 """
 """Is imported by Python itself when it starts."""
 BUGS = {
+    "before the run": ("rule_texts", "Policy", "__init__"),
     "in the turn": ("conversation", "LastMessage", "take"),
     "behind the turn": ("changes", "ChangeWatch", "changes"),
     "at the end": ("denials", "Denials", "left_undone"),
@@ -33,7 +34,10 @@ BUGS = {
     "where",
     [
         "behind the turn",
-        *(pytest.param(each, marks=FULL) for each in ("in the turn", "at the end")),
+        *(
+            pytest.param(each, marks=FULL)
+            for each in ("before the run", "in the turn", "at the end")
+        ),
     ],
 )
 def test_a_crash_leaves_one_result_that_says_so(tmp_path: Path, where: str) -> None:

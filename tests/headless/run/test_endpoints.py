@@ -28,6 +28,7 @@ LONG = Hang(at_event=1, seconds=90)
 BOUND_SECONDS = 25
 CASES: dict[str, tuple[list[Turn], tuple[str, ...], int]] = {
     "hanging": ([reply("Never", faults=[LONG])], ("--timeout", "4"), 3),
+    "silent": ([reply("Never", head_delay_seconds=90)], ("--timeout", "4"), 3),
     "slow": ([reply("a" * 4000, faults=[Drip(1, 0.01)])], ("--timeout", "5"), 3),
     "cut": ([reply("Half", faults=[CutAfterEvents(2)])] * 2, ("--max-retries", "1"), 75),
     "vanishing": ([Vanish(), Vanish()], ("--max-retries", "1"), 75),

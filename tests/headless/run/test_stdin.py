@@ -1,0 +1,95 @@
+"""What is piped in: joined to the task, whatever bytes it is; no reason to hang or crash."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import command_line, environment
+from tests.headless.run.pipeline import parsed, step
+from tests.support.messages_api import Ask, messages_api_in_thread
+
+FULL = pytest.mark.full
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (b"caf\xe9 \xff\n", "Look\n\ncaf\ufffd \ufffd"),
+        pytest.param(b"", "Look", marks=FULL),
+        pytest.param("é".encode(), "Look\n\né", marks=FULL),
+    ],
+    ids=["no UTF-8", "nothing", "UTF-8"],
+)
+def test_what_is_piped_in_comes_with_the_task(tmp_path: Path, given: bytes, asked: str) -> None:
+    said: list[str] = []
+
+    def answer(ask: Ask) -> str:
+        said.append(ask.said_last)
+        return "Done."
+
+    with messages_api_in_thread(answer) as api:
+        place = step(tmp_path, api)
+        place.prepare()
+        done = subprocess.run(
+            command_line("run", "Look", "--cwd", str(place.workspace), "--format", "json"),
+            env={**environment(place.home, **place.variables), "PYTHONIOENCODING": "utf-8:strict"},
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, said) == (0, [asked]), done.stderr
+
+
+@FULL
+@pytest.mark.parametrize(
+    ("redirection", "code"), [("<&-", 0), ("< /dev/null", 0), ("> /dev/full", 1), ("2>&-", 0)]
+)
+def test_streams_that_are_closed_or_full_are_no_crash(
+    tmp_path: Path, redirection: str, code: int
+) -> None:
+    with messages_api_in_thread(["Done."]) as api:
+        place = step(tmp_path, api)
+        place.prepare()
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {redirection}', "sh", *command_line("run", "Look")],
+            cwd=place.workspace,
+            env=environment(place.home, **place.variables),
+            capture_output=True,
+            check=False,
+        )
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@FULL
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for_and_that_is_said(tmp_path: Path) -> None:
+    with messages_api_in_thread(["Done."]) as api:
+        place = step(tmp_path, api)
+        place.prepare()
+        with subprocess.Popen(
+            command_line("run", "Look", "--cwd", str(place.workspace)),
+            env=environment(place.home, **place.variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.wait(timeout=60) == 0
+            assert process.stderr is not None
+            assert b"nobody has written to stdin" in process.stderr.read()
+
+
+@FULL
+def test_a_command_that_is_not_there_is_no_success(tmp_path: Path) -> None:
+    with messages_api_in_thread([]) as api:
+        code, result = step(tmp_path, api).result("/nonsense")
+    assert (code, result["outcome"]) == (2, "usage_error")
+    assert "no command `/nonsense`" in str(result["reason"])
+
+
+def test_what_is_wrong_with_a_task_is_a_result_too(tmp_path: Path) -> None:
+    task = tmp_path / "task.md"
+    task.write_bytes(b"\xff")
+    with messages_api_in_thread([]) as api:
+        done = step(tmp_path, api).run("--prompt-file", str(task), "--format", "json")
+    assert (done.exit_code, parsed(done.stdout)["exit_code"]) == (2, 2)
