@@ -58,16 +58,17 @@ export class Endings {
     const marks = new Map(this.#marks.get(sessionId)?.map((mark) => [mark.prompts, mark]));
     const told: SessionEvent[] = [];
     let view = EMPTY_VIEW;
+    let prompts = 0;
     for (const event of events) {
-      const next = reduce(view, event);
-      const prompts = promptsIn(view);
-      if (promptsIn(next) > prompts) told.push(...endingOf(marks.get(prompts)));
+      view = reduce(view, event);
+      const now = isOfTheUser(event) ? promptsIn(view) : prompts;
+      if (now > prompts) told.push(...endingOf(marks.get(prompts)));
       told.push(event);
-      view = next;
+      prompts = now;
     }
-    this.#prompts.set(sessionId, promptsIn(view));
+    this.#prompts.set(sessionId, prompts);
     this.#running.delete(sessionId);
-    return [...told, ...endingOf(marks.get(promptsIn(view)))];
+    return [...told, ...endingOf(marks.get(prompts))];
   }
 
   forget(sessionId: string): void {
@@ -95,6 +96,10 @@ export class Endings {
 
 function endingOf(mark: Mark | undefined): SessionEvent[] {
   return mark === undefined ? [] : [{ type: "ended", reason: mark.reason, error: mark.error }];
+}
+
+function isOfTheUser(event: SessionEvent): boolean {
+  return event.type === "update" && event.update.sessionUpdate === "user_message_chunk";
 }
 
 function promptsIn(view: ViewState): number {

@@ -18,6 +18,10 @@ const skip = SERVER === undefined ? "ACP_SERVER does not name a server" : false;
 const DEADLINE_MILLISECONDS = 30_000;
 
 const SCRIPT = `\
+prompt: slowly
+pace: 100ms
+say: ${"and so on ".repeat(200)}
+
 prompt: *
 think: I look first.
 call: todo
@@ -110,6 +114,17 @@ class Session {
   }
 }
 
+function saidLast(view: ViewState): string {
+  const item = view.session.items.at(-1);
+  return item?.kind === "agent" ? item.text : "";
+}
+
+/** Return what stands below what; thoughts and notices aside. */
+function outlineOf(items: ViewState["session"]["items"]): string[] {
+  const kinds = items.flatMap((item) => (item.kind === "ending" ? [item.reason] : [item.kind]));
+  return kinds.filter((kind) => ["user", "agent", "call", "cancelled"].includes(kind));
+}
+
 /** Allow what is asked until the turn is over; whether a command is asked about is the server's. */
 async function allowAll(session: Session): Promise<void> {
   await session.until((view) => view.session.isRunning);
@@ -158,13 +173,22 @@ test("a real server edits through us, asks, runs in our terminal, and is loaded 
   const [terminal] = Object.values(done.session.terminals);
   assert.deepEqual([terminal?.output, terminal?.exit?.exitCode], ["Hello world.\n", 3]);
 
+  // A command of the server's own is a prompt too; the mark stands behind the third.
+  const say = (text: string): Promise<void> => host.do({ type: "send", draft: { ...draft, text }, manner: "turn" });
+  await say("/help");
+  const stopped = say("slowly");
+  await session.until((view) => view.session.isRunning && saidLast(view).includes("so on"));
+  await host.do({ type: "stop" });
+  await stopped;
+  const { session: before } = await session.until((view) => view.session.items.at(-1)?.kind === "ending");
+
   const { id } = done.session;
   host.restart();
   const again = await session.until(
     (view) => view.connection.status === "ready" && view.session.id === id && !view.session.isLoading,
   );
-  const kinds = again.session.items.map(({ kind }) => kind);
-  assert.ok(kinds.includes("user") && kinds.includes("call") && kinds.includes("agent"), kinds.join(" "));
+  assert.deepEqual(outlineOf(again.session.items), outlineOf(before.items));
+  await session.until((view) => view.session.changes.length === 1);
   await host.do({ type: "revert", path: greeting, hunkId: "" });
   assert.equal(await readFile(greeting, "utf8"), "Hello there.\n");
 });
