@@ -214,3 +214,29 @@ step("a session of the list is taken up again", async () => {
   assert.match(await chat.at("user-message").first().innerText(), /greet me/);
   assert.match(await chat.ask("still there?"), /still here/);
 });
+
+step("a file is mentioned by its name, a picture is pasted, and the panel says what is in force", async () => {
+  await chat.input.click();
+  await chat.input.pressSequentially("what does @aver");
+  await chat.at("completion").filter({ hasText: "averages.py" }).first().waitFor();
+  await picture("completions");
+  await chat.input.press("Enter");
+  assert.match(await chat.input.inputValue(), /averages\.py/);
+  await chat.pastePicture();
+  await chat.at("attached-image").waitFor();
+  assert.match(await chat.ask(`${await chat.input.inputValue()} do?`), /still here/);
+  assert.match(await chat.at("user-message").last().innerText(), /averages\.py/);
+  await chat.at("header-context").click();
+  await chat.at("context-instruction").filter({ hasText: /^AGENTS\.md/ }).waitFor();
+  await picture("context");
+});
+
+step("in follow mode the editor opens where the agent works", async () => {
+  await chat.at("header-context").click();
+  await chat.at("header-follow").click();
+  await chat.send("mend the median");
+  await window.tab("averages.py").waitFor();
+  await chat.answerByKey("n");
+  await chat.idle();
+  await picture("followed");
+});

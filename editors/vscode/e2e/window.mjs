@@ -160,6 +160,20 @@ export class Chat {
     await this.at("working").waitFor({ state: "detached" });
   }
 
+  /** Paste a picture of one point. */
+  pastePicture() {
+    return this.input.evaluate((node) => {
+      const { DataTransfer, ClipboardEvent, File, Uint8Array, atob } = node.ownerDocument.defaultView;
+      const bytes = Uint8Array.from(
+        atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="),
+        (character) => character.charCodeAt(0),
+      );
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([bytes], "point.png", { type: "image/png" }));
+      node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    });
+  }
+
   /** Wait for a call of a kind that stands so. */
   async call(kind, status) {
     const card = this.frame.locator(`[data-testid=tool-call][data-kind=${kind}][data-status=${status}]`).last();
