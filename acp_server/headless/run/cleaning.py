@@ -5,7 +5,7 @@ anybody could find, so what streams is cut only where no secret can stand.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -13,6 +13,9 @@ from pydantic import JsonValue
 from acp_server.redaction import HIDDEN, SHORTEST_KNOWN, without_secrets
 from acp_server.surrogates import mended
 
+SHORTEST_LINE = 16
+"""Characters of one line of a secret that has many: a shorter one may be anything."""
+_FRAME_OF_KEY = "-----"
 MOST_DEPTH = 100
 """Levels of JSON: no reader need bear more, and none of ours could be made to fail by it."""
 TOO_DEEP = "(nested too deeply)"
@@ -35,11 +38,24 @@ def secrets_in(environment: Mapping[str, str], known: Sequence[str] = ()) -> tup
     ('abcdefgh',)
     """
     found = (
-        value
+        piece
         for name, value in environment.items()
         if _SECRET_NAME.search(name) and not _NO_SECRET.fullmatch(value)
+        for piece in _pieces(value.strip())
     )
     return tuple(dict.fromkeys(each for each in (*known, *found) if len(each) >= SHORTEST_KNOWN))
+
+
+def _pieces(secret: str) -> Iterator[str]:
+    """Yield a secret and, if it has lines, those that could be told by themselves: as of a key."""
+    yield secret
+    lines = [line.strip() for line in secret.splitlines()]
+    if len(lines) > 1:
+        yield from (
+            line
+            for line in lines
+            if len(line) >= SHORTEST_LINE and not line.startswith(_FRAME_OF_KEY)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,3 +89,17 @@ def test_a_text_that_still_grows_does_not_show_the_beginning_of_a_secret() -> No
 def test_a_patch_brings_no_secret_in_and_still_applies_to_what_has_one() -> None:
     patch = f"-old {SECRET}\n+new {SECRET}\n".encode()
     assert CLEANER.patch(patch) == f"-old {SECRET}\n+new {HIDDEN}\n".encode()
+
+
+def test_a_secret_of_many_lines_is_hidden_line_by_line_too() -> None:
+    lines = "MIIEvQIBADANBgkqhkiG9w0B", "AQEFAASCBKcwggSjAgEAAoIB"
+    key = "\n".join(("-----BEGIN KEY-----", *lines, "-----END KEY-----", ""))
+    cleaner = Cleaner(secrets_in({"DEPLOY_KEY": key}))
+    patch = "".join(f"+{line}\n" for line in key.splitlines()).encode()
+    assert not any(line.encode() in cleaner.patch(patch) for line in lines)
+    assert not any(line in cleaner.text(f"It is {key.strip()}, or {lines[1]}.") for line in lines)
+
+
+def test_the_space_around_a_secret_is_none_of_it() -> None:
+    cleaner = Cleaner(secrets_in({"API_TOKEN": " hunter2-and-more\n"}))
+    assert cleaner.text("It is hunter2-and-more.") == "It is (hidden)."
