@@ -224,7 +224,12 @@ class _Repository:
 
 def tree_of(root: Path) -> Path:
     """Return the folder whose ignore files count for a root: where its repository begins."""
-    return next((each for each in (root, *root.parents) if (each / ".git").exists()), root)
+    return next((each for each in (root, *root.parents) if _is_repository(each / ".git")), root)
+
+
+def _is_repository(path: Path) -> bool:
+    """Whether git would take it for one: an empty folder of that name is none."""
+    return path.is_file() or (path / "HEAD").exists()
 
 
 def _repository_of(tree: Path) -> _Repository | None:

@@ -7,6 +7,7 @@ import pytest
 
 from acp_server.headless.run.findings import Finding, placed
 from tests.headless.run.pipeline import step
+from tests.headless.run.repositories import git
 from tests.headless.run.test_github import read_as_the_runner_does
 from tests.support.messages_api import messages_api_in_thread
 
@@ -29,7 +30,7 @@ def workspace(folder: Path) -> tuple[Path, Path]:
     """Make a repository with files, and return its top and a folder of it."""
     top, sub = folder / "code", folder / "code/sub"
     sub.mkdir(parents=True)
-    (top / ".git").mkdir()
+    git(top, "init", "--quiet")
     (top / "b.py").write_text("")
     (sub / "a.py").write_text("")
     return top, sub

@@ -12,12 +12,13 @@ from tests.support.messages_api import Ask, messages_api_in_thread
 FULL = pytest.mark.full
 
 
+@FULL
 @pytest.mark.parametrize(
     ("given", "asked"),
     [
         (b"caf\xe9 \xff\n", "Look\n\ncaf\ufffd \ufffd"),
-        pytest.param(b"", "Look", marks=FULL),
-        pytest.param("é".encode(), "Look\n\né", marks=FULL),
+        (b"", "Look"),
+        ("é".encode(), "Look\n\né"),
     ],
     ids=["no UTF-8", "nothing", "UTF-8"],
 )
