@@ -71,9 +71,13 @@ class Usage:
         return _parsed(entry) if isinstance(entry, dict) else None
 
     def is_pinned(self, name: str) -> bool:
-        """Say whether the user wants this skill left alone."""
-        record = self.record(name)
-        return record is not None and record.pinned
+        """Say whether the user wants this skill left alone.
+
+        Raises:
+            OSError: that cannot be read, so nobody may take it for a no.
+        """
+        entry = self._document.read_strictly().get(name)
+        return isinstance(entry, dict) and _parsed(entry).pinned
 
     def count(self, name: str, *events: Event) -> None:
         """Count what was done with a skill. Never fails: what cannot be written is logged."""

@@ -1,6 +1,7 @@
 """The library of skills: each change of it, its archive, its undo, its counts and its copies."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from skills_store.backups import Backups
@@ -74,6 +75,17 @@ def undone_elsewhere(folder: Path) -> object:
     return (first.copies / "SKILL.md").read_bytes(), skills_read(folder)
 
 
+def pinned(folder: Path) -> None:
+    """Have a skill that nobody may change unasked."""
+    furnish(folder).keeper.usage.pin("brew")
+
+
+def not_deleted(folder: Path) -> None:
+    """Try to delete it unasked."""
+    with suppress(SkillError):
+        House(folder).do(ManageCall("delete", "brew", origin="curator"))
+
+
 def away(folder: Path) -> None:
     """Have a skill in the archive."""
     furnish(folder).do(ManageCall("delete", "brew"))
@@ -119,6 +131,7 @@ SKILLS = [
         undone_elsewhere,
         FAILURES,
     ),
+    Store("skills: a pinned one", pinned, not_deleted, skills_read, FAILURES),
     Store("skills: back from the archive", away, back, skills_read, FAILURES),
     Store("skills: a pin", nothing, lambda folder: Usage(folder).pin("brew"), counted),
     Store("skills: a copy of all", furnish, copied, copies),
