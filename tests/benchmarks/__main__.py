@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     groups = _chosen(make_groups(), _names(options.rows))
     if options.install_peers:
-        return max(_install(PEERS[name]) for name in _names(options.install_peers))
+        return max(map(_install, _known(_names(options.install_peers))), default=1)
     if options.compare:
         return _compare([report.read(path) for path in options.compare], groups)
     runs = _results(options, groups)
@@ -67,7 +67,7 @@ def _names(text: str) -> list[str]:
 def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Results]:
     if options.kept:
         return [report.read(options.kept)]
-    peers = [PEERS[OURS], *(PEERS[name] for name in _names(options.peers))]
+    peers = [PEERS[OURS], *_known(_names(options.peers))]
     peers += [any_agent(shlex.split(command)) for command in options.agent]
     there = [peer for peer in peers if _is_there(peer)]
     runs: list[Results] = []
@@ -78,6 +78,13 @@ def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Resul
             mark = f"-{number + 1}" if options.repeat > 1 else ""
             report.save(runs[-1], path.with_stem(f"{path.stem}{mark}"))
     return runs
+
+
+def _known(names: Sequence[str]) -> list[Peer]:
+    for name in names:
+        if name not in PEERS:
+            say(f"{name} is left out: not one of {', '.join(PEERS)}")
+    return [PEERS[name] for name in names if name in PEERS and name != OURS]
 
 
 def _is_there(peer: Peer) -> bool:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from tests.benchmarks.peers import Peer, node_folder
 
@@ -54,4 +53,4 @@ def _npm(peer: Peer) -> list[Sequence[str]]:
     (peer.folder / "package.json").write_text('{"private": true}', encoding="utf-8")
     npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     node = str(node_folder() / "node")
-    return [[node, str(npm), "install", "--prefix", str(Path.cwd() / peer.folder), *peer.packages]]
+    return [[node, str(npm), "install", "--prefix", str(peer.folder), *peer.packages]]

@@ -22,7 +22,7 @@ from tests.benchmarks.limits import measure_limits
 from tests.benchmarks.peers import Peer
 from tests.benchmarks.rows import Group
 
-MISHAPS = (AgentError, KeyError, OSError, psutil.Error, sqlite3.Error)
+MISHAPS = (AgentError, LookupError, OSError, ValueError, psutil.Error, sqlite3.Error)
 BUSY_LOAD_PER_CORE = 0.5
 
 
@@ -43,7 +43,7 @@ def run(peers: Sequence[Peer], groups: Sequence[Group], runs: int) -> Results:
     results = Results({peer.name: Sheet() for peer in peers}, machine=machine(), load=load)
     if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
         say(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
-    with tempfile.TemporaryDirectory() as name, endpoint_process() as endpoint:
+    with _folder() as name, endpoint_process() as endpoint:
         labs = [make_lab(peer, Path(name), endpoint) for peer in peers]
         _warm(labs)
         for group in groups:
@@ -53,6 +53,11 @@ def run(peers: Sequence[Peer], groups: Sequence[Group], runs: int) -> Results:
                     say(f"{group.name}, run {number + 1}: {lab.peer.name}")
                     _measure(group, lab, results.sheets[lab.peer.name])
     return results
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for a run; what an agent that lingers still writes there stays there."""
+    return tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
 
 
 def say(text: str) -> None:

@@ -133,7 +133,8 @@ class LinesStore:
             path.with_name(f"{name}.jsonl").write_text(made, encoding="utf-8")
 
     def _file(self, home: Path, session: str) -> Path:
-        return next((home / self._folder).glob(f"*/{session}.jsonl"))
+        (path,) = (home / self._folder).glob(f"*/{session}.jsonl")
+        return path
 
 
 def _chain(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:

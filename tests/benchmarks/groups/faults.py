@@ -9,7 +9,7 @@ from tests.benchmarks.agent import Agent, AgentError, RefusedError
 from tests.benchmarks.clock import milliseconds_since
 from tests.benchmarks.figures import Figures, attempt
 from tests.benchmarks.lab import Lab
-from tests.benchmarks.processes import family_of
+from tests.benchmarks.processes import end, family_of
 
 MALFORMED = (b"[1, 2]", b"3", b"null", b'"a text"', b"{", b"\xff\xfe")
 LENGTHS_MEBIBYTES = (1, 10, 50)
@@ -111,11 +111,14 @@ def _leave(lab: Lab) -> float:
         _running(lab, agent)
         family = family_of(agent.pid)
         begun = time.perf_counter()
-        agent.hang_up()
-        if agent.wait(PATIENCE_SECONDS) is None:
-            raise AgentError(f"is there {PATIENCE_SECONDS:.0f} s after its editor has left")
-        while any(each.is_running() for each in family):
-            if milliseconds_since(begun) > PATIENCE_SECONDS * 1000:
-                raise AgentError("leaves children behind")
-            time.sleep(0.01)
+        try:
+            agent.hang_up()
+            if agent.wait(PATIENCE_SECONDS) is None:
+                raise AgentError(f"is there {PATIENCE_SECONDS:.0f} s after its editor has left")
+            while any(each.is_running() for each in family):
+                if milliseconds_since(begun) > PATIENCE_SECONDS * 1000:
+                    raise AgentError("leaves children behind")
+                time.sleep(0.01)
+        finally:
+            end(family)
         return milliseconds_since(begun)
