@@ -42,7 +42,11 @@ class Past:
         long, session = self._with(lab, f"turns-{length}", lambda: _long(lab, length))
         params: JsonValue = {"sessionId": session, "cwd": str(long.project), "mcpServers": []}
         with _awake(long) as agent:
-            return timed(lambda: agent.call("session/load", params, PATIENCE_SECONDS))
+            seen = agent.watch(session)
+            took = timed(lambda: agent.call("session/load", params, PATIENCE_SECONDS))
+            if seen.said < length:
+                raise AgentError(f"shows {seen.said} of {length} turns again")
+            return took
 
     def _with(self, lab: Lab, name: str, make: Callable[[], tuple[Lab, str]]) -> tuple[Lab, str]:
         key = f"{lab.peer.name} {name}"
