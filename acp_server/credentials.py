@@ -25,6 +25,10 @@ ACCOUNT = "anthropic-api-key"
 PRIVATE = 0o600
 
 
+class _BrokenFileError(ValueError):
+    """A file of keys holds no JSON object."""
+
+
 @frozen
 class Credential:
     """A key or a token, and where it was found. Its text shows neither."""
@@ -69,6 +73,7 @@ class KeyStore:
             self._remove_from_file()
             return "the system keyring"
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._put_broken_aside()
         self._write_file({**self._stored(), self.account: api_key})
         return str(self._file)
 
@@ -111,13 +116,20 @@ class KeyStore:
             OSError: it cannot be read, so that nobody knows which keys would be lost.
         """
         try:
-            stored: object = json.loads(self._file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+            return _keys_of(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return {}
-        if not isinstance(stored, dict):
-            return {}
-        entries = cast("Mapping[str, object]", stored).items()
-        return {name: key for name, key in entries if isinstance(key, str)}
+
+    def _put_broken_aside(self) -> None:
+        """Move a file away that holds no keys, for a person to look at."""
+        try:
+            _keys_of(self._file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return
+        except ValueError:
+            aside = self._file.with_name(f"{self._file.name}.broken")
+            logger.warning("%s holds no keys, and is put aside as %s", self._file, aside)
+            self._file.replace(aside)
 
 
 class Credentials:
@@ -143,6 +155,22 @@ class Credentials:
         """Forget the stored key, and use a configured one no more in this process."""
         self._is_signed_out = True
         await to_thread.run_sync(self._store.forget)
+
+
+def _keys_of(text: str) -> Mapping[str, str]:
+    """Return the keys that a file's text has, by their accounts.
+
+    Raises:
+        _BrokenFileError: it is no JSON object.
+    """
+    try:
+        stored: object = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _BrokenFileError from None
+    if not isinstance(stored, dict):
+        raise _BrokenFileError
+    entries = cast("Mapping[str, object]", stored).items()
+    return {name: key for name, key in entries if isinstance(key, str)}
 
 
 def _keyring_get(account: str) -> str | None:

@@ -111,6 +111,8 @@ def test_a_file_that_is_corrupt_has_no_key_and_can_be_written_over(
     assert in_file(tmp_path).load() is None
     in_file(tmp_path).save("sk-1")
     assert in_file(tmp_path).load() == stored(tmp_path, "sk-1")
+    aside = [path.read_bytes() for path in file_of(tmp_path).parent.glob("*.broken")]
+    assert aside == ([] if content.startswith(b"{") and content != b"{" else [content])
 
 
 def test_a_forgotten_key_is_gone_and_can_be_forgotten_again(tmp_path: Path) -> None:
