@@ -42,6 +42,7 @@ def evolution_rules(configuration: Configuration) -> EvolutionRules:
         memory=memory_premises(current),
         review_writes=current.skills_review_writes,
         intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
+        review_wait_seconds=current.skills_review_wait_seconds,
         curates_unasked=current.skills_curator == "auto",
     )
 

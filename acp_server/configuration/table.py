@@ -206,6 +206,10 @@ class Settings(ProviderSettings):
             "skills.review_writes",
         ),
     ] = "apply"
+    skills_review_wait_seconds: Annotated[
+        NonNegativeFloat,
+        Source("How long nobody prompts before a review begins", "skills.review_wait_seconds"),
+    ] = 5.0
     skills_curator: Annotated[
         CuratorMode,
         Source("Whether skills are put in order while you are away", "skills.curator"),

@@ -35,6 +35,7 @@ class EvolutionRules:
     memory: MemoryPremises
     review_writes: ReviewWrites = "apply"
     intervals: Intervals = field(default_factory=Intervals)
+    review_wait_seconds: float = 5.0
     curates_unasked: bool = False
 
 
@@ -66,6 +67,7 @@ class Evolution:
             review=_review,
             writes=rules.review_writes,
             intervals=rules.intervals,
+            wait_seconds=rules.review_wait_seconds,
             is_attended=around.is_attended,
         )
         self._is_kept_up = False

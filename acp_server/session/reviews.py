@@ -44,11 +44,11 @@ class Reviews(Protocol):
     """The reviews of one session."""
 
     def turn_ended(self, reason: StopReason) -> None:
-        """Note that a turn is over and no other waits; may begin a review in the background."""
+        """Note that a turn is over and no other waits; a review may come once it is quiet."""
         ...
 
     def cancel(self) -> None:
-        """End a review that runs, before it changes anything more. Nothing is torn."""
+        """End a review that runs or waits, before it changes anything more. Nothing is torn."""
         ...
 
     async def wait_until_over(self) -> None:

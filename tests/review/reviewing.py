@@ -59,7 +59,8 @@ def home_of(folder: Path, review: str = PATCH, settings: str = "") -> Configurat
     skill(home, "release", RELEASE)
     own = home / "acp" / "config.yaml"
     own.parent.mkdir(parents=True, exist_ok=True)
-    own.write_text(f"skills:\n  creation_nudge_interval: 2\n{settings}", encoding="utf-8")
+    soon = "skills:\n  review_wait_seconds: 0\n  creation_nudge_interval: 2\n"
+    own.write_text(f"{soon}{settings}", encoding="utf-8")
     return configuration(home, script(review))
 
 

@@ -1,11 +1,12 @@
 """When a session is reviewed, what the model is asked then, and what it may do."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
 import pytest
+from anyio import lowlevel
 
 from acp_server.evolution.gate import UnaskedGate
 from acp_server.evolution.review import MOST_CALLS, run_review
@@ -66,6 +67,9 @@ class Room:
         self.bench = FakeBench()
         self.gates: list[UnaskedGate] = []
         self.tasks: list[Task] = []
+        self.waited: list[float] = []
+        self.waits, self.is_quiet = anyio.Event(), anyio.Event()
+        self.is_quiet.set()
         self.mode: Mode = "ask"
         self.conversation = Conversation()
         self.spent = Spent(Usage(input_tokens=1), 1, 1.0, context_tokens=7)
@@ -86,6 +90,7 @@ class Room:
             bench=self.open_bench,
             review=run_review,
             intervals=BY_SKILLS,
+            wait=self.wait,
         )
 
     def reviewed(self) -> Reviewed:
@@ -99,6 +104,12 @@ class Room:
             self.give_kit,
             self.keep,
         )
+
+    async def wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.waits.set()
+        await lowlevel.checkpoint()
+        await self.is_quiet.wait()
 
     async def open_bench(self, workspace: Path, gate: UnaskedGate) -> FakeBench:
         assert workspace == Path("/code")
@@ -118,8 +129,18 @@ class Room:
 
     async def run(self) -> None:
         with anyio.fail_after(PATIENCE_SECONDS):
-            for task in self.tasks:
-                await task()
+            while self.tasks:
+                await self.tasks.pop(0)()
+
+
+async def cut_short(room: Room, until: Callable[[], Awaitable[object]]) -> None:
+    """Cancel a review as the next prompt does, when it has come so far."""
+    with anyio.fail_after(PATIENCE_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(room.run)
+            await until()
+            room.reviews.cancel()
+            await room.reviews.wait_until_over()
 
 
 def work(*names: str) -> tuple[Message, ...]:
@@ -195,12 +216,7 @@ async def test_a_cancelled_review_changes_nothing_more_and_tells_what_it_did() -
     model = Playing(skill_call(1), Round(end=None))
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
-    with anyio.fail_after(PATIENCE_SECONDS):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(room.run)
-            await model.hangs.wait()
-            room.reviews.cancel()
-            await room.reviews.wait_until_over()
+    await cut_short(room, model.hangs.wait)
     (gate,) = room.gates
     assert gate.is_over()
     assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
@@ -211,13 +227,56 @@ async def test_a_cancelled_review_is_made_up_for_after_the_next_turn() -> None:
     room.end_turn(*work("terminal", "terminal"))
     room.reviews.cancel()
     await room.run()
-    room.tasks.clear()
     room.end_turn(*work())
     assert len(room.tasks) == 1
     await room.run()
-    room.tasks.clear()
     room.end_turn(*work())
     assert room.tasks == []
+
+
+async def test_a_prompt_that_comes_before_it_is_quiet_costs_nothing() -> None:
+    model = Playing(SAVED)
+    room = Room(model)
+    room.is_quiet = anyio.Event()
+    for _ in range(3):
+        room.waits = anyio.Event()
+        room.end_turn(*work("terminal", "terminal"))
+        await cut_short(room, room.waits.wait)
+    assert (model.requests, room.spent.requests) == ([], 1)
+    room.is_quiet.set()
+    room.end_turn(*work())
+    await room.run()
+    assert [tuple(request.messages)[:-1] for request in model.requests] == [
+        tuple(room.conversation)
+    ]
+    assert room.waited == [5.0] * 4
+
+
+async def test_who_is_cut_short_while_the_model_is_asked_waits_twice_as_long() -> None:
+    model = Playing(*(Round(end=None) for _ in range(6)), SAVED)
+    room = Room(model)
+    for _ in range(6):
+        model.hangs = anyio.Event()
+        room.end_turn(*work("terminal", "terminal"))
+        await cut_short(room, model.hangs.wait)
+    room.end_turn(*work())
+    await room.run()
+    room.end_turn(*work("terminal", "terminal"))
+    await room.run()
+    assert room.waited == [5.0, 10.0, 20.0, 40.0, 80.0, 80.0, 80.0, 5.0]
+
+
+async def test_who_goes_over_to_plan_mode_meanwhile_is_not_reviewed() -> None:
+    model = Playing(SAVED)
+    room = Room(model)
+    room.end_turn(*work("terminal", "terminal"))
+    room.mode = "plan"
+    await room.run()
+    assert model.requests == []
+    room.mode = "ask"
+    room.end_turn(*work())
+    await room.run()
+    assert len(model.requests) == 1
 
 
 async def test_overlaps_are_kept_for_the_curator() -> None:

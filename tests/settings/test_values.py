@@ -51,6 +51,7 @@ skills:
   platform_disabled: {acp: three}
   creation_nudge_interval: 0
   review_writes: off
+  review_wait_seconds: 0.5
   curator: off
 memory: {nudge_interval: 5}
 """
@@ -61,6 +62,7 @@ memory: {nudge_interval: 5}
             skills_platform_disabled={"acp": ("three",)},
             skills_creation_nudge_interval=0,
             skills_review_writes="off",
+            skills_review_wait_seconds=0.5,
             skills_curator="off",
             memory_nudge_interval=5,
         ),
