@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.link import Link
+from acp_server.handlers.lull import Lull
 from acp_server.handlers.prompting import PromptHandlers
 from acp_server.handlers.reading import notification_handler, read, request_handler
 from acp_server.handlers.sessions import SessionHandlers
@@ -69,6 +70,7 @@ class Connection:
         self._link = link
         self._peer = link.peer
         self._client = link.client
+        self._lull = Lull()
         self._unheard: list[str] = []
         """Problems of which no session was there to be told."""
         if initialize_params is not None:
@@ -111,7 +113,7 @@ class Connection:
         unheard, self._unheard = self._unheard, []
         for problem in unheard:
             session.bulletin.say(problem)
-        await self._sessions.warm_up(session)
+        await self._sessions.warm_up(session, self._lull.wait)
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._link, self._sessions, warm_up)
@@ -132,11 +134,13 @@ class Connection:
             "session/set_config_option": request_handler(
                 SetSessionConfigOptionRequest, sessions.set_config_option, ready
             ),
-            "session/prompt": request_handler(PromptRequest, prompts.prompt, ready),
-            STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, ready),
         }
         if self._is_unstable:
             requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)
+        requests = {name: self._lull.watched(handler) for name, handler in requests.items()}
+        # These may take hours, and have what they need got ready themselves.
+        requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, ready)
+        requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, ready)
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),

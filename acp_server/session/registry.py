@@ -1,6 +1,6 @@
 """All open sessions of this process, by id."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import anyio
@@ -132,14 +132,18 @@ class SessionRegistry:
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._sessions.values()))
 
-    async def warm_up(self, session: Session) -> None:
+    async def warm_up(self, session: Session, lull: Callable[[], Awaitable[None]]) -> None:
         """Get ready for a session's first prompt while nobody waits for it.
 
-        Makes its tools, and learns which models can be had: takes long, and may fail quietly.
+        Makes its tools, and learns which models can be had: takes long, and may fail quietly. Each
+        step begins with a `lull`; a prompt that comes meanwhile takes them itself.
         """
+        await lull()
         await session.prepare()
+        await lull()
         await session.gather()
         await session.chronicle.commit()
+        await lull()
         await self._equipment.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:

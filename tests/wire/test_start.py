@@ -36,7 +36,7 @@ import os, sys
 from acp_server import __main__, handshake
 from acp_server.session.registry import SessionRegistry
 
-async def wait_for_nothing(registry, session):
+async def wait_for_nothing(registry, session, lull):
     "Stand in for what is imported behind the answer."
 
 def tell(code):

@@ -1,0 +1,135 @@
+"""When it is quiet: getting ready waits for whoever is being answered, but not for ever."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import wait_all_tasks_blocked
+from anyio.lowlevel import checkpoint
+
+from acp_server.handlers.lull import Lull
+from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.messages import Request
+from acp_server.jsonrpc.peer import Call
+from acp_server.models.catalog import FixedCatalog
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session
+from acp_server.tools.toolbox import SessionToolbox
+from acp_server.turn.ports import Toolbox
+from tests.handlers.models import Echo
+from tests.support.engine import MODEL_ID, equipment
+
+LONG_SECONDS = 3_600.0
+
+
+class _Asked:
+    """A request that is answered when the test says so."""
+
+    def __init__(self, lull: Lull) -> None:
+        self.may_end = anyio.Event()
+        self._job = lull.watched(lambda _params, _call: self._run)(
+            None, Call(Request(1, "some", None), lambda _line: None)
+        )
+
+    async def ask(self) -> None:
+        await self._job()
+
+    async def _run(self) -> Reply:
+        await self.may_end.wait()
+        return Reply(None)
+
+
+class _Waiting:
+    """Somebody who waits for quiet."""
+
+    def __init__(self, lull: Lull) -> None:
+        self._lull = lull
+        self.is_over = False
+
+    async def run(self) -> None:
+        await self._lull.wait()
+        self.is_over = True
+
+
+async def test_it_is_quiet_before_anything_was_asked() -> None:
+    with anyio.move_on_after(0) as scope:
+        await Lull(LONG_SECONDS, LONG_SECONDS).wait()
+    assert not scope.cancelled_caught
+
+
+async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
+    lull = Lull(0, LONG_SECONDS)
+    first, last, waiting = _Asked(lull), _Asked(lull), _Waiting(lull)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(first.ask)
+        tasks.start_soon(last.ask)
+        await wait_all_tasks_blocked()
+        tasks.start_soon(waiting.run)
+        first.may_end.set()
+        await wait_all_tasks_blocked()
+        assert not waiting.is_over
+        last.may_end.set()
+    assert waiting.is_over
+
+
+async def test_quiet_begins_some_time_after_the_last_answer() -> None:
+    lull = Lull(LONG_SECONDS, LONG_SECONDS)
+    asked = _Asked(lull)
+    asked.may_end.set()
+    await asked.ask()
+    with anyio.move_on_after(0) as scope:
+        await lull.wait()
+    assert scope.cancelled_caught
+
+
+async def test_a_request_that_fails_is_over_too() -> None:
+    lull = Lull(0, LONG_SECONDS)
+
+    async def fail() -> Reply:
+        await checkpoint()
+        raise LookupError
+
+    def admit(params: object, call: Call) -> Job:
+        del params, call
+        return fail
+
+    with pytest.raises(LookupError):
+        await lull.watched(admit)(None, Call(Request(1, "some", None), lambda _line: None))()
+    with anyio.fail_after(10):
+        await lull.wait()
+
+
+async def test_a_client_that_never_rests_is_not_waited_for_for_ever() -> None:
+    lull = Lull(LONG_SECONDS, 0)
+    asked = _Asked(lull)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(asked.ask)
+        await wait_all_tasks_blocked()
+        with anyio.fail_after(10):
+            await lull.wait()
+        asked.may_end.set()
+
+
+async def test_no_tools_are_made_before_it_is_quiet_unless_a_prompt_wants_them(
+    tmp_path: Path,
+) -> None:
+    made: list[str] = []
+
+    async def toolbox(session: Session) -> Toolbox:
+        await checkpoint()
+        made.append(session.id)
+        return SessionToolbox(())
+
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, Echo)
+    registry = SessionRegistry(replace(equipment(catalog), toolbox=toolbox))
+    session = await registry.open(str(tmp_path), ())
+    quiet = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(registry.warm_up, session, quiet.wait)
+        await wait_all_tasks_blocked()
+        assert made == []
+        await session.prepare()
+        assert made == [session.id]
+        quiet.set()
+    assert made == [session.id]
