@@ -15,7 +15,8 @@ from typing import Protocol, cast
 
 from pydantic import JsonValue
 
-GIVEN_ID = re.compile(r"\b((?:toolu|msg|call)_[0-9A-Za-z]+)")
+GIVEN_ID = re.compile(r"\b((?:toolu|msg|call)_(?!id\b)[0-9A-Za-z]+)")
+"""An id, and not the key `call_id`, without which a copy could not be read."""
 Line = dict[str, JsonValue]
 Row = dict[str, str | int | float | None]
 

@@ -18,6 +18,7 @@ from tests.benchmarks.lab import Lab, endpoint_process, make_lab
 from tests.benchmarks.peers import OURS, PEERS, any_agent
 from tests.benchmarks.rows import Group
 from tests.benchmarks.running import Results, run
+from tests.benchmarks.stores import renewed
 
 PLAIN_AGENT = """\
 import json, sys
@@ -196,3 +197,9 @@ def test_each_agent_is_spoken_to_in_its_own_words(
     use = in_words_of(frozenset(tools), "/here", "read_file", asked)
 
     assert (use.name, use.arguments) == (name, arguments)
+
+
+def test_a_copy_has_ids_of_its_own_and_the_same_keys() -> None:
+    kept = '{"call_id":"toolu_01Ab","message_id":"msg_9","tool_call_id":"call_7"}'
+    copy = '{"call_id":"toolu_01Abc3","message_id":"msg_9c3","tool_call_id":"call_7c3"}'
+    assert renewed(kept, 3) == copy
