@@ -41,7 +41,7 @@ from prompt_engine.sources.reading import resolve
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.sources.workspace_snapshot import read_workspace
-from prompt_engine.threats import scan
+from prompt_engine.threats import prepare_scan, scan
 from prompt_engine.trust import sha256_of
 
 
@@ -90,7 +90,7 @@ class ProjectBriefing:
         """One thread reads at a time: a first prompt waits for what is gathered already."""
 
     async def gather(self) -> None:
-        """Read what takes its time: the repository, the machine, the user's own files."""
+        """Do what takes its time: read the repository, the machine, the user's own files."""
         async with self._reading:
             if self._facts is None:
                 self._facts = await to_thread.run_sync(self._gathered)
@@ -219,6 +219,7 @@ class ProjectBriefing:
         return read_soul(settings.home, scan, is_trusted=settings.is_trusted)
 
     def _gathered(self) -> Facts:
+        prepare_scan()
         settings, workspace = self._settings, self._workspace
         home = settings.home
         memory = home / "memories"

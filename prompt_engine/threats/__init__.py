@@ -5,18 +5,21 @@ r"""The threat scan: whether a text may reach a model. Pure; reads no disk but i
 >>> blocked_notice("AGENTS.md", found)
 '[AGENTS.md was blocked: ignore-earlier-instructions (line 3)]'
 
-The expression engine and the tables are loaded by the first scan: they cost several times what
-importing this package may cost.
+The expression engine and the tables are loaded by `prepare_scan`, or else by the first scan: they
+cost several times what importing this package may cost.
 """
 
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Protocol, cast
 
 from prompt_engine.findings import Finding, Scope
 from prompt_engine.threats.notices import blocked_notice
 
-__all__ = ["blocked_notice", "scan"]
+__all__ = ["blocked_notice", "prepare_scan", "scan"]
+
+_loading = Lock()
 
 
 class _Scanning(Protocol):
@@ -32,6 +35,14 @@ def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
     return _scanning().scan(text, scope)
 
 
+def prepare_scan() -> None:
+    """Load what a first scan would have to wait for; takes about a tenth of a second."""
+    _scanning()
+
+
 @cache
 def _scanning() -> _Scanning:
-    return cast("_Scanning", import_module("prompt_engine.threats.scanning"))
+    with _loading:  # a second thread that came meanwhile would compile all of it once more
+        scanning = cast("_Scanning", import_module("prompt_engine.threats.scanning"))
+        scanning.scan("", "context")
+    return scanning
