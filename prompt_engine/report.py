@@ -5,7 +5,7 @@ nothing: the fates were decided where the texts were read.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -41,6 +41,9 @@ class Entry:
         return f"{said}: {self.reason}" if self.reason else said
 
 
+_FIELDS = tuple(field.name for field in fields(Entry))
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The sections of a prompt. Their characters and the joints make up the whole prompt."""
@@ -63,7 +66,7 @@ class Report:
         return {
             "characters": self.characters,
             "estimated_tokens": self.estimated_tokens,
-            "sections": [asdict(entry) for entry in self.entries],
+            "sections": [{name: getattr(each, name) for name in _FIELDS} for each in self.entries],
         }
 
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.link import Link
 from acp_server.handlers.lull import Lull
-from acp_server.handlers.prompting import PromptHandlers
+from acp_server.handlers.prompting import PromptHandlers, build_models
 from acp_server.handlers.reading import notification_handler, read, request_handler
 from acp_server.handlers.sessions import SessionHandlers
 from acp_server.handlers.updates import options_update
@@ -113,6 +113,8 @@ class Connection:
         unheard, self._unheard = self._unheard, []
         for problem in unheard:
             session.bulletin.say(problem)
+        await self._lull.wait()
+        await build_models()
         await self._sessions.warm_up(session, self._lull.wait)
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
+from anyio import lowlevel
 from pydantic import JsonValue
 
 from acp_server.handlers.content import user_message
@@ -11,12 +12,14 @@ from acp_server.handlers.link import Link
 from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
+from acp_server.protocol.content import TextContent
 from acp_server.protocol.extensions import (
     CancelTaskNotification,
     SteeringRequest,
     SteeringResponse,
 )
 from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
+from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
 from acp_server.session.answers import Answer
 from acp_server.session.briefing import LoadedFile
 from acp_server.session.registry import SessionRegistry
@@ -26,6 +29,23 @@ from acp_server.session.turns import Ticket
 from acp_server.turn.conversation import UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Spent
+
+FIRST_TURN = (
+    *(PromptRequest, PromptResponse, SessionInfoUpdate),
+    *(TextContent, AgentMessageChunk, Cost, UsageUpdate),
+)
+"""The models of the plainest turn there is."""
+
+
+async def build_models() -> None:
+    """Build the models of a first turn while nobody waits for them.
+
+    On the loop, one at a time: each takes some milliseconds, and could not be used by the loop
+    while a thread builds it.
+    """
+    for model in FIRST_TURN:
+        model.model_rebuild()
+        await lowlevel.checkpoint()
 
 
 class PromptHandlers:

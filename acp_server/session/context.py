@@ -101,8 +101,8 @@ class ProjectBriefing:
             self._facts = None
         await self.gather()
         async with self._reading:
-            self._prompt = await to_thread.run_sync(self._written, subject)
-            self._file_news.begin(await to_thread.run_sync(self._begun))
+            self._prompt, places = await to_thread.run_sync(self._write_and_begin, subject)
+            self._file_news.begin(places)
         self._notices = tuple(notices_on(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
@@ -198,6 +198,10 @@ class ProjectBriefing:
         """Return what files said when the model was told, and what they say now."""
         async with self._reading:
             return await to_thread.run_sync(self._standings)
+
+    def _write_and_begin(self, subject: Subject) -> tuple[Prompt, Places]:
+        prompt = self._written(subject)
+        return prompt, self._begun()
 
     def _begun(self) -> Places:
         """Keep what the files of a prompt say, and return where they are."""
