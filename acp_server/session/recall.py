@@ -5,9 +5,10 @@ of this server, and those that Hermes itself keeps in the same home.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
+
+from acp_server.frozen import frozen
 
 Role = Literal["user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "tool")
@@ -19,7 +20,7 @@ MARK_BEGIN, MARK_END = ">>>", "<<<"
 """Stand around what was found, in a snippet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inquiry:
     """What is looked for: words, "phrases", begin*, this OR that, -without."""
 
@@ -33,7 +34,7 @@ class Inquiry:
     """A session that is passed over: the one that asks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PastSession:
     """A session, for a list of them. Times have a zone."""
 
@@ -46,7 +47,7 @@ class PastSession:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PastText:
     """One thing that was said, done or answered. Ids grow within a session."""
 
@@ -56,7 +57,7 @@ class PastText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A session in which something was found: the best place, and what was said around it."""
 
@@ -70,7 +71,7 @@ class Hit:
     """How many of the texts that were looked at match, in this session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """What a search led to, the best first, and what to know of how it was made."""
 
@@ -78,7 +79,7 @@ class Findings:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """Part of a session, or all of it."""
 

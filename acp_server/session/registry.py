@@ -135,14 +135,16 @@ class SessionRegistry:
     async def warm_up(self, session: Session, lull: Callable[[], Awaitable[None]]) -> None:
         """Get ready for a session's first prompt while nobody waits for it.
 
-        Makes its tools, and learns which models can be had: takes long, and may fail quietly. Each
-        step begins with a `lull`; a prompt that comes meanwhile takes them itself.
+        Opens what keeps it, makes its tools, and learns which models can be had: takes long, and
+        may fail quietly. Each step begins with a `lull`; a prompt that comes meanwhile takes those
+        that it needs itself.
         """
+        await lull()
+        await session.chronicle.commit()  # first: lists and loads wait for what it opens
         await lull()
         await session.prepare()
         await lull()
         await session.gather()
-        await session.chronicle.commit()
         await lull()
         await self._equipment.catalog.refresh()
 
