@@ -6,6 +6,7 @@ they are still being written, are read leniently by jiter: what is complete, and
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar, cast
 
 import jiter
@@ -30,10 +31,14 @@ class ArgumentError(ValueError):
     """Arguments that do not fit; the text tells the model which, and why."""
 
 
-def schema_of(arguments: type[Arguments]) -> dict[str, JsonValue]:
-    """Return the JSON schema of arguments, without what no model needs."""
+@cache
+def schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
+    """Return the JSON schema of arguments, without what no model needs.
+
+    All sessions share it: to make those of all tools takes longer than a turn.
+    """
     schema: JsonValue = arguments.model_json_schema()
-    return cast("dict[str, JsonValue]", _lean(schema))
+    return cast("Mapping[str, JsonValue]", _lean(schema))
 
 
 def _lean(value: JsonValue) -> JsonValue:

@@ -63,6 +63,10 @@ def test_all_schemas_together_are_small() -> None:
     assert len(json.dumps(schemas, separators=(",", ":"))) < 5_000
 
 
+def test_all_sessions_share_a_schema() -> None:
+    assert all(schema_of(each) is schema_of(each) for each in TOOLS.values())
+
+
 @pytest.mark.parametrize("arguments", [WriteArguments, PatchArguments])
 def test_the_path_comes_first_and_the_long_text_last(arguments: type[Arguments]) -> None:
     properties = schema_of(arguments)["properties"]
