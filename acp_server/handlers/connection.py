@@ -116,6 +116,7 @@ class Connection:
         await self._lull.wait()
         await build_models()
         await self._sessions.warm_up(session, self._lull.wait)
+        self._lull.dismiss()  # many sessions one behind the other are ready for prompts at once
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._link, self._sessions, warm_up)

@@ -28,6 +28,7 @@ class Lull:
         self._rest = anyio.Event()
         self._rest.set()
         self._rest_began_seconds = float("-inf")
+        self._is_dismissed = False
 
     def watched(self, handler: RequestHandler) -> RequestHandler:
         """Return a handler whose requests nobody wants disturbed."""
@@ -49,9 +50,13 @@ class Lull:
     async def wait(self) -> None:
         """Return when it is quiet, or when that takes too long."""
         with anyio.move_on_after(self._patience_seconds):
-            while self._under_way or self._unrest_seconds > 0:
+            while not self._is_dismissed and (self._under_way or self._unrest_seconds > 0):
                 await self._rest.wait()
                 await anyio.sleep(max(self._unrest_seconds, 0))
+
+    def dismiss(self) -> None:
+        """Have nobody wait from now on: everything is imported, and the rest disturbs little."""
+        self._is_dismissed = True
 
     @property
     def _unrest_seconds(self) -> float:

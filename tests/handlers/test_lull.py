@@ -58,6 +58,17 @@ async def test_it_is_quiet_before_anything_was_asked() -> None:
     assert not scope.cancelled_caught
 
 
+async def test_nobody_waits_once_it_is_dismissed() -> None:
+    lull = Lull(LONG_SECONDS, LONG_SECONDS)
+    request = _Asked(lull)
+    request.may_end.set()
+    await request.ask()
+    lull.dismiss()
+    with anyio.move_on_after(0) as scope:
+        await lull.wait()
+    assert not scope.cancelled_caught
+
+
 async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
     lull = Lull(0, LONG_SECONDS)
     first, last, waiting = _Asked(lull), _Asked(lull), _Waiting(lull)
