@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prompt_engine.facts import Repository
+from prompt_engine.sources.places import git_root
 
 GIT_SECONDS = 1.0
 """For all calls together."""
@@ -77,6 +78,8 @@ def read_repository(
 
     None where there is no repository, no git, or no time.
     """
+    if git_root(folder.resolve()) is None:  # git would say so too, by a process for each session
+        return None, ()
     program = _find_git(folder, variables.get("PATH", ""))
     if program is None:
         return None, ()

@@ -112,8 +112,17 @@ def fake_git(folder: Path, script: str) -> dict[str, str]:
 
 
 def test_a_git_that_the_workspace_brings_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     variables = fake_git(tmp_path, f"touch {tmp_path}/ran")
     assert read_repository(tmp_path, {**variables, "PATH": str(tmp_path)}) == (None, ())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_without_a_repository_no_git_is_run(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "work").mkdir()
+    variables = fake_git(tmp_path / "bin", f"touch {tmp_path}/ran")
+    assert read_repository(tmp_path / "work", variables) == (None, ())
     assert not (tmp_path / "ran").exists()
 
 
@@ -133,7 +142,7 @@ def test_a_late_git_is_dropped_not_waited_for(
     script: str, expected: tuple[Repository | None, tuple[str, ...]], tmp_path: Path
 ) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".git").mkdir(parents=True)
     variables = fake_git(tmp_path / "bin", script)
     begun = time.monotonic()
     assert read_repository(tmp_path / "work", variables, seconds=0.3) == expected
