@@ -16,6 +16,7 @@ from acp_server.models.provider import EndpointCatalog, Plan
 from acp_server.models.reasoning import Facts
 from acp_server.models.retry import RetryPolicy
 from acp_server.models.speech import Speech
+from acp_server.session.options import MODEL_OPTION
 from acp_server.session.ports import ModelCatalog
 from tests.anthropic_model.workbench import Desk, Rules, loader_for, no_window, open_desk
 from tests.support.messages_api import MessagesApi, Turn, messages_api
@@ -31,6 +32,12 @@ class Houses:
     desk: Desk
     claude: MessagesApi
     other: MessagesApi
+
+    async def choose(self, model_id: str) -> None:
+        """Choose a model, once it is offered: the lists of the endpoints come by themselves."""
+        editor = self.desk.editor
+        await editor.wait_for(lambda _: model_id in str(editor.messages))
+        self.desk.session.set_option(MODEL_OPTION, model_id)
 
 
 @asynccontextmanager

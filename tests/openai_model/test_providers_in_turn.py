@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from acp_server.session.bulletin import SWITCHED
-from acp_server.session.options import MODEL_OPTION
 from tests.anthropic_model.workbench import HOST, check_history
 from tests.openai_model.houses import Houses, open_houses
 from tests.support.editor import at
@@ -25,7 +24,7 @@ async def test_a_conversation_goes_from_claude_to_another_and_back(
 ) -> None:
     async with open_houses(tmp_path, form, claude=script() * 2, other=script() * 2) as houses:
         for model in ("claude-opus-5-5", "other:gpt-5.1", "claude-opus-5-5", "other:gpt-5.1"):
-            houses.desk.session.set_option(MODEL_OPTION, model)
+            await houses.choose(model)
             assert await houses.desk.ask() == "end_turn"
         _check_taken(houses)
         assert all("claude" not in str(ask.headers) for ask in houses.other.asks)
@@ -36,7 +35,7 @@ async def test_switching_says_what_is_lost_once(tmp_path: Path) -> None:
     async with open_houses(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
         await houses.desk.ask()
         assert houses.desk.notices() == []
-        houses.desk.session.set_option(MODEL_OPTION, "other:gpt-5.1")
+        await houses.choose("other:gpt-5.1")
         await houses.desk.ask()
         told = [notice for notice in houses.desk.notices() if "gpt-5.1" in notice]
         assert told == [SWITCHED.format(model="other:gpt-5.1")]
@@ -58,7 +57,7 @@ async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
 async def test_a_key_goes_to_its_own_endpoint_only(tmp_path: Path) -> None:
     async with open_houses(tmp_path, "chat", claude=script(), other=script()) as houses:
         await houses.desk.ask()
-        houses.desk.session.set_option(MODEL_OPTION, "other:gpt-5.1")
+        await houses.choose("other:gpt-5.1")
         await houses.desk.ask()
         _check_taken(houses)  # each refuses the other's key
 
