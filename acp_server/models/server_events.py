@@ -5,7 +5,14 @@ more than one event that is not whole yet, and that only up to a bound.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import anyio
+
 MOST_EVENT_BYTES = 32 * 1024 * 1024
+DRAIN_SECONDS = 0.2
+"""How long the end of a body is waited for, once all that was said has come."""
 _FIELD = b"data"
 
 
@@ -65,3 +72,10 @@ class EventReader:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         self._data.clear()
         return data
+
+
+async def drain(chunks: AsyncIterator[bytes], failures: tuple[type[Exception], ...]) -> None:
+    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
+    with anyio.move_on_after(DRAIN_SECONDS), suppress(*failures):
+        async for _ in chunks:
+            pass

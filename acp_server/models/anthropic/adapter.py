@@ -1,7 +1,6 @@
 """The model port over the Messages API: one streamed call, retried, cancelled and explained."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -20,7 +19,7 @@ from acp_server.models.marking import Mark
 from acp_server.models.omissions import Omissions
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
-from acp_server.models.server_events import EventReader
+from acp_server.models.server_events import EventReader, drain
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
@@ -109,7 +108,7 @@ class AnthropicModel:
             fault = await self._pass_on(events, message, receive)
             if fault is not None:
                 return fault
-        await _drain(chunks)
+        await drain(chunks, FAILURES)
         return None
 
     async def _pass_on(
@@ -137,10 +136,3 @@ class AnthropicModel:
             "check that the base URL is that of a Messages API which streams"
         )
         return Fault(reason, "request")
-
-
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
-    with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
-        async for _ in chunks:
-            pass

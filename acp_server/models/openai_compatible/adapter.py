@@ -1,7 +1,6 @@
 """The model port over the forms of OpenAI: one streamed call, retried, cancelled and explained."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -30,7 +29,7 @@ from acp_server.models.openai_compatible.wire import (
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
 from acp_server.models.seals import Seal
-from acp_server.models.server_events import EventReader
+from acp_server.models.server_events import EventReader, drain
 from acp_server.turn.conversation import AssistantMessage, ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, Receive, UsageReported
@@ -163,7 +162,7 @@ class OpenAiModel:
             fault = await self._pass_on(events, answer, receive)
             if fault is not None:
                 return fault
-        await _drain(chunks)
+        await drain(chunks, FAILURES)
         return None
 
     async def _pass_on(
@@ -232,10 +231,3 @@ async def _soon(chunks: AsyncIterator[bytes]) -> bytes:
     """
     with anyio.fail_after(AFTERWORD_SECONDS):
         return await anext(chunks)
-
-
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
-    with anyio.move_on_after(CLOSE_SECONDS), suppress(*FAILURES):
-        async for _ in chunks:
-            pass
