@@ -26,7 +26,7 @@ READ_BYTES = 256 * 1024
 MOST_LINE_BYTES = 64 * 1024 * 1024
 LEAVE_SECONDS = 0.3
 """How long a server may take to leave by itself once its stdin is at its end."""
-REAP_SECONDS = 0.4
+REAP_SECONDS = 1.0
 END_ROUNDS = 5
 """Where the machine is so busy that a round ends before all were looked through."""
 
