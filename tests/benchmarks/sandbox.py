@@ -1,14 +1,20 @@
 """What the sandbox costs a command: `uv run python -m tests.benchmarks.sandbox`.
 
 The same command is run as the terminal tool runs it, confined and not, in turns. Prints medians
-with the spread, and the cost as a ratio to bare Python started in the same run. The folders lie in
-the home, as those of users do: going around private files in a full temporary folder takes longer.
+with the spread, the cost as a ratio to bare Python started in the same run, and the processor time,
+ours and that of all that was started.
+
+Three situations: as it is, from a process that holds memory (starting a child must not copy page
+tables), and in a home with many names (the launcher goes around the private ones among them, name
+by name). The folders lie in the home, as those of users do: a temporary folder may be full.
 """
 
 import statistics
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 import anyio
 
@@ -18,44 +24,84 @@ from tests.tools.shell.workplace import Place, workplace
 
 RUNS = 30
 COMMAND = "true"
+HELD_MIB = 500
+MANY_NAMES = 1_000
 
 
-async def measure(ground: Ground) -> dict[str, list[float]]:
-    """Return the milliseconds of each run, by how it was run."""
-    figures: dict[str, list[float]] = {}
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The milliseconds of each run: passed by the clock, and taken of the processor."""
+
+    passed: list[float] = field(default_factory=list[float])
+    taken: list[float] = field(default_factory=list[float])
+
+
+async def measure(ground: Ground) -> dict[str, Figures]:
+    """Return the figures by how the command was run."""
     async with (
         workplace(ground.root) as plain,
         confined(ground) as bounded,
         confined(ground, with_network(ground)) as online,
     ):
         places = {"not confined": plain, "confined": bounded, "with the network": online}
+        figures = {name: Figures() for name in places}
         for _ in range(RUNS):
             for name, place in places.items():
-                figures.setdefault(name, []).append(await _run(place))
+                await _run(place, figures[name])
     return figures
 
 
-async def _run(place: Place) -> float:
-    begin = time.perf_counter()
+async def _run(place: Place, figures: Figures) -> None:
+    begin, taken = time.perf_counter(), _processor_seconds()
     outcome = await place.run(COMMAND)
     assert outcome.ended.exit.code == 0, outcome.output
-    return (time.perf_counter() - begin) * 1000
+    figures.passed.append((time.perf_counter() - begin) * 1000)
+    figures.taken.append((_processor_seconds() - taken) * 1000)
+
+
+def _processor_seconds() -> float:
+    usages = [getrusage(whose) for whose in (RUSAGE_SELF, RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def measure_in_home(names: int = 0) -> dict[str, Figures]:
+    """Return the figures in a new home, with as many more names in it."""
+    with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
+        ground = make_ground(Path(folder))
+        for number in range(names):
+            (ground.home / f"name-{number}").touch()
+        return anyio.run(measure, ground)
+
+
+def measure_holding(mebibytes: int) -> dict[str, Figures]:
+    """Return the figures of a process that holds so much memory, all of it written to."""
+    held = bytearray(b"x") * (mebibytes << 20)
+    figures = measure_in_home()
+    del held
+    return figures
+
+
+def show(title: str, figures: dict[str, Figures], bare: float) -> None:
+    """Print the figures of one situation."""
+    print(title)
+    plain = statistics.median(figures["not confined"].passed)
+    for name, each in figures.items():
+        median = statistics.median(each.passed)
+        cost = median - plain
+        print(
+            f"  {name:18} {median:8.1f} ms  ({min(each.passed):.1f} to {max(each.passed):.1f}); "
+            f"costs {cost:.1f} ms, {cost / bare:.2f} of a bare Python; "
+            f"processor {statistics.mean(each.taken):.1f} ms"
+        )
 
 
 def main() -> None:
     """Print the figures."""
     bare = measure_bare_python()
-    with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
-        figures = anyio.run(measure, make_ground(Path(folder)))
-    plain = statistics.median(figures["not confined"])
     print(f"{'bare Python':20} {bare:8.1f} ms")
-    for name, times in figures.items():
-        median = statistics.median(times)
-        cost = median - plain
-        print(
-            f"{name:20} {median:8.1f} ms  ({min(times):.1f} to {max(times):.1f}); "
-            f"costs {cost:.1f} ms, {cost / bare:.2f} of a bare Python"
-        )
+    show("as it is", measure_in_home(), bare)
+    show(f"holding {HELD_MIB} MiB", measure_holding(HELD_MIB), bare)
+    show(f"{MANY_NAMES} names in the home", measure_in_home(MANY_NAMES), bare)
 
 
 if __name__ == "__main__":
