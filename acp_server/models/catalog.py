@@ -58,6 +58,9 @@ class FixedCatalog:
     async def refresh(self) -> None:
         """Do nothing: there is no list."""
 
+    async def settle(self) -> None:
+        """Do nothing: it is known."""
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Do nothing: it never changes."""
         del listener

@@ -71,6 +71,10 @@ class JoinedCatalog:
                 if not _is_known(catalog):
                     tasks.start_soon(catalog.refresh)
 
+    async def settle(self) -> None:
+        """Learn which model the default is."""
+        await self._first.settle()
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called whenever the choices of any change."""
         for catalog in (self._first, *self._others.values()):

@@ -23,6 +23,7 @@ from acp_server.models.speech import Speech
 from acp_server.session.ports import ModelChoice
 from acp_server.turn.errors import (
     CredentialsMissingError,
+    ModelFailedError,
     ModelUnavailableError,
     TurnError,
 )
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 UNDECIDED = "default"
 """Stands for the default model until the endpoint's list is known."""
+LISTLESS_KINDS = ("request", "unknown", "other")
+"""How an endpoint fails that has no list; other failures say something of the endpoint itself."""
 
 
 @frozen
@@ -65,6 +68,8 @@ class EndpointCatalog:
         self._listed = load_list(plan.list_file, plan.access.base_url)
         self._listeners: list[Callable[[], None]] = []
         self._is_listed = False
+        self._list_problem: TurnError | None = None
+        """Why the list could not be had when it was last asked for."""
         self._listing = anyio.Lock()
 
     @property
@@ -114,6 +119,11 @@ class EndpointCatalog:
             if not self._is_listed:
                 await self._list()
 
+    async def settle(self) -> None:
+        """Learn which model the default is, if only the endpoint knows."""
+        if self.default_id == UNDECIDED:
+            await self.refresh()
+
     async def listed(self) -> tuple[ListedModel, ...]:
         """Return what the endpoint offers now.
 
@@ -128,9 +138,11 @@ class EndpointCatalog:
         return self._listed
 
     async def _list(self) -> None:
+        self._list_problem = None
         try:
             await self.listed()
         except TurnError as error:
+            self._list_problem = error
             logger.info("no list of models: %s", error.reason)
 
     async def adapter(self, model_id: str) -> Model:
@@ -139,14 +151,14 @@ class EndpointCatalog:
         Raises:
             CredentialsMissingError: there is nothing to sign in with.
             ModelUnavailableError: no model was chosen, and the endpoint lists none we know.
+            ModelFailedError: no model was chosen, and the endpoint could not be asked for its list.
         """
         access, sdk = await self._access(), await self._loader.load()
         if model_id == UNDECIDED:
-            await self.refresh()
+            await self.settle()
             model_id = self.default_id
         if model_id == UNDECIDED:
-            reason = "choose a model: the endpoint's list names none that is known here"
-            raise ModelUnavailableError(reason)
+            raise _why_undecided(self._list_problem)
         return sdk.model(access, model_id, self.family(model_id), self._plan.retry)
 
     def family(self, model_id: str) -> ModelFamily:
@@ -191,6 +203,16 @@ class DeferredModel:
         """
         adapter = await self._catalog.adapter(self._model_id)
         return await adapter.respond(request, receive)
+
+
+def _why_undecided(problem: TurnError | None) -> TurnError:
+    """Return why there is no default; an endpoint without a list is no failure of its own."""
+    if isinstance(problem, ModelFailedError) and problem.kind not in LISTLESS_KINDS:
+        return problem
+    named = f" ({problem.reason})" if problem is not None else ""
+    return ModelUnavailableError(
+        f"choose a model: the endpoint's list names none that is known here{named}"
+    )
 
 
 def _name(model_id: str) -> str:

@@ -17,7 +17,7 @@ class ModelChoice:
 
 
 class ModelCatalog(Protocol):
-    """The models that can be had. Nothing here waits for a network but `refresh`."""
+    """The models that can be had. Only `refresh` and `settle` wait for a network."""
 
     @property
     def default_id(self) -> str:
@@ -50,6 +50,10 @@ class ModelCatalog(Protocol):
 
     async def refresh(self) -> None:
         """Learn what the endpoint offers, once; failing changes nothing and raises nothing."""
+        ...
+
+    async def settle(self) -> None:
+        """Learn which model the default is, if only the endpoint knows; failing raises nothing."""
         ...
 
     def on_change(self, listener: Callable[[], None]) -> None:

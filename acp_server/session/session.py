@@ -216,6 +216,7 @@ class Session:
 
     async def _take_turn(self, message: UserMessage, sink: Sink, turns: list[Turn]) -> StopReason:
         """Put together what a turn works with, and run it; `turns` is where it is known from."""
+        await self._equipment.catalog.settle()  # the prompt, the window and the price go by it
         kit = await self._kit()
         await tell(self._news(), sink, new_id)
         if await self._heed_project(sink):

@@ -67,6 +67,15 @@ async def test_the_default_model_is_the_first_that_is_known(tmp_path: Path) -> N
         assert [each.path for each in api.requests].count("/v1/models") == 1
 
 
+async def test_an_endpoint_that_cannot_be_asked_for_its_list_is_said_to_fail(
+    tmp_path: Path,
+) -> None:
+    rules = Rules(model=None, url="http://127.0.0.1:9")
+    async with messages_api() as api, open_desk(api, tmp_path, rules) as desk:
+        response = await desk.begin().response()
+        assert at(response, "error", "data", "kind") == "connection"
+
+
 async def test_an_endpoint_without_a_list_wants_a_model_chosen(tmp_path: Path) -> None:
     endpoint = Endpoint(lists_models=False)
     async with (

@@ -64,6 +64,19 @@ def serve(
         yield server
 
 
+def test_a_prompt_in_a_new_home_is_written_for_the_model_that_answers(tmp_path: Path) -> None:
+    with messages_api_in_thread(["Hello.", "Yes?"]) as api, serve(tmp_path, api) as server:
+        server.initialize()
+        session_id = server.new_session()
+        first, second = server.prompt(session_id), server.prompt(session_id)
+        said = [each.body["system"] for each in api.requests if "system" in each.body]
+        assert said[0] == said[1]
+        assert f"The model is {api.requests[-1].body['model']}." in str(said[0])
+        usages = [at(each, "result", "_meta", "hermes", "usage") for each in (first, second)]
+        assert at(usages[1], "cacheReadTokens") == at(usages[0], "cacheWriteTokens")
+        assert at(usages[0], "costUsd")
+
+
 def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SLOW_SDK)
     with (

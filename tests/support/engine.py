@@ -100,6 +100,9 @@ class Shelf:
             for listener in self.listeners:
                 listener()
 
+    async def settle(self) -> None:
+        """Do nothing: the first is known."""
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called after a refresh that changed something."""
         self.listeners.append(listener)

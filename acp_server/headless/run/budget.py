@@ -112,6 +112,10 @@ class CountedCatalog:
         """Learn what the endpoint offers."""
         await self.inner.refresh()
 
+    async def settle(self) -> None:
+        """Learn which model the default is."""
+        await self.inner.settle()
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called whenever the choices change."""
         self.inner.on_change(listener)
