@@ -53,7 +53,7 @@ from acp_server.protocol.tool_calls import (
     RequestPermissionRequest,
     SelectedPermissionOutcome,
 )
-from acp_server.protocol.updates import AvailableCommandsUpdate
+from acp_server.protocol.updates import AvailableCommandsUpdate, ConfigOptionUpdate
 from acp_server.session.terms import Terms
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ModelRequest
@@ -254,6 +254,8 @@ class Run:
         self._message.take(update)
         if isinstance(update, AvailableCommandsUpdate):
             self._commands = frozenset(each.name for each in update.available_commands)
+        if isinstance(update, ConfigOptionUpdate):  # the default, once the endpoint's list is known
+            self.report.model = _model_of(update) or self.report.model
         await self.feed.show(update)
 
     async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
@@ -347,7 +349,7 @@ async def _look(watch: ChangeWatch) -> None:
     await to_thread.run_sync(watch.begin, abandon_on_cancel=True)
 
 
-def _model_of(setup: SessionSetup) -> str:
+def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:
     """Return the model that a session asks."""
     options = [each for each in setup.config_options or () if each.id == "model"]
     values = [each.current_value for each in options if isinstance(each, SessionConfigSelect)]

@@ -32,6 +32,14 @@ def test_a_task_that_is_done_ends_with_0(tmp_path: Path) -> None:
     assert (result["text"], result["stop_reason"]) == ("All is well.", "end_turn")
 
 
+def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: Path) -> None:
+    with messages_api_in_thread(["All is well."]) as api:
+        limited = ("Look around", "--max-cost", "1")
+        code, result = step(tmp_path, api).result(*limited, ACP_SERVER_MODEL="")
+        assert (code, result["model"]) == (0, api.requests[-1].body["model"])
+    assert result["cost_usd"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
