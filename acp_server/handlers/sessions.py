@@ -244,9 +244,16 @@ class SessionHandlers:
         return run
 
     def set_config_option(self, request: SetSessionConfigOptionRequest, call: Call) -> Job:
-        """Choose a value and answer with all options; the mode follows."""
+        """Choose a value and answer with all options; the mode follows.
+
+        A model that nobody has told of yet is refused only once its endpoint has had time to.
+        """
         del call
         session = self._sessions.find(request.session_id)
+        if isinstance(request.value, str) and session.choices.awaits(
+            request.config_id, request.value
+        ):
+            return _choosing(session, request.value)
         mode = session.mode
         session.set_option(request.config_id, request.value)
         response = SetSessionConfigOptionResponse(config_options=config_options(session))
@@ -258,6 +265,14 @@ class SessionHandlers:
             return Reply(response, tell if session.mode != mode else None)
 
         return run
+
+
+def _choosing(session: Session, model_id: str) -> Job:
+    async def run() -> Reply:
+        await session.choices.choose_listed(model_id)
+        return Reply(SetSessionConfigOptionResponse(config_options=config_options(session)))
+
+    return run
 
 
 def _problem(item: Diagnostic) -> Problem:

@@ -61,6 +61,10 @@ class FixedCatalog:
     async def settle(self) -> None:
         """Do nothing: it is known."""
 
+    async def learn_of(self, model_id: str) -> None:
+        """Do nothing: there is no list."""
+        del model_id
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Do nothing: it never changes."""
         del listener

@@ -75,6 +75,11 @@ class JoinedCatalog:
         """Learn which model the default is."""
         await self._first.settle()
 
+    async def learn_of(self, model_id: str) -> None:
+        """Ask the one endpoint that would have the model."""
+        catalog, own_id = self._place(model_id)
+        await catalog.learn_of(own_id)
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called whenever the choices of any change."""
         for catalog in (self._first, *self._others.values()):

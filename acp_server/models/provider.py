@@ -124,6 +124,14 @@ class EndpointCatalog:
         if self.default_id == UNDECIDED:
             await self.refresh()
 
+    async def learn_of(self, model_id: str) -> None:
+        """Ask the endpoint for its list if the model is none of the choices, unless that was done.
+
+        A list that was kept may be older than the model.
+        """
+        if all(choice.id != model_id for choice in self.choices()):
+            await self.refresh()
+
     async def listed(self) -> tuple[ListedModel, ...]:
         """Return what the endpoint offers now.
 

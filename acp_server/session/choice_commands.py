@@ -31,10 +31,12 @@ class ChoiceCommands:
 
     async def _model(self, arguments: str, sink: Sink) -> str:
         del sink
+        if arguments and not _meant(arguments, self._option(MODEL_OPTION)):
+            await self.choices.learn_of(arguments)
         return self._answer(MODEL_OPTION, arguments)
 
     def _answer(self, option_id: str, wanted: str) -> str:
-        option = next(each for each in self.choices.options if each.id == option_id)
+        option = self._option(option_id)
         if not wanted:
             return "\n".join(_line(choice, option) for choice in option.choices)
         found = _meant(wanted, option)
@@ -43,6 +45,9 @@ class ChoiceCommands:
         self.choices.set_option(option_id, found[0].value)
         self.tell()
         return f"{option.name}: {_shown(found[0])}"
+
+    def _option(self, option_id: str) -> Option:
+        return next(each for each in self.choices.options if each.id == option_id)
 
 
 def _line(choice: Choice, option: Option) -> str:

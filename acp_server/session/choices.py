@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
+import anyio
+
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.options import (
@@ -15,6 +17,9 @@ from acp_server.session.options import (
     options_of,
 )
 from acp_server.session.ports import ModelCatalog
+
+LIST_SECONDS = 10.0
+"""How long a choice waits for the list of an endpoint, which may be far away or not there."""
 
 
 def _nobody() -> None: ...
@@ -37,6 +42,9 @@ class Choices:
     """Called behind every change."""
     on_switch: Callable[[str], None] = field(default=_forget)
     """Called with the model that is chosen in the place of another."""
+    list_seconds: float = LIST_SECONDS
+    _awaited: str | None = field(default=None, init=False)
+    """The newest choice, while it waits for its endpoint's list."""
 
     @property
     def model_id(self) -> str:
@@ -86,7 +94,37 @@ class Choices:
             self.chosen_level = chosen
         self.on_change()
 
+    def awaits(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
+        """Whether a value may be a model that its endpoint has not told of yet.
+
+        If so it is the newest choice from here on, and `choose_listed` makes it.
+        """
+        if option_id != MODEL_OPTION or not isinstance(value, str) or self._offers(value):
+            return False
+        self._awaited = value
+        return True
+
+    async def choose_listed(self, model_id: str) -> None:
+        """Choose an awaited model once its endpoint's list has come, unless another one was since.
+
+        Raises:
+            InvalidValueError: the endpoint does not have it, or does not tell in time.
+        """
+        await self.learn_of(model_id)
+        choose(MODEL_OPTION, model_id, self.options)
+        if self._awaited == model_id:
+            self.set_option(MODEL_OPTION, model_id)
+
+    async def learn_of(self, model_id: str) -> None:
+        """Have a model's endpoint tell what it offers, if it has not told of it; not for ever."""
+        with anyio.move_on_after(self.list_seconds):
+            await self.catalog.learn_of(model_id)
+
+    def _offers(self, model_id: str) -> bool:
+        return any(choice.id == model_id for choice in self.catalog.choices())
+
     def _switch(self, model_id: str) -> None:
+        self._awaited = None
         before, self.chosen_model = self.model_id, model_id
         if self.model_id != before:
             self.on_switch(self.model_id)

@@ -17,7 +17,7 @@ class ModelChoice:
 
 
 class ModelCatalog(Protocol):
-    """The models that can be had. Only `refresh` and `settle` wait for a network."""
+    """The models that can be had. Only `refresh`, `settle`, `learn_of` wait for a network."""
 
     @property
     def default_id(self) -> str:
@@ -54,6 +54,10 @@ class ModelCatalog(Protocol):
 
     async def settle(self) -> None:
         """Learn which model the default is, if only the endpoint knows; failing raises nothing."""
+        ...
+
+    async def learn_of(self, model_id: str) -> None:
+        """Learn what the endpoint of a model offers, unless it is a choice by now."""
         ...
 
     def on_change(self, listener: Callable[[], None]) -> None:

@@ -123,6 +123,11 @@ class Session:
         return self._briefing.loaded()
 
     @property
+    def choices(self) -> Choices:
+        """What the user has chosen for it."""
+        return self._choices
+
+    @property
     def options(self) -> Sequence[Option]:
         """The pickers of this session, as they stand."""
         return self._choices.options

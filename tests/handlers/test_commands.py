@@ -63,6 +63,14 @@ async def test_a_model_is_shown_or_switched_to(prompt: str, answer: str, model: 
         assert current == ([model] if model else [])
 
 
+async def test_a_model_is_looked_for_at_its_endpoint_before_there_is_none() -> None:
+    coming = Shelf({"claude-opus-5": ScriptedModel(ECHO)}, coming={"haiku": ScriptedModel(ECHO)})
+    async with open_checked_editor(SessionRegistry(equipment(coming))) as editor:
+        await editor.initialize()
+        session = await editor.new_session()
+        assert await answered(editor, session, "/model haiku") == "Model: `haiku` (HAIKU)"
+
+
 @pytest.mark.parametrize(
     ("prompt", "answer", "mode"),
     [

@@ -1,5 +1,6 @@
 """Choosing who answers and how deeply it thinks; models that become known later."""
 
+import anyio
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
@@ -84,6 +85,49 @@ async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() 
             expected.invalid_params(3, "'three' is no value of 'model'; there are one, two"),
             expected.invalid_params(
                 4, "'deep' is no value of 'thought_level'; there are low, high"
+            ),
+        ]
+
+
+async def test_a_model_is_chosen_before_its_list_has_come() -> None:
+    """ACP-CONFIG: an editor that remembers a model asks for it at once."""
+    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
+    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+        session = await editor.new_session()
+        choice = editor.begin("session/set_config_option", option(session, "model", "two"))
+        await anyio.wait_all_tasks_blocked()
+        assert not choice.is_answered
+        shelf.allow()
+        assert await choice.response() == expected.result(3, {"configOptions": options(TWO)})
+
+
+async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
+    """ACP-CONFIG."""
+    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
+    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+        session = await editor.new_session()
+        choice = editor.begin("session/set_config_option", option(session, "model", "three"))
+        shelf.allow()
+        assert await choice.response() == expected.invalid_params(
+            3, "'three' is no value of 'model'; there are one, two"
+        )
+
+
+async def test_the_model_that_was_asked_for_last_is_chosen_though_another_comes_later() -> None:
+    """Trap 15, ACP-CONFIG: choices hold in the order in which they were made."""
+    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
+    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+        session = await editor.new_session()
+        choices = [
+            editor.begin("session/set_config_option", option(session, "model", model))
+            for model in ("two", "one")
+        ]
+        await choices[1].response()
+        shelf.allow()
+        assert [await choice.response() for choice in choices] == [
+            expected.result(3, {"configOptions": options(ONE)}),
+            expected.result(
+                4, {"configOptions": options(expected.model_option("one", ("one", "ONE")))}
             ),
         ]
 

@@ -34,10 +34,13 @@ class Houses:
     other: MessagesApi
 
     async def choose(self, model_id: str) -> None:
-        """Choose a model, once it is offered: the lists of the endpoints come by themselves."""
-        editor = self.desk.editor
-        await editor.wait_for(lambda _: model_id in str(editor.messages))
-        self.desk.session.set_option(MODEL_OPTION, model_id)
+        """Choose a model as an editor does, whether its endpoint's list has come or not."""
+        answer = await self.desk.editor.call(
+            "session/set_config_option",
+            {"sessionId": self.desk.session_id, "configId": MODEL_OPTION, "value": model_id},
+        )
+        assert "error" not in answer, answer
+        assert self.desk.session.model_id == model_id
 
 
 @asynccontextmanager

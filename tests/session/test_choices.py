@@ -3,10 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from acp_server.models.metering import Unmetered
 from acp_server.session.briefing import PlainBriefing, Subject
+from acp_server.session.choices import Choices
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.options import Choice, Option
 from acp_server.session.session import Session, Workspace
@@ -102,6 +104,15 @@ def test_an_unknown_value_is_refused_and_changes_nothing(
         session.set_option(option_id, value)
     assert str(raised.value) == f"{value!r} is no value of {option_id!r}; there are {known}"
     assert session.options == before
+
+
+async def test_the_list_of_a_model_is_not_waited_for_for_ever() -> None:
+    catalog = Shelf({"big": Echo()}, coming={"huge": Echo()}, may_come=anyio.Event())
+    choices = Choices(catalog, "ask", list_seconds=0.01)
+    assert choices.awaits("model", "huge")
+    with pytest.raises(InvalidValueError):
+        await choices.choose_listed("huge")
+    assert choices.model_id == "big"
 
 
 def test_a_level_that_another_model_has_is_unknown_to_this_one() -> None:

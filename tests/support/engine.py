@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
+
 from acp_server.credentials import Credential, Credentials, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.models.catalog import FixedCatalog
@@ -59,6 +61,8 @@ class Shelf:
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """The thought levels of those that have any; the last one is the model's own."""
     coming: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    may_come: anyio.Event | None = None
+    """What a refresh waits for, if anything."""
     gauge: Meter = field(default_factory=Unmetered)
     listeners: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
@@ -93,8 +97,15 @@ class Shelf:
         """Return that of all."""
         return self.meter(model_id).window_tokens
 
+    def allow(self) -> None:
+        """Let come what was kept back."""
+        if self.may_come is not None:
+            self.may_come.set()
+
     async def refresh(self) -> None:
         """Learn what comes, once."""
+        if self.may_come is not None:
+            await self.may_come.wait()
         if self.coming:
             self.models, self.coming = {**self.models, **self.coming}, {}
             for listener in self.listeners:
@@ -102,6 +113,11 @@ class Shelf:
 
     async def settle(self) -> None:
         """Do nothing: the first is known."""
+
+    async def learn_of(self, model_id: str) -> None:
+        """Learn what comes, if the model is not there."""
+        if model_id not in self.models:
+            await self.refresh()
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called after a refresh that changed something."""

@@ -116,6 +116,10 @@ class CountedCatalog:
         """Learn which model the default is."""
         await self.inner.settle()
 
+    async def learn_of(self, model_id: str) -> None:
+        """Learn what the endpoint of a model offers."""
+        await self.inner.learn_of(model_id)
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have a function called whenever the choices change."""
         self.inner.on_change(listener)
