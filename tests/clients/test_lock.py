@@ -19,6 +19,7 @@ def test_the_clients_are_pinned_to_single_versions() -> None:
 
     assert package["devDependencies"] == {
         "@agentclientprotocol/sdk": "2.4.0",
+        "@copilotkit/aimock": "1.43.0",
         "@modelcontextprotocol/server-everything": "2026.8.31",
         "@modelcontextprotocol/server-filesystem": "2026.8.31",
         "acpx": "0.19.1",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -86,8 +87,12 @@ async def test_the_same_id_in_every_answer_is_made_another(tmp_path: Path) -> No
         assert len(set(map(str, shown))) == 2
 
 
-async def test_usage_that_is_never_told_is_estimated(tmp_path: Path) -> None:
-    endpoint = Endpoint(usage="never")
+@pytest.mark.parametrize("form", ["chat", "responses"])
+@pytest.mark.parametrize("usage", ["never", "zero"])
+async def test_usage_that_is_not_told_is_estimated(
+    tmp_path: Path, form: Literal["chat", "responses"], usage: Literal["never", "zero"]
+) -> None:
+    endpoint = Endpoint(form=form, usage=usage)
     async with openai_api(["Hello."], endpoint) as api, open_desk(api, tmp_path) as desk:
         await desk.ask()
         assert int(str(at(desk.updates("usage_update")[-1], "used"))) > 2_000

@@ -1,7 +1,7 @@
 """The model port over the Messages API: one streamed call, retried, cancelled and explained."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import httpx2
@@ -13,6 +13,7 @@ from acp_server.models.anthropic.faults import understand
 from acp_server.models.anthropic.requests import no_omissions, request_body
 from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
 from acp_server.models.bodies import written
+from acp_server.models.estimating import estimate_request_tokens
 from acp_server.models.families import ModelFamily
 from acp_server.models.faults import Fault
 from acp_server.models.marking import Mark
@@ -20,7 +21,7 @@ from acp_server.models.omissions import Omissions
 from acp_server.models.patience import Attempt, Patience
 from acp_server.models.retry import RetryPolicy
 from acp_server.models.server_events import EventReader, drain
-from acp_server.turn.ports import ModelRequest, ModelStop, Receive
+from acp_server.turn.ports import ModelRequest, ModelStop, Receive, UsageReported
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
 """What the SDK raises: its own errors, its transport's, and those of whoever decodes garbage."""
@@ -65,7 +66,11 @@ class AnthropicModel:
 
         async def attempt() -> Attempt:
             message = MessageStream()
-            return Attempt(message, await self._try(request, message, receive))
+            fault = await self._try(request, message, receive)
+            if message.stop is not None and not message.usage.prompt_tokens:
+                read = estimate_request_tokens(request)
+                await receive(UsageReported(replace(message.usage, input_tokens=read)))
+            return Attempt(message, fault)
 
         return await patience.ask(attempt, receive)
 

@@ -125,7 +125,8 @@ class MessageStream:
         """Whether anything has been passed on that the user saw."""
         self._calls: dict[int, str] = {}
         self._server_calls = ServerCalls()
-        self._usage = Usage()
+        self.usage = Usage()
+        """What the endpoint has counted so far; some count nothing."""
 
     def translate(self, data: str) -> ModelEvent | None:
         """Return what the data of an event means to the engine; None for nothing.
@@ -164,8 +165,8 @@ class MessageStream:
         return meaning
 
     def _message_start(self, event: WireEvent) -> ModelEvent:
-        self._usage = _usage(event["message"]["usage"])
-        return UsageReported(self._usage)
+        self.usage = _usage(event["message"]["usage"])
+        return UsageReported(self.usage)
 
     def _block_start(self, event: WireEvent) -> ModelEvent | None:
         block = event["content_block"]
@@ -210,8 +211,8 @@ class MessageStream:
 
     def _message_delta(self, event: WireEvent) -> ModelEvent:
         self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
-        self._usage = replace(self._usage, output_tokens=event["usage"]["output_tokens"])
-        return UsageReported(self._usage)
+        self.usage = _at_end(self.usage, event["usage"])
+        return UsageReported(self.usage)
 
 
 def _usage(wire: WireUsage) -> Usage:
@@ -225,3 +226,13 @@ def _usage(wire: WireUsage) -> Usage:
         cache_write_5m_tokens=written - long_lived,
         cache_write_1h_tokens=long_lived,
     )
+
+
+def _at_end(begun: Usage, wire: WireUsage) -> Usage:
+    """Return what a whole message used: what was read may grow, or be told only at the end."""
+    told = _usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
+    if told.prompt_tokens <= begun.prompt_tokens:
+        return replace(begun, output_tokens=told.output_tokens)
+    long_lived = min(begun.cache_write_1h_tokens, told.cache_write_tokens)
+    short_lived = told.cache_write_tokens - long_lived
+    return replace(told, cache_write_5m_tokens=short_lived, cache_write_1h_tokens=long_lived)

@@ -23,6 +23,7 @@ from acp_server.models.openai_compatible.wire import (
     text_in,
 )
 from acp_server.models.seals import Seal
+from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     CallArguments,
     CallEnded,
@@ -154,8 +155,9 @@ class ChatStream:
             yield from self._finish(finish, choice)
         usage = chunk.get("usage") or choice.get("usage")
         if isinstance(usage, dict):
-            self.has_usage = True
-            yield UsageReported(chat_usage(usage))
+            told = chat_usage(usage)
+            self.has_usage = self.has_usage or told != Usage()
+            yield UsageReported(told)
 
     def _finish(self, finish: str, choice: Object) -> Iterator[ModelEvent]:
         if finish == _GIVEN_UP and not self.has_content:

@@ -18,6 +18,7 @@ from acp_server.models.openai_compatible.wire import (
     text_in,
 )
 from acp_server.models.seals import Seal
+from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     CallArguments,
     CallEnded,
@@ -201,8 +202,9 @@ class ResponsesStream:
         self.is_over = True
         usage = response.get("usage")
         if isinstance(usage, dict):
-            self.has_usage = True
-            yield UsageReported(responses_usage(usage))
+            told = responses_usage(usage)
+            self.has_usage = told != Usage()
+            yield UsageReported(told)
         self.stop = self._reason(response)
 
     def _reason(self, response: Object) -> ModelStop:

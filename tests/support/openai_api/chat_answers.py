@@ -48,14 +48,14 @@ class ChatAnswers:
             "model": model,
         }
         steps: list[Step] = []
-        usage = _usage() if self.endpoint.usage == "always" else None
+        usage = self._usage() if self.endpoint.usage == "always" else None
         for delta in self._deltas(said):
             if said.pause_seconds:
                 steps.append(Wait(said.pause_seconds))
             steps.append(data(_chunk(head, delta, None, usage)))
         steps.append(data(_chunk(head, {}, self._finish(said), usage)))
-        if wants_usage and self.endpoint.usage == "last":
-            steps.append(data({**head, "choices": [], "usage": _usage()}))
+        if wants_usage and self.endpoint.usage in {"last", "zero"}:
+            steps.append(data({**head, "choices": [], "usage": self._usage()}))
         return [*steps, DONE] if self.endpoint.says_done else steps
 
     def whole(self, said: Reply, model: str) -> Object:
@@ -78,7 +78,17 @@ class ChatAnswers:
         if calls:
             message["tool_calls"] = calls
         choice: Object = {"index": 0, "message": message, "finish_reason": self._finish(said)}
-        return {"id": "x", "model": model, "choices": [choice], "usage": _usage()}
+        return {"id": "x", "model": model, "choices": [choice], "usage": self._usage()}
+
+    def _usage(self) -> Object:
+        if self.endpoint.usage == "zero":
+            return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        return {
+            "prompt_tokens": PROMPT_TOKENS,
+            "completion_tokens": OUTPUT_TOKENS,
+            "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+        }
 
     def _finish(self, said: Reply) -> str | None:
         usual = ENDS.get(said.stop_reason, said.stop_reason)
@@ -139,15 +149,6 @@ def _tool_call(wire: Object) -> Object:
 def _chunk(head: Object, delta: Object, finish: str | None, usage: Object | None) -> Object:
     choice: Object = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
     return {**head, "choices": [choice], "usage": usage}
-
-
-def _usage() -> Object:
-    return {
-        "prompt_tokens": PROMPT_TOKENS,
-        "completion_tokens": OUTPUT_TOKENS,
-        "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
-        "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
-    }
 
 
 def _chunks(text: str, said: Reply) -> Iterator[str]:

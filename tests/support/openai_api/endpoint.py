@@ -52,7 +52,7 @@ class Endpoint:
     gives_ids: bool = True
     gives_indexes: bool = True
     arguments: Literal["pieces", "whole", "object"] = "pieces"
-    usage: Literal["last", "never", "always"] = "last"
+    usage: Literal["last", "never", "always", "zero"] = "last"
     finish: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Other words for the ends of an answer, by OpenAI's own."""
     says_done: bool = True

@@ -71,11 +71,12 @@ class ResponsesAnswers:
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
         }
+        nothing: Object = {"never": None, "zero": {"input_tokens": 0, "output_tokens": 0}}
         ended: Object = {
             **response,
             "status": status,
             "incomplete_details": {"reason": reason} if is_cut else None,
-            "usage": None if self.endpoint.usage == "never" else usage,
+            "usage": nothing.get(self.endpoint.usage, usage),
         }
         return {"type": f"response.{status}", "response": ended}
 

@@ -1,0 +1,62 @@
+"""What a message used, as endpoints count it: at its beginning, at its end, or not at all."""
+
+import json
+
+import pytest
+
+from acp_server.models.anthropic.stream import MessageStream
+from acp_server.turn.events import Usage
+from tests.support.editor import Object
+
+LONG = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 30}
+BEGUN: Object = {
+    "input_tokens": 5,
+    "output_tokens": 1,
+    "cache_read_input_tokens": 100,
+    "cache_creation_input_tokens": 40,
+    "cache_creation": {**LONG},
+}
+NOTHING: Object = {"input_tokens": 0, "output_tokens": 0}
+CASES: dict[str, tuple[Object, Object, Usage]] = {
+    "what was read only at the beginning": (
+        BEGUN,
+        {"output_tokens": 7},
+        Usage(5, 7, 100, 10, 30),
+    ),
+    "the same at the end, without how long it is kept": (
+        BEGUN,
+        {
+            "input_tokens": 5,
+            "output_tokens": 7,
+            "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 40,
+        },
+        Usage(5, 7, 100, 10, 30),
+    ),
+    "more at the end: the provider has searched": (
+        BEGUN,
+        {
+            "input_tokens": 905,
+            "output_tokens": 7,
+            "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 60,
+        },
+        Usage(905, 7, 100, 30, 30),
+    ),
+    "what was read only at the end": (
+        NOTHING,
+        {"input_tokens": 50, "output_tokens": 7, "cache_read_input_tokens": None},
+        Usage(50, 7),
+    ),
+    "nothing": (NOTHING, NOTHING, Usage()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_message_used_what_is_told_of_it_at_last(case: str) -> None:
+    begun, ended, used = CASES[case]
+    stream = MessageStream()
+    stream.translate(json.dumps({"type": "message_start", "message": {"usage": begun}}))
+    delta = {"stop_reason": "end_turn"}
+    stream.translate(json.dumps({"type": "message_delta", "delta": delta, "usage": ended}))
+    assert stream.usage == used

@@ -1,0 +1,142 @@
+"""aimock, a stub of model servers that others wrote, answers the real server over each form."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.cli.command_line import command_line, environment
+from tests.smoke.server import DEADLINE_SECONDS, node_program
+from tests.support.editor import Object, at, is_update
+from tests.support.node_clients import node_clients
+from tests.support.server_process import ServerProcess, start_server
+
+PROGRAM = Path(__file__).with_name("model_server.mjs")
+NEW_TEXT = "".join(f"line {number}\n" for number in range(200))
+HOME = """\
+model:
+  default: {model}
+  provider: custom
+  base_url: {url}
+  api_key: any-key
+  api_mode: {mode}
+"""
+FORMS = {
+    "messages": ("anthropic_messages", "claude-opus-4-6", ""),
+    "chat": ("chat_completions", "gpt-5.1", "/v1"),
+    "chat as OpenRouter gives it": ("chat_completions", "openai/gpt-5.1", "/api/v1"),
+    "responses": ("codex_responses", "gpt-5.1", "/v1"),
+}
+
+
+def said(number: int, text: str) -> Object:
+    """Return a text that follows so many answers, as aimock's files have it."""
+    return {"match": {"turnIndex": number}, "response": {"content": text}}
+
+
+def called(number: int, name: str, **arguments: JsonValue) -> Object:
+    """Return a call that follows so many answers; text beside it counts as another in Responses."""
+    call: JsonValue = {"name": name, "arguments": json.dumps(arguments)}
+    return {"match": {"turnIndex": number}, "response": {"toolCalls": [call]}}
+
+
+JOB = (
+    called(0, "read_file", path="old.txt"),
+    called(1, "write_file", path="new.txt", content=NEW_TEXT),
+    called(2, "terminal", command="touch done; wc -l < new.txt"),
+    said(3, "It has 200 lines."),
+)
+
+
+@contextmanager
+def model_server(folder: Path, answers: Sequence[Object]) -> Generator[str]:
+    """Serve answers; provide the address."""
+    file = folder / "answers.json"
+    file.write_text(json.dumps({"fixtures": list(answers)}))
+    command = [node_program(), str(PROGRAM), str(node_clients()), str(file)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
+
+
+def home_for(folder: Path, form: str, url: str) -> Path:
+    """Make a home as Hermes has written it, for a form of that server."""
+    mode, model, root = FORMS[form]
+    home = folder / "home"
+    home.mkdir()
+    (home / "config.yaml").write_text(HOME.format(mode=mode, model=model, url=url + root))
+    return home
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: str) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "old.txt").write_text("the old text\n")
+    with model_server(tmp_path, JOB) as url:
+        home = home_for(tmp_path, form, url)
+        with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
+            server.initialize()
+            session = server.new_session(str(workspace))
+            request = server.begin_prompt(session, "write it and run it")
+            asked = [_allow_next(server) for _ in range(2)]
+            assert at(server.receive_answer(request), "result", "stopReason") == "end_turn"
+    assert server.said() == "It has 200 lines."
+    assert [at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
+    assert {each.name for each in workspace.iterdir()} == {"old.txt", "new.txt", "done"}
+    assert (workspace / "new.txt").read_text() == NEW_TEXT
+    sizes = _diff_sizes(server.messages)
+    assert (len(set(sizes)) > 3, sizes) == (True, sorted(sizes)), "the diff grew"
+    assert "usage_update" in str(server.messages)
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param(each, marks=() if each == "chat" else pytest.mark.full) for each in FORMS]
+)
+def test_a_run_ends_with_what_that_server_answers(tmp_path: Path, form: str) -> None:
+    with model_server(tmp_path, [said(0, "All is well.")]) as url:
+        result = _run(home_for(tmp_path, form, url), tmp_path)
+    assert (result["exit_code"], result["text"]) == (0, "All is well.")
+
+
+def _run(home: Path, workspace: Path) -> Mapping[str, JsonValue]:
+    done = subprocess.run(
+        command_line("run", "Look", "--format", "json"),
+        cwd=workspace,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def _allow_next(server: ServerProcess) -> Object:
+    """Wait for a question and allow it, once."""
+    while True:
+        message = server.receive()
+        if message.get("method") == "session/request_permission":
+            chosen: JsonValue = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+            server.send({"jsonrpc": "2.0", "id": message["id"], "result": chosen})
+            return message
+
+
+def _diff_sizes(messages: Sequence[Object]) -> list[int]:
+    """Return how long the new texts of all diffs were, in order."""
+    updates = [at(each, "params", "update") for each in messages if is_update(each)]
+    contents = [each.get("content") for each in updates if isinstance(each, dict)]
+    blocks = [block for each in contents if isinstance(each, list) for block in each]
+    diffs = [each for each in blocks if isinstance(each, dict) and each.get("type") == "diff"]
+    return [len(str(each["newText"])) for each in diffs]
