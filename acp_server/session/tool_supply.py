@@ -31,14 +31,19 @@ class ToolSupply:
         self._allowed = allowed
         self._making = anyio.Lock()
         self._made: Toolbox | None = None
+        self._has_skills = equipment.skills is None
+        self._is_closed = False
 
     async def prepare(self) -> Toolbox:
         """Return the tools, made at the first call; the session's skills come with them."""
         async with self._making:
             if self._made is None:
                 self._made = await self._equipment.toolbox(self._session)
-                if self._equipment.skills is not None:
-                    self._session.skills.take(await self._equipment.skills(self._session))
+                if self._is_closed:  # they were still being made
+                    await self._made.close()
+            if not self._has_skills and self._equipment.skills is not None:
+                self._session.skills.take(await self._equipment.skills(self._session))
+                self._has_skills = True
         return self._made
 
     async def ready(self) -> Toolbox:
@@ -53,6 +58,7 @@ class ToolSupply:
         return frozenset(spec.name for spec in (await self.ready()).specs)
 
     async def close(self) -> None:
-        """End what the tools left running."""
+        """End what the tools left running; those that are made yet end then."""
+        self._is_closed = True
         if self._made is not None:
             await self._made.close()

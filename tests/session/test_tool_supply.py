@@ -1,0 +1,107 @@
+"""A session's tools: made once, and closed whenever the session is, whatever comes in between."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from acp_server.session.session import Session, Workspace
+from acp_server.session.skills import NoSkills, Skills
+from acp_server.tools.toolbox import SessionToolbox
+from acp_server.turn.ports import Toolbox
+from tests.handlers.models import Echo
+from tests.support.engine import Shelf, equipment
+
+
+@dataclass(slots=True)
+class Bench:
+    """Makes tools and finds skills, each once the test lets it."""
+
+    may_make: anyio.Event = field(default_factory=anyio.Event)
+    may_find: anyio.Event = field(default_factory=anyio.Event)
+    made: int = 0
+    closed: int = 0
+    found: int = 0
+
+    async def make(self, session: Session) -> Toolbox:
+        del session
+        await self.may_make.wait()
+        self.made += 1
+        return SessionToolbox((), close=self.close)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    async def find(self, session: Session) -> Skills:
+        del session
+        await self.may_find.wait()
+        self.found += 1
+        return NoSkills()
+
+    def session(self) -> Session:
+        given = replace(equipment(Shelf({"one": Echo()})), toolbox=self.make, skills=self.find)
+        return Session(Workspace(Path("/")), given)
+
+
+async def in_the_middle(
+    begin: Callable[[], Coroutine[object, object, object]],
+    meanwhile: Callable[[], Coroutine[object, object, object]],
+) -> None:
+    """Do something while something else has begun and waits, and end with both done."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(begin)
+        await anyio.wait_all_tasks_blocked()
+        await meanwhile()
+
+
+async def test_tools_that_are_made_while_their_session_is_closed_are_closed() -> None:
+    bench = Bench()
+    session = bench.session()
+    bench.may_find.set()
+
+    async def close() -> None:
+        await session.close()
+        bench.may_make.set()
+
+    await in_the_middle(session.prepare, close)
+    assert (bench.made, bench.closed) == (1, 1)
+
+
+async def test_tools_whose_session_is_closed_while_its_skills_are_looked_for_are_closed() -> None:
+    bench = Bench()
+    session = bench.session()
+    bench.may_make.set()
+
+    async def close() -> None:
+        await session.close()
+        bench.may_find.set()
+
+    await in_the_middle(session.prepare, close)
+    assert (bench.made, bench.closed) == (1, 1)
+
+
+async def test_a_session_that_is_closed_makes_no_tools_that_stay() -> None:
+    bench = Bench()
+    session = bench.session()
+    bench.may_make.set()
+    bench.may_find.set()
+    await session.close()
+    await session.prepare()
+    assert (bench.made, bench.closed) == (1, 1)
+
+
+async def test_skills_whose_search_was_cancelled_are_looked_for_again() -> None:
+    bench = Bench()
+    session = bench.session()
+    bench.may_make.set()
+    with anyio.CancelScope() as scope:
+
+        async def cancel() -> None:
+            scope.cancel()
+
+        await in_the_middle(session.prepare, cancel)
+    bench.may_find.set()
+    await session.prepare()
+    await session.prepare()
+    assert (bench.made, bench.found) == (1, 1)
