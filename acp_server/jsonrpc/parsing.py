@@ -4,8 +4,11 @@ Never raises anything else, whatever the line holds.
 """
 
 import json
+import math
 import re
-from typing import NoReturn, TypeGuard, cast
+from collections.abc import Callable
+from functools import partial
+from typing import NoReturn, TypeGuard, assert_never, cast
 
 from pydantic import JsonValue
 
@@ -19,25 +22,27 @@ _LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.
 _LEADING_ANSWER = re.compile(rb'\A\s*\{[^{\[]*?"(?:result|error)"\s*:')
 _INT64 = range(-(2**63), 2**63)
 _ABSENT = object()
+MOST_DIGITS = 40
+"""Of a number that is quoted in an error."""
 
 
 def parse_message(line: bytes) -> Message | None:
     """Return the message on a line; None for one that rightly gets silence.
 
-    Silence is for response-shaped objects that fit nothing: answering them would make two peers
-    answer each other's errors for ever.
+    Silence is for response-shaped objects that fit nothing, for answering them would make two peers
+    answer each other's errors for ever, and for notifications that cannot be used.
 
     Raises:
         MalformedError: the line deserves an error answer.
     """
-    value = _decode(line)
+    endless: list[str] = []
+    value = _decode(line, partial(_read_fraction, endless))
     if not isinstance(value, dict):
         raise MalformedError(
             INVALID_REQUEST, "Invalid Request", f"expected an object, not {_kind(value)}"
         )
-    if "method" not in value:
-        return _response(value)
-    return _call(value)
+    message = _response(value) if "method" not in value else _call(value)
+    return _refused(message, endless[0]) if endless else message
 
 
 def leading_id(head: bytes) -> RequestId:
@@ -64,10 +69,12 @@ def is_request_id(value: object) -> TypeGuard[RequestId]:
     return value is None or isinstance(value, str) or (isinstance(value, int) and value in _INT64)
 
 
-def _decode(line: bytes) -> JsonValue:
+def _decode(line: bytes, read_fraction: Callable[[str], float]) -> JsonValue:
     try:
         text = line.decode("utf-8-sig")
-        value: JsonValue = json.loads(text, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=read_fraction
+        )
         if _SURROGATE_ESCAPE.search(line):
             return json.loads(mended(json.dumps(value, ensure_ascii=False)))
         return value
@@ -79,6 +86,32 @@ def _decode(line: bytes) -> JsonValue:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _read_fraction(endless: list[str], digits: str) -> float:
+    """Return a number, noting one too large for us: it is JSON, and could not be written again."""
+    number = float(digits)
+    if math.isinf(number):
+        endless.append(digits[:MOST_DIGITS])
+    return number
+
+
+def _refused(message: Message | None, digits: str) -> Message | None:
+    """Return what becomes of a message with such a number: no call, and an answer that failed.
+
+    Raises:
+        MalformedError: it is a request.
+    """
+    reason = f"the number {digits} is too large"
+    match message:
+        case Request(id=identifier):
+            raise MalformedError(INVALID_PARAMS, "Invalid params", reason, identifier)
+        case ResponseMessage(id=identifier):
+            return ResponseMessage(identifier, error=ErrorObject(0, reason))
+        case Notification() | None:
+            return None
+        case _:
+            assert_never(message)
 
 
 def _call(value: dict[str, JsonValue]) -> Message:

@@ -68,6 +68,33 @@ def test_what_is_not_json_is_a_parse_error_without_an_id(line: bytes) -> None:
     assert refusal(line) == (PARSE_ERROR, None)
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1.8e308", "1" * 400 + ".0"])
+@pytest.mark.parametrize("params", ['{"x":[0]}', '{"text":"\\ud83d\\ude00","x":0}', "[[0]]"])
+def test_a_number_beyond_all_that_can_be_written_is_an_invalid_param(
+    number: str, params: str
+) -> None:
+    with_number = params.replace("0]", f"{number}]").replace("0}", f"{number}}}")
+    line = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{with_number}}}'
+    assert refusal(line.encode()) == (INVALID_PARAMS, 7)
+
+
+@pytest.mark.parametrize("member", [b"result", b"error"])
+def test_an_answer_with_such_a_number_has_failed(member: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":7,"%b":{"x":1e999}}' % member
+    failed = Response(7, error=ErrorObject(0, "the number 1e999 is too large"))
+    assert parse_message(line) == failed
+
+
+def test_a_notification_with_such_a_number_gets_silence() -> None:
+    assert parse_message(b'{"jsonrpc":"2.0","method":"m","params":{"x":1e999}}') is None
+
+
+def test_the_largest_and_the_smallest_numbers_are_read() -> None:
+    line = b'{"jsonrpc":"2.0","method":"m","params":[1.7976931348623157e308,1e-999,1%b]}'
+    numbers: JsonValue = [1.7976931348623157e308, 0.0, 10**400]
+    assert parse_message(line % (b"0" * 400)) == Notification("m", numbers)
+
+
 @pytest.mark.parametrize(
     "line", [b"null", b"true", b"1", b"1.5", b'"text"', b"[]", b"[1,2]", b"-0", b"1e400"]
 )
