@@ -6,7 +6,7 @@ before and after the change. Only what is new is the model's, indented by the ru
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from skills_store.patching.folding import BLANKS, Fold, source_columns
@@ -47,6 +47,27 @@ def _planned(old: Sequence[str], new: Sequence[str]) -> Iterator[Kept | Written]
         are_paired = end - start == new_end - new_start
         for offset, line in enumerate(new[new_start:new_end]):
             yield Written(line, start + offset if are_paired else None)
+
+
+def with_end_blanks(text: str, place: Place, wanted: Wanted, plan: Plan) -> Place:
+    """Take to a place the blanks behind its last line, unless that is the last of the new ones.
+
+    They belong to that line: they stay with it where lines are added below, and go with it. A
+    carriage return right before the newline belongs to the line end.
+    """
+    if _ends_alike(wanted.old.split("\n"), plan[-1]):
+        return place
+    line_end = text.find("\n", place.end)
+    rest = text[place.end : None if line_end < 0 else line_end]
+    if rest.strip(BLANKS):
+        return place
+    return replace(place, end=place.end + len(rest.removesuffix("\r")))
+
+
+def _ends_alike(old: Sequence[str], last: Kept | Written) -> bool:
+    """Whether the last new line is the last old one, kept or changed."""
+    is_made_of_it = last.old_index == len(old) - 1
+    return is_made_of_it and (isinstance(last, Kept) or bool(last.line.strip()))
 
 
 def blend(text: str, place: Place, wanted: Wanted, plan: Plan) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from skills_store.patching.anchors import find_anchored
-from skills_store.patching.blending import Plan, blend, plan_lines
+from skills_store.patching.blending import Plan, blend, plan_lines, with_end_blanks
 from skills_store.patching.disguises import (
     without_blank_edges,
     without_edge_newlines,
@@ -99,9 +99,9 @@ def apply(text: str, finding: Finding) -> Replacement:
     for place in finding.places:
         if spans and place.start < position:
             continue
-        start, end = span_of(text, place, finding.wanted)
+        start, end, new = edit_at(text, place, finding.wanted, plan)
         start = max(start, position)
-        pieces += (text[position:start], write(text, finding, place, plan))
+        pieces += (text[position:start], new)
         spans.append((start, end))
         position = end
     result = "".join((*pieces, text[position:]))
@@ -111,11 +111,12 @@ def apply(text: str, finding: Finding) -> Replacement:
     return Replacement(result, len(spans), finding.strategy, tuple(spans), line)
 
 
-def write(text: str, finding: Finding, place: Place, plan: Plan | None = None) -> str:
-    """Return what shall stand at a place; the plan may be given if there are many places."""
+def edit_at(text: str, place: Place, wanted: Wanted, plan: Plan) -> tuple[int, int, str]:
+    """Return the span that an edit takes away at a place, and what shall stand there."""
     if place.fold is PLAIN:
-        return finding.wanted.new
-    return blend(text, place, finding.wanted, plan or plan_lines(finding.wanted))
+        return (*_span(text, place, wanted), wanted.new)
+    place = with_end_blanks(text, place, wanted, plan)
+    return (*_span(text, place, wanted), blend(text, place, wanted, plan))
 
 
 def first_lines(text: str, places: Sequence[Place]) -> list[int]:
@@ -135,8 +136,8 @@ def first_changed_line(text: str, result: str, position: int) -> int:
     return max(1, min(number, last))
 
 
-def span_of(text: str, place: Place, wanted: Wanted) -> tuple[int, int]:
-    """Return what an edit takes away: a place, with a newline that goes together with it."""
+def _span(text: str, place: Place, wanted: Wanted) -> tuple[int, int]:
+    """Return what goes: a place, with a newline that goes together with it."""
     if wanted.takes_newline_after:
         end = text.find("\n", place.end)
         if end >= 0:

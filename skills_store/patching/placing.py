@@ -8,6 +8,7 @@ the same block. Line numbers decide only between places that are equally good.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from skills_store.patching.blending import plan_lines
 from skills_store.patching.changes import Hunk
 from skills_store.patching.errors import (
     AmbiguousError,
@@ -18,11 +19,10 @@ from skills_store.patching.errors import (
 from skills_store.patching.headings import Scope, leads_to_first, led_scopes, next_line
 from skills_store.patching.matching import (
     Finding,
+    edit_at,
     find,
     first_changed_line,
     first_lines,
-    span_of,
-    write,
 )
 from skills_store.patching.nearest import find_applied, find_nearest
 from skills_store.patching.places import Place, Wanted, line_number
@@ -127,8 +127,7 @@ def _chosen(text: str, found: Sequence[tuple[Scope, Finding]], hunk: Hunk, numbe
             raise AmbiguousError(len(places), first_lines(text, places), number)
         place = chosen
         finding = next(each for _, each in found if place in each.places)
-    start, end = span_of(text, place, finding.wanted)
-    new = write(text, finding, place)
+    start, end, new = edit_at(text, place, finding.wanted, plan_lines(finding.wanted))
     changed = text[:start] + new + text[end:]
     is_same = changed == text
     line = line_number(text, start) if is_same else first_changed_line(text, changed, start)

@@ -108,6 +108,9 @@ def hunks(body: str) -> tuple[Hunk, ...]:
         pytest.param("a\n", "+x\n+y\n*** End of File\n", "a\nx\ny\n", (2,), id="added at the end"),
         pytest.param("", "+x\n+y\n", "x\ny\n", (1,), id="added to an empty file"),
         pytest.param("a \n\tb\n", " a\n-    b\n+    c\n", "a \n\tc\n", (2,), id="tolerant"),
+        pytest.param("a\nb  \n", " a\n b\n+x\n", "a\nb  \nx\n", (3,), id="below end blanks"),
+        pytest.param("a\nb  \nc\n", " a\n-b\n", "a\nc\n", (2,), id="end blanks go"),
+        pytest.param("a \nb  ", " a\n-b\n", "a ", (1,), id="end blanks go at the end"),
         pytest.param("“a”\nb\n", ' "a"\n-b\n+c\n', "“a”\nc\n", (2,), id="look-alikes"),
         pytest.param(
             "a\nb\n\n\nc\n", " a\n-b\n+x\n\n \n \n", "a\nx\n\n\nc\n", (2,), id="blank lines behind"

@@ -64,6 +64,18 @@ END_BLANKS = [
         "a\r\nx\r\ny\r\nc\r\n",
     ),
     Case("a line goes", "end blanks", "a \nb\nc\n", "a\nb\n", "a\n", "a \nc\n"),
+    Case("its blanks go too", "end blanks", "a \nb\t \nc\n", "a\nb", "a", "a \nc\n"),
+    Case("all goes", "end blanks", "a \nb  \nc\n", "a\nb", "", "\nc\n"),
+    Case("a line below takes none", "end blanks", "a \nb  \n", "a\nb", "a\nb\nx", "a \nb  \nx\n"),
+    Case("a last line of its own", "end blanks", "a \nb  ", "a\nb", "c\nd\ne", "c\nd\ne"),
+    Case(
+        "a line below takes the carriage return alone",
+        "end blanks",
+        "a\r\nb \r\nc\r\n",
+        "a\nb",
+        "a\nb\nx",
+        "a\r\nb \r\nx\r\nc\r\n",
+    ),
 ]
 INDENTATION = [
     Case(
