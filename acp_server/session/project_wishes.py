@@ -22,6 +22,7 @@ from acp_server.turn.step import NewId
 
 MOST_NAMED = 10
 SERVERS = "mcp_servers"
+MODEL = "model"
 NOT_TRUSTED = "the workspace is not trusted (`acp-server trust`)"
 NOW_USED = "The workspace is trusted now. What it asks for is used from here on: {uses}"
 
@@ -62,8 +63,8 @@ class ProjectWishes:
 
     async def _heed_first(self, tools: Sequence[str], sink: Sink) -> bool:
         self._is_read = True
-        models = [choice.id for choice in self.choices.catalog.choices()]
         values = {**self.briefing.project_settings()}
+        models = await self._models(values.get(MODEL))
         servers = self._bring(values.pop(SERVERS, None))
         asked = understood(values, models, tools, servers.prefixes)
         skills = tuple(await self.desk.waiting()) if self.desk is not None else ()
@@ -76,6 +77,13 @@ class ProjectWishes:
         if is_trusted:
             self._use(wish)
         return is_trusted
+
+    async def _models(self, wanted: JsonValue) -> Sequence[str]:
+        """Return the models that can be had; endpoints are asked if the wanted one is unknown."""
+        catalog = self.choices.catalog
+        if wanted is not None and all(choice.id != wanted for choice in catalog.choices()):
+            await catalog.refresh()
+        return [choice.id for choice in catalog.choices()]
 
     async def _is_trusted(self, wish: "_Wish") -> bool:
         return self.trust is not None and await self.trust.is_given(wish.uses)

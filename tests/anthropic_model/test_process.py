@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
+from acp_server.permissions.trust import TrustStore
 from tests.support import server_process
 from tests.support.editor import at
 from tests.support.messages_api import (
@@ -75,6 +76,18 @@ def test_a_prompt_in_a_new_home_is_written_for_the_model_that_answers(tmp_path: 
         usages = [at(each, "result", "_meta", "hermes", "usage") for each in (first, second)]
         assert at(usages[1], "cacheReadTokens") == at(usages[0], "cacheWriteTokens")
         assert at(usages[0], "costUsd")
+
+
+def test_a_project_may_choose_a_model_of_the_list_before_the_list_is_known(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".hermes.md").write_text("---\nmodel: claude-haiku-5-5\n---\nBe kind.\n")
+    TrustStore(tmp_path / "acp" / "trust.json").say(project, "trusted")
+    chosen = {"ACP_SERVER_MODEL": "claude-opus-5-5"}
+    with messages_api_in_thread(["Hello."]) as api, serve(tmp_path, api, **chosen) as server:
+        server.initialize()
+        server.prompt(server.new_session(str(project)))
+        assert api.requests[-1].body["model"] == "claude-haiku-5-5"
 
 
 def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path) -> None:
