@@ -52,6 +52,7 @@ class WorkspaceLook:
         unkept: dict[str, Unkept] = {}
         folders: set[str] = set()
         faults: list[str] = []
+        ignored: set[str] = set()
         with self.store.alone(self.store.rules.snapshot_seconds):
             for root in distinct(self.roots):
                 try:
@@ -63,7 +64,9 @@ class WorkspaceLook:
                 states.update(found.states)
                 unkept.update(found.unkept)
                 folders |= found.folders
-        return Manifest(began_at, states, unkept, frozenset(folders), tuple(faults))
+                ignored |= found.ignored
+        looked = frozenset(folders), tuple(faults), frozenset(ignored)
+        return Manifest(began_at, states, unkept, *looked)
 
     def prune(self) -> int:
         """Forget what is too old or too much; return how many records.

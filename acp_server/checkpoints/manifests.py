@@ -42,6 +42,8 @@ class Manifest:
     """Folders that are there and hold nothing that is kept; what lies below may be there or not."""
     faults: tuple[str, ...] = ()
     """What could not be looked through at all, in a sentence each."""
+    ignored: frozenset[str] = frozenset()
+    """Files that git ignores and nothing keeps; a folder stands for all that lies in it."""
 
 
 Look = Callable[[str], tuple[Marks, float] | None]
@@ -56,6 +58,7 @@ def encoded(manifest: Manifest) -> bytes:
         "unkept": {path: [each.reason, *each.marks] for path, each in manifest.unkept.items()},
         "folders": list(manifest.folders),
         "faults": list(manifest.faults),
+        "ignored": list(manifest.ignored),
     }
     return zlib.compress(json.dumps(document).encode(), 1)
 
@@ -76,6 +79,7 @@ def decoded(data: bytes) -> Manifest:
             {path: _unkept(value) for path, value in unkept.items()},
             frozenset(cast("list[str]", document["folders"])),
             tuple(cast("list[str]", document["faults"])),
+            frozenset(cast("list[str]", document.get("ignored", []))),
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         reason = f"the list of files cannot be read: {error}"
@@ -146,3 +150,14 @@ def lost_between(before: Manifest, look: Look) -> Iterator[tuple[str, str]]:
         seen = look(path)
         if seen is None or not each.marks or seen[0] != each.marks:
             yield path, each.reason
+
+
+def ignored_between(before: Manifest, after: Manifest, look: Look) -> Iterator[str]:
+    """Yield files that git ignores, or folders of such, that came, went or were changed.
+
+    What happened deeper in such a folder does not show.
+    """
+    for path in sorted(before.ignored | after.ignored):
+        seen = look(path)
+        if seen is None or seen[1] >= before.taken_at - CLOCK_SLACK_SECONDS:
+            yield path

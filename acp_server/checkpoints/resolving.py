@@ -12,9 +12,12 @@ from acp_server.checkpoints.manifests import (
     Manifest,
     changes_between,
     folders_made,
+    ignored_between,
     lost_between,
 )
 from acp_server.checkpoints.records import Change, Edit, Record
+
+IGNORED = "git ignores it (`checkpoints.include` keeps such files)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,11 @@ def _settled(
         is_covered = path in before.states or path in after.states
         changes[path] = _joined(edit, before, after) if is_covered else _from_edit(edit)
     unkept |= {p: reason for p, reason in lost_between(before, look) if p not in edits}
-    return tuple(filter(_is_real, changes.values())), unkept
+    real = tuple(filter(_is_real, changes.values()))
+    if real or unkept:  # alone it makes no record: caches change with each run of the tests
+        ignored = ignored_between(before, after, look)
+        unkept |= {path: IGNORED for path in ignored if path not in changes}
+    return real, unkept
 
 
 def uncertain(changes: Iterable[Change]) -> tuple[Change, ...]:

@@ -21,6 +21,8 @@ from acp_server.checkpoints.rules import CheckpointRules
 
 CHUNK_FILES = 1_000
 """So many are kept at a time; what is kept is kept, whenever the time ends."""
+MOST_IGNORED = 2_000
+"""So many ignored files and folders are watched for changes."""
 _LINK_MODE = "120000"
 _PATTERN_SIGNS = re.compile(r"([*?\[\]\\!# ])")
 
@@ -48,7 +50,8 @@ class RootSnapshot:
         """
         began_at = time.time()
         self._keep(self._candidates())
-        return Manifest(began_at, dict(self._states()), self._unkept, self._bare_folders())
+        states, folders = dict(self._states()), self._bare_folders()
+        return Manifest(began_at, states, self._unkept, folders, ignored=self._ignored())
 
     def _candidates(self) -> list[str]:
         """Return what is new or changed since the index was written, and what is gone."""
@@ -64,10 +67,13 @@ class RootSnapshot:
             raise KeepingError(reason)
         return unique
 
-    def _more_excludes(self) -> Iterator[str]:
+    def _excluded_by_repository(self) -> Iterator[str]:
         found = _repository_of(self.git.tree)
         if found is not None and (found.shared / "info/exclude").is_file():
             yield f"--exclude-from={found.shared / 'info/exclude'}"
+
+    def _more_excludes(self) -> Iterator[str]:
+        yield from self._excluded_by_repository()
         if self.own_folder.is_relative_to(self.git.tree):
             name = self.own_folder.relative_to(self.git.tree).as_posix()
             escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
@@ -172,6 +178,17 @@ class RootSnapshot:
     def _bare_folders(self) -> frozenset[str]:
         names = self.git.names("--others", "--directory", "--exclude-standard")
         return frozenset(self._path(name) for name in names if name.endswith("/"))
+
+    def _ignored(self) -> frozenset[str]:
+        """Return what git ignores, to be named where it changes; nothing if there is no time."""
+        listed = ("--others", "--ignored", "--directory", "--exclude-standard")
+        try:
+            names = self.git.names(*listed, *self._excluded_by_repository())
+        except (GitError, LateError):
+            return frozenset()
+        own = str(self.own_folder)
+        paths = (self._path(name) for name in names[:MOST_IGNORED])
+        return frozenset(path for path in paths if not f"{own}/".startswith(f"{path}/"))
 
     def _status(self, name: str) -> os.stat_result | None:
         """Return what the system says of a file; None if none is there, or only behind a link."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.checkpoints.resolving import IGNORED
 from acp_server.checkpoints.rules import CheckpointRules
 from tests.checkpoints.keeping import HAS_GIT, Bench, bench_in
 
@@ -93,6 +94,31 @@ async def test_what_is_not_kept_is_named_if_it_changed(tmp_path: Path) -> None:
         "large.bin": "it is larger than 0.001 MB",
         "nested": "it is a repository of its own",
     }
+
+
+async def test_ignored_files_that_changed_are_named_beside_what_is_kept(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, CheckpointRules(include=("*.env",)))
+    plain, log, gone, env = map(bench.put, ("plain", "seen.log", "gone.log", "local.env"))
+    for name in ("still.log", "cache/a", "build/a"):
+        bench.put(name)
+    bench.put(".gitignore", "*.log\n*.env\ncache/\nbuild/\n")
+    await anyio.sleep(0.15)  # the clock of files is coarse, and time is the subject
+
+    def act() -> None:
+        spoil(plain, log, env)
+        gone.unlink()
+        bench.put("build/b")
+
+    record = await bench.command(act)
+    assert bench.changed(record) == {"plain", "local.env"}
+    assert bench.unkept(record) == dict.fromkeys(("build", "gone.log", "seen.log"), IGNORED)
+
+
+async def test_ignored_files_alone_make_nothing_to_undo(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path)
+    log = bench.put("seen.log")
+    bench.put(".gitignore", "*.log\n")
+    assert await bench.command(lambda: spoil(log)) is None
 
 
 async def test_a_file_that_was_ignored_until_then_is_not_taken_for_new(tmp_path: Path) -> None:
