@@ -8,7 +8,9 @@ import anyio
 from acp_server.cli.endings import Endings
 from acp_server.headless.errors import ungrouped
 
-ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+ENDINGS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 ENDED_BY_SIGNAL = 128
 
 
@@ -26,19 +28,23 @@ def run(work: Callable[[], Awaitable[int]]) -> int:
 
 async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
     exit_code = 0
+    endings: list[int] = []
 
     async def watch(scope: anyio.CancelScope) -> None:
-        nonlocal exit_code
+        # Ctrl-C too: asyncio would cancel the work once, which anything on the way may swallow.
         with anyio.open_signal_receiver(*ENDINGS) as signals:
-            exit_code = ENDED_BY_SIGNAL + await anext(signals)
-        scope.cancel()
+            endings.append(await anext(signals))
+            scope.cancel()
+            await anyio.sleep_forever()
 
     with ungrouped():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch, tasks.cancel_scope)
             exit_code = await work()
             tasks.cancel_scope.cancel()
-    return exit_code
+    if signal.SIGINT in endings:
+        raise KeyboardInterrupt
+    return ENDED_BY_SIGNAL + endings[0] if endings else exit_code
 
 
 def run_until_asked(work: Callable[[], Awaitable[int]], endings: Endings) -> int:

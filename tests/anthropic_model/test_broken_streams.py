@@ -31,8 +31,8 @@ from tests.support.messages_api import (
     say,
     think,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 5
 WHOLE = "It begins here, goes on for a while, över and över, and it ends there."
 THOUGHT = "How does it go on?"
 EVENTS_OF_REPLY = 16
@@ -131,7 +131,7 @@ async def test_an_answer_is_over_when_it_says_so(tmp_path: Path) -> None:
     """Though the endpoint keeps the connection open."""
     held = broken(HoldBack(EVENTS_OF_REPLY, Gate()))
     async with messages_api([held, "And on."]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await desk.ask() == "end_turn"
             assert await desk.ask("more") == "end_turn"
         assert desk.notices() == []

@@ -25,8 +25,8 @@ from tests.support.messages_api import (
     unauthorized,
     unavailable,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 4
 TIMEOUT = Failure(408, type="timeout_error", message="Request timeout")
 CONFLICT = Failure(409, message="Conflict")
 PASSING: dict[str, Turn] = {

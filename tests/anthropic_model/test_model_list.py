@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from tests.anthropic_model.workbench import KEY, Desk, Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import Endpoint, messages_api
+from tests.support.patience import PATIENCE_SECONDS
 
 DEFAULT = "claude-fable-5-2"
 UNDECIDED = Rules(model=None)
@@ -49,7 +50,7 @@ async def test_the_list_arrives_behind_the_session_and_is_kept(tmp_path: Path) -
         assert at(models, "currentValue") == DEFAULT
         assert values(option(options, "thought_level")) == ["low", "medium", "high", "xhigh", "max"]
         file = tmp_path / "acp" / "models.json"
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while not file.exists():  # noqa: ASYNC110  nobody tells
                 await anyio.sleep(0.005)
         assert file.stat().st_mode & 0o777 == 0o600

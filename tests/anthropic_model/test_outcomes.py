@@ -22,6 +22,7 @@ from tests.support.messages_api import (
     say,
     think,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
 STOPS: dict[str, tuple[list[Turn], str]] = {
     "end_turn": (["Done."], "end_turn"),
@@ -177,7 +178,7 @@ async def test_fifty_turns_read_nearly_everything_from_the_cache(tmp_path: Path)
         return reply(think("Hm."), say("I say something of a certain length. " * 5))
 
     async with messages_api(respond) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             for _ in range(50):
                 await desk.ask("And then? " * 5)
         inputs = [ask.usage.input for ask in api.asks if ask.usage]

@@ -39,9 +39,9 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.messages_api.script import Call, Spoken
+from tests.support.patience import PATIENCE_SECONDS
 
 PROMPTS = 4
-PATIENCE_SECONDS = 20
 MODELS = ("claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-6", "claude-haiku-4-5")
 WORDS = ("one ", "two, ", "three. ", "vier ", "fünf ", "六 ", "🙂 ", "\n\n", "`code` ")
 

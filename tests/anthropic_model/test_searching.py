@@ -22,6 +22,7 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.messages_api.script import Cite, SearchCall, SearchResult
+from tests.support.patience import PATIENCE_SECONDS
 
 SEARCHING = Rules(searches_web=True)
 CALL = SearchCall("srvtoolu_1", "how tall is it")
@@ -120,7 +121,7 @@ async def test_a_stream_that_breaks_anywhere_leaves_a_conversation_that_is_taken
     cut = reply(think("Hm."), CALL, FOUND, CITED, faults=[CutAfterEvents(events)])
     script = [cut, "And on.", "And on.", "And on."]
     async with messages_api(script) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await desk.ask()
             await desk.ask("more")
     assert {ask.verdict for ask in api.asks[1:]} == {"answered"}

@@ -10,6 +10,7 @@ from acp_server.models.anthropic.thinking import accepts_budget
 from tests.anthropic_model.workbench import Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import MessagesApi, call, messages_api, reply, say, think
+from tests.support.patience import PATIENCE_SECONDS
 
 BUDGETED = Rules(model="claude-haiku-4-5")
 THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "seal"}
@@ -87,7 +88,7 @@ async def test_thinking_is_switched_on_behind_calls_that_were_cut_off(tmp_path: 
         desk.session.set_option("thought_level", "off")
         desk.tools.may_end = anyio.Event()
         pending = desk.begin()
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await desk.tools.has_begun.wait()
         desk.cancel()
         await pending.response()

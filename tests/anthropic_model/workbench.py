@@ -55,6 +55,7 @@ from acp_server.turn.ports import Outcome, Sink, ToolSpec
 from prompt_engine.cache_control import TimeToLive, mark
 from tests.support.editor import Editor, Object, Pending, at
 from tests.support.messages_api import KEY, MessagesApi, MessagesApiInThread
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.playing import PlayedCall
 
 MODEL = "claude-opus-5-5"
@@ -197,7 +198,7 @@ class Desk:
 
     async def wait_until_translated(self, count: int) -> None:
         """Wait until the server has looked at so many events of streams."""
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while len(self.translated) < count:  # noqa: ASYNC110  nobody tells
                 await anyio.sleep(0.001)
 

@@ -20,6 +20,7 @@ from tests.briefing.briefed_room import (
 from tests.briefing.test_stability import assert_each_begins_with_the_former
 from tests.session.watching import SAVES, quick_events
 from tests.support.editor import at, configuration, is_update, open_editor
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.typing_model import call
 
 EXHAUSTED = "no watches are left"
@@ -95,7 +96,7 @@ async def test_a_client_without_notices_is_told_with_the_next_prompt_once(tmp_pa
         await room.say()
         other = await room.editor.new_session(room.root)
         room.put("AGENTS.md", "Two.")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while CHANGED not in room.editor.said(room.session_id):
                 await room.say()
         await room.say()

@@ -9,6 +9,7 @@ from acp_server.checkpoints.disk import Original
 from acp_server.checkpoints.records import Change
 from acp_server.checkpoints.turns import Touched
 from tests.checkpoints.keeping import HAS_GIT, bench_in
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
@@ -49,7 +50,7 @@ async def test_a_store_that_cannot_be_written_is_told_once_and_holds_nobody_up(
     path = bench.put("a.txt", "old\n")
     (bench.own / "acp").write_text("a file where a folder is wanted")
     for _ in range(2):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with bench.keeper.turn("go", 0, str):
                 async with bench.keeper.editing([Touched(path, None)]):
                     path.write_text("new\n")

@@ -12,6 +12,7 @@ from acp_server.configuration.changing import with_section
 from acp_server.models.profiles import Profile
 from tests.cli.command_line import run
 from tests.support.openai_api import Endpoint, Listed, openai_api, openai_api_in_thread
+from tests.support.patience import PATIENCE_SECONDS
 
 MODELS = (Listed("house", extra={"max_model_len": 32_768}), Listed("text-embedding-3-small"))
 HOME = "model: {{provider: custom, base_url: '{url}', default: house}}\n"
@@ -68,7 +69,7 @@ async def test_only_servers_that_answer_as_such_are_found() -> None:
     async with openai_api([], Endpoint(keys=None, models=MODELS)) as api:
         there = Profile("vllm", "vLLM", base_url=api.url, default_port=1)
         gone = Profile("ollama", "Ollama", base_url="http://127.0.0.1:9/v1", default_port=2)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             found = await find_local_servers((gone, there))
     assert [(each.profile.name, [m.id for m in each.models]) for each in found] == [
         ("vllm", ["house", "text-embedding-3-small"])

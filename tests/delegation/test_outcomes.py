@@ -23,6 +23,7 @@ from tests.delegation.agency import (
     use,
 )
 from tests.support.editor import at
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.workroom import open_workroom
 
 
@@ -101,7 +102,7 @@ async def test_a_cancelled_turn_ends_all_tasks_and_keeps_what_came_of_them(tmp_p
         turn = begin(room, made)
         await meeting.is_complete.wait()
         room.editor.cancel(room.session_id)
-        with anyio.fail_after(1):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert at(await turn.response(), "result") == {"stopReason": "cancelled"}
         told = room.told(made.id)
         assert told.status == "failed"

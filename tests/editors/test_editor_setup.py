@@ -16,7 +16,8 @@ from pydantic import JsonValue
 from acp_server.cli.editor_settings import TITLES, FileEditor, Machine, settings_file
 from acp_server.cli.editors_found import found_editors
 from acp_server.cli.main import group
-from tests.cli.command_line import PATIENCE_SECONDS, Outcome, command_line, environment, run
+from tests.cli.command_line import Outcome, command_line, environment, run
+from tests.support.patience import PATIENCE_SECONDS
 
 NOBODY_TO_ASK = "Nothing was written: there is nobody to ask. --yes writes it.\n"
 ZED_SETTINGS = """\

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator, FormatChecker
 from pydantic import JsonValue
 
 from acp_server.version import __version__
-from tests.cli.command_line import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.published_schema import Validator
 from tests.support.server_process import environment, start_server
 

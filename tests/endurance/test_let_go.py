@@ -11,8 +11,8 @@ from acp_server.session.commands import CommandRegistry
 from acp_server.session.session import Session
 from acp_server.session.skills import NoSkills, SkillDesk
 from tests.support.editor import Editor, configuration, open_editor
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 20
 SCRIPT = """\
 prompt: *
 call: read_file

@@ -28,8 +28,9 @@ from acp_server.session.ports import ModelCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.ports import Model
 from tests.handlers.expected import with_short_ids
-from tests.support.editor import PATIENCE_SECONDS, Editor, Object, at
+from tests.support.editor import Editor, Object, at
 from tests.support.engine import registry_of, way_in
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.published_schema import definitions, faults, shapes
 
 SCRIPT = """\

@@ -4,9 +4,7 @@ import anyio
 
 from acp_server.turn.conversation import UserMessage, text_of
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
-
-PATIENCE_SECONDS = 5
-"""How long even the most stubborn hang, so that a test that fails comes to an end."""
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def newest_prompt(request: ModelRequest) -> str:

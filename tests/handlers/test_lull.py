@@ -19,6 +19,7 @@ from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.ports import Toolbox
 from tests.handlers.models import Echo
 from tests.support.engine import MODEL_ID, equipment
+from tests.support.patience import PATIENCE_SECONDS
 
 LONG_SECONDS = 3_600.0
 
@@ -107,7 +108,7 @@ async def test_a_request_that_fails_is_over_too() -> None:
 
     with pytest.raises(LookupError):
         await lull.watched(admit)(None, Call(Request(1, "some", None), lambda _line: None))()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_SECONDS):
         await lull.wait()
 
 
@@ -117,7 +118,7 @@ async def test_a_client_that_never_rests_is_not_waited_for_for_ever() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(asked.ask)
         await wait_all_tasks_blocked()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await lull.wait()
         asked.may_end.set()
 

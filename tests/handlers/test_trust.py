@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
 from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.patience import PATIENCE_SECONDS
 
 SCRIPT = "prompt: *\nsay: Done."
 FORMS: JsonValue = {"elicitation": {"form": {}}}
@@ -34,7 +35,7 @@ async def prompted(editor: Editor, session: str, answer: Mapping[str, JsonValue]
     """Send a prompt, answer the question that it leads to; return the question."""
     params: Object = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
     pending = editor.begin("session/prompt", params)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_SECONDS):
         asked = await editor.wait_for(lambda m: "id" in m and "method" in m)
     editor.reply(asked, dict(answer))
     assert at(await pending.response(), "result", "stopReason") == "end_turn"

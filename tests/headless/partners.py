@@ -19,8 +19,7 @@ from acp_server.headless.wire import Record, record_nothing
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.memory import memory_pair
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
-
-PATIENCE_SECONDS = 10
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from acp_server.headless.process import Launch, Patience, serve_command
 from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.headless.wire import WireLine
 from tests.headless.partners import python_agent
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import environment
 
 IMPATIENT = Patience(flush_seconds=0.1, leave_seconds=0.1)
@@ -66,7 +67,7 @@ async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
     async with spawn(python_agent(DEAF, IMPATIENT)) as child:
         with anyio.move_on_after(0.1):
             await child.agent.prompt("one", "x" * 1_000_000)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             left = await child.close()
     assert left.code == -9
 

@@ -9,6 +9,7 @@ import anyio
 
 from acp_server.history.loading import LazyArchive
 from tests.history.made import facts, said
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def hold(path: Path, is_held: Event, is_enough: Event) -> None:
@@ -36,7 +37,7 @@ async def test_a_database_that_others_hold_is_waited_for(tmp_path: Path) -> None
         await journal.commit()
     assert waiting.cancelled_caught  # the loop went on while the writer waited
     is_enough.set()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_SECONDS):
         assert (await archive.read("one")).messages == (said("hello"),)
     await archive.close()
     holder.join()

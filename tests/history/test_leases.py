@@ -19,6 +19,7 @@ from acp_server.history.loading import LazyArchive
 from acp_server.history.writer import Writer
 from acp_server.session.errors import SessionInUseError
 from tests.history.made import answered, facts, said
+from tests.support.patience import PATIENCE_SECONDS
 
 SECOND = 1_000_000
 NOW = 1_000 * SECOND
@@ -136,7 +137,7 @@ async def test_a_process_shows_that_it_is_alive_though_nothing_happens(tmp_path:
     set_beat(path, "desk/1", 3600)
     looking = Database(path)
     looking.open()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_SECONDS):
         while True:
             with looking.reading() as connection:
                 lease = leases.find(connection, "one")

@@ -13,8 +13,8 @@ from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 5
 Answer = Callable[[JsonValue], Awaitable[JsonValue]]
 
 

@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from acp_server.jsonrpc.stdio import READ_BYTES, Descriptors, StdioTransport
 from tests.jsonrpc.links import everything_from, no_threads_left, send_all
+from tests.support.patience import PATIENCE_SECONDS
 
 OpenPipe = Callable[[], tuple[int, int]]
 
@@ -54,7 +55,7 @@ async def test_bytes_that_were_read_before_need_no_more_to_come(open_pipe: OpenP
         no_threads_left(lambda: os.close(write)),
         StdioTransport(Descriptors(read, sink, b"first\n")) as transport,
     ):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert [*await transport.receive()] == [b"first"]
 
 
@@ -66,10 +67,10 @@ async def test_a_descriptor_that_was_made_nonblocking_is_waited_for_and_left_so(
     async with StdioTransport(Descriptors(read, sink)) as transport:
         for line in (b"one\n", b"two\n"):
             os.write(write, line)
-            with anyio.fail_after(10):
+            with anyio.fail_after(PATIENCE_SECONDS):
                 assert [*await transport.receive()] == [line.strip()]
         os.close(write)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await everything_from(transport) == []
     assert is_nonblocking(read)
 
@@ -84,7 +85,7 @@ async def test_a_nonblocking_pipe_that_is_full_is_waited_for(open_pipe: OpenPipe
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(send_all, transport, [line])
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await to_thread.run_sync(read_exactly, read, len(line)) == line
     assert is_nonblocking(write)
 
@@ -102,7 +103,7 @@ async def test_a_terminal_that_hangs_up_is_the_end(open_pipe: OpenPipe) -> None:
     _, sink = open_pipe()
     os.write(test, b"one\n")
     async with StdioTransport(Descriptors(server, sink)) as transport:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert [*await transport.receive()] == [b"one"]
             os.close(test)
             assert await everything_from(transport) == []
@@ -112,7 +113,7 @@ async def test_a_terminal_that_hangs_up_is_the_end(open_pipe: OpenPipe) -> None:
 async def test_nothing_to_read_is_the_end() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     async with StdioTransport(Descriptors(nothing, nothing)) as transport:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await everything_from(transport) == []
             await send_all(transport, [b"nobody\n"])
     os.close(nothing)
@@ -137,7 +138,7 @@ async def test_a_reader_that_nobody_asks_does_not_read_for_ever(open_pipe: OpenP
         written = await to_thread.run_sync(fill, write)
         assert written < 100 * READ_BYTES
         received = 0
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while received < written:
                 received += 1024 * len(await transport.receive())
 

@@ -7,6 +7,7 @@ from anyio import lowlevel
 from acp_server.jsonrpc.framing import Oversized
 from acp_server.jsonrpc.transport import Transport
 from tests.jsonrpc.links import Bounds, DuplexLink, any_link, duplex_link, everything_from
+from tests.support.patience import PATIENCE_SECONDS
 
 MIB = 1024 * 1024
 DUPLEX_KINDS = ["memory", "pipes", "sockets"]
@@ -38,7 +39,7 @@ def overfill(transport: Transport) -> None:
 async def test_lines_arrive_in_order(kind: str) -> None:
     lines = [b'{"n":%d}' % number for number in range(5000)]
     async with any_link(kind) as link:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await link.transfer(*(line + b"\n" for line in lines)) == lines
 
 
@@ -46,7 +47,7 @@ async def test_lines_arrive_in_order(kind: str) -> None:
 async def test_a_large_line_arrives_whole_between_small_ones(kind: str) -> None:
     lines = [b"before", b"0123456789abcdef" * (8 * MIB // 16), b"after"]
     async with any_link(kind) as link:
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await link.transfer(*(line + b"\n" for line in lines)) == lines
 
 
@@ -80,7 +81,7 @@ async def test_lines_go_both_ways_at_once(kind: str) -> None:
     async with duplex_link(kind) as link, link.ours as ours, link.theirs as theirs:
         ours.send(b"ping\n")
         theirs.send(b"pong\n")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert [*await theirs.receive()] == [b"ping"]
             assert [*await ours.receive()] == [b"pong"]
 
@@ -93,7 +94,7 @@ async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
         async def receive() -> None:
             received.extend(await theirs.receive())
 
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
                 await settle()
@@ -105,14 +106,14 @@ async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
 async def test_the_end_of_the_stream_is_the_end_for_good(kind: str) -> None:
     async with duplex_link(kind) as link, link.ours, link.theirs as theirs:
         link.end()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert [[*await theirs.receive()] for _ in range(3)] == [[], [], []]
 
 
 @duplex_kinds
 async def test_the_end_of_the_stream_wakes_the_side_that_waits(kind: str) -> None:
     async with duplex_link(kind) as link, link.ours, link.theirs as theirs:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(everything_from, theirs)
                 await settle()
@@ -131,7 +132,7 @@ async def test_a_writer_waits_for_room_and_goes_on(kind: str) -> None:
             await ours.flush()
             link.end()
 
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write)
                 await settle()
@@ -153,7 +154,7 @@ async def test_those_who_wait_for_room_go_on_in_the_order_they_came(kind: str) -
                 await ours.flush()
                 link.end()
 
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 for number in range(10):
                     tasks.start_soon(write, number)
@@ -169,7 +170,7 @@ async def test_one_who_stops_waiting_for_room_keeps_nobody_from_it(kind: str) ->
         overfill(ours)
         with anyio.move_on_after(0):
             await ours.wait_for_room()
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(everything_from, theirs)
                 await ours.wait_for_room()
@@ -195,7 +196,7 @@ async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
         overfill(ours)
         for number in range(100):
             ours.send(b"diff %d\n" % number, "diff")
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
                 await ours.flush()
@@ -206,14 +207,14 @@ async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
 @all_kinds
 async def test_flushing_nothing_returns_at_once(kind: str) -> None:
     async with any_link(kind) as link, link.ours as ours:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await ours.flush()
 
 
 @duplex_kinds
 async def test_leaving_drops_what_nobody_read_and_does_not_wait(kind: str) -> None:
     async with duplex_link(kind, SMALL) as link:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with link.ours as ours:
                 overfill(ours)
 
@@ -221,7 +222,7 @@ async def test_leaving_drops_what_nobody_read_and_does_not_wait(kind: str) -> No
 async def waits_of(link: DuplexLink) -> None:
     """Everything that could wait for a reader."""
     ours = link.ours
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_SECONDS):
         await ours.wait_for_room()
         await ours.flush()
         assert ours.has_room
@@ -252,5 +253,5 @@ async def test_when_the_reader_leaves_its_stream_ends(kind: str) -> None:
     async with duplex_link(kind) as link, link.ours as ours:
         await link.break_off()
         ours.send(b"hello?\n")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await everything_from(ours) == []

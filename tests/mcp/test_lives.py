@@ -12,6 +12,7 @@ from acp_server.mcp.names import MOST_CHARACTERS
 from acp_server.session.server_configs import ProcessServer
 from acp_server.session.servers import NONE
 from tests.mcp.office import QUICK, building, program, until
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def processes(told: Path) -> list[int]:
@@ -36,7 +37,7 @@ async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
         office.servers.begin()
         assert office.servers.tools() == ()
         await office.until("): connected")
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await office.servers.ready()
         assert {name.split("__")[0] for name in office.names()} == {"well"}
         page = await office.until("did not introduce itself within 0.4 s")

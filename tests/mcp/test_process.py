@@ -13,9 +13,9 @@ from tests.mcp.office import program
 from tests.mcp.test_lives import processes
 from tests.mcp.wired import as_requested
 from tests.support.editor import at
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, command_line, start_server
 
-PATIENCE_SECONDS = 20.0
 IMPORTED = "_spy/the_sdk_is_imported"
 SPY = f"""
 import sys

@@ -16,6 +16,7 @@ from tests.mcp.test_lives import processes
 from tests.mcp.wired import PATIENT, answers, wired
 from tests.support.editor import at
 from tests.support.messages_api import call, reply
+from tests.support.patience import PATIENCE_SECONDS
 
 COMPLETE = "elicitation/complete"
 
@@ -65,7 +66,7 @@ async def test_plan_mode_keeps_the_tools_and_refuses_what_does_not_only_read(
 async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path: Path) -> None:
     async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0.2}") as line:
         session = await line.open(program("stuck", "hangs"))
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             assert await line.say(session) == "end_turn"
         assert not any("__" in name for name in line.tools())
         page = await line.told(session, "/mcp")
@@ -108,9 +109,11 @@ async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_
 
 async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
     async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0}") as line:
-        session = await line.open(program("s"))
+        go = tmp_path / "go"
+        session = await line.open(program("s", "waits", environment={"GO": str(go)}))
         await line.say(session)
         before = line.tools()
+        go.touch()
         await line.until(session, "/mcp", "): connected")
         await line.say(session)
         assert line.tools() == before

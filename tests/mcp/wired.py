@@ -22,8 +22,8 @@ from pydantic import JsonValue
 from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
 from tests.support.editor import Editor, Object, at, configuration, open_editor
 from tests.support.messages_api import MessagesApi, Script, messages_api
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 30
 LOOK_SECONDS = 0.01
 ASK_SECONDS = 0.05
 """Between commands: asking more often would keep the machine from what is waited for."""

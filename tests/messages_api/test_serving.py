@@ -11,6 +11,7 @@ from anthropic import Anthropic
 
 from tests.messages_api.talks import body_of, open_both, open_client, send
 from tests.support.messages_api import KEY, Gate, messages_api, messages_api_in_thread, reply
+from tests.support.patience import PATIENCE_SECONDS
 
 CHILD = """
 import sys
@@ -90,7 +91,7 @@ async def test_what_is_no_http_is_dropped() -> None:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
             await stream.send(b"\x00\x01\x02 nonsense\r\n\r\n")
-            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+            with anyio.fail_after(PATIENCE_SECONDS), pytest.raises(anyio.EndOfStream):
                 await stream.receive()
 
 
@@ -99,7 +100,7 @@ async def test_a_client_that_says_nothing_is_borne() -> None:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
             await stream.send_eof()
-            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+            with anyio.fail_after(PATIENCE_SECONDS), pytest.raises(anyio.EndOfStream):
                 await stream.receive()
 
 

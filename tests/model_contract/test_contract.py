@@ -38,9 +38,9 @@ from tests.support.messages_api import (
     think,
     unavailable,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
 SAID = "First I look at it, then I write it down for you."
-PATIENCE_SECONDS = 10
 
 pytestmark = pytest.mark.parametrize("form", FORMS)
 

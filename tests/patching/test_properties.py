@@ -163,7 +163,7 @@ BIG = "".join(f"    value_{number} = compute({number}, other)  \n" for number in
     ],
 )
 def test_no_text_of_a_megabyte_takes_long(text: str, old: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(NotFoundError):
         replace(text, old, "something else")
-    assert time.perf_counter() - started < 3  # ten times what it takes, for slow machines
+    assert time.process_time() - started < 3  # ten times what it takes, for slow machines

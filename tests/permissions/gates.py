@@ -13,8 +13,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import Choice, ChoiceId, Question
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
-
-PATIENCE_SECONDS = 10
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Model, Outcome, Toolbox
 from tests.support.engine import equipment
+from tests.support.patience import PATIENCE_SECONDS
 
 MARKER = "hush-4711"
 """Stands in every secret, and nowhere else."""
@@ -238,7 +239,7 @@ async def acting_with(
         )
         made.append(toolbox)
         try:
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_SECONDS):
                 yield Actor(stage, session, toolbox, user)
         finally:
             with anyio.CancelScope(shield=True):

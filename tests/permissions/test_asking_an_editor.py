@@ -11,6 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.patience import PATIENCE_SECONDS
 
 SCRIPT = """\
 prompt: edit
@@ -98,7 +99,7 @@ async def test_cancel_ends_a_question_at_once_and_a_late_yes_does_nothing(
     async with talking(tmp_path) as talk:
         pending = talk.editor.begin_prompt(talk.session_id, prompt)
         question = await talk.question()
-        with anyio.fail_after(0.3):
+        with anyio.fail_after(PATIENCE_SECONDS):
             talk.editor.cancel(talk.session_id)
             assert at(await pending.response(), "result", "stopReason") == "cancelled"
         talk.answer(question, "allow_once")
@@ -110,7 +111,7 @@ async def test_an_editor_that_answers_cancelled_ends_the_turn(tmp_path: Path) ->
     async with talking(tmp_path) as talk:
         pending = talk.editor.begin_prompt(talk.session_id, "edit")
         question = await talk.question()
-        with anyio.fail_after(0.3):
+        with anyio.fail_after(PATIENCE_SECONDS):
             talk.editor.reply(question, {"outcome": {"outcome": "cancelled"}})
             assert at(await pending.response(), "result", "stopReason") == "cancelled"
         assert at(await talk.editor.prompt(talk.session_id, "hi"), "stopReason") == "end_turn"

@@ -20,6 +20,7 @@ from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Ques
 from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, FolderScope
 from tests.permissions.gates import Setting, until
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ async def test_a_cancelled_question_is_over_at_once_and_the_next_one_comes(
 ) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
-    with anyio.fail_after(0.3):
+    with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(passing, gate, setting.edit("a"), results)
             await setting.user.question(0)

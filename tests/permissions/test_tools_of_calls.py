@@ -14,8 +14,9 @@ from acp_server.tools.toolbox import SessionToolbox
 from acp_server.tools.write_file import write_file_tool
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import Outcome
-from tests.permissions.gates import PATIENCE_SECONDS, Setting
+from tests.permissions.gates import Setting
 from tests.permissions.stage import Screen
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.files.desks import desk_in
 
 REFUSED = Refusal(ORDERED_NOT.format(rule="no writing"))

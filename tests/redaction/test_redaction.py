@@ -162,6 +162,6 @@ def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_long_line_of_any_kind_takes_no_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     without_secrets(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

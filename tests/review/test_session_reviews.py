@@ -29,10 +29,10 @@ from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Kit, Spent
 from acp_server.turn.ports import Outcome, StopReason, TextDelta, UsageReported
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
 from tests.turn.recording import Ids
 
-PATIENCE_SECONDS = 5
 BY_SKILLS = Intervals(steps=2, prompts=0)
 SAVED = Round([UsageReported(Usage(input_tokens=5, output_tokens=2))])
 

@@ -22,9 +22,8 @@ from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import StopReason
 from tests.handlers.models import Echo, Failing, RaisingWhenCancelled, Stubborn
 from tests.support.engine import MODEL_ID, registry_of
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.recording import RecordingSink
-
-PATIENCE_SECONDS = 5
 
 
 def message(text: str) -> UserMessage:

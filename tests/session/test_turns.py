@@ -9,9 +9,9 @@ from acp_server.session.turns import GRACE_SECONDS, Gate, Ticket, TurnQueue, Wor
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import Sink, StopReason
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.recording import RecordingSink, SlowSink
 
-PATIENCE_SECONDS = 5
 Doing = Callable[[Sink], Awaitable[StopReason]]
 
 

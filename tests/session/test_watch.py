@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from acp_server.session.watch import MOST_LOOKS, EventSource, Seen, Wanted
-from tests.session.watching import PATIENCE_SECONDS, Keeper, open_watch
+from tests.session.watching import Keeper, open_watch
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT, SUB, ELSEWHERE = Path("/root"), Path("/root/sub"), Path("/elsewhere")
 

@@ -17,8 +17,8 @@ from anyio.abc import TaskGroup
 
 from acp_server.session.folder_events import FolderEvents
 from acp_server.session.watch import EventSource, FolderWatch, Task
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 10
 CHECK_SECONDS = 0.02
 
 

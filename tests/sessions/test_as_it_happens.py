@@ -13,10 +13,10 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, at
 from tests.support.messages_api import KEY, call, messages_api_in_thread, reply
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, start_server
 
 MODEL = "claude-opus-5-5"
-PATIENCE_SECONDS = 5.0
 WRITTEN_WITHIN_SECONDS = 0.1
 SLACK_SECONDS = 0.2
 

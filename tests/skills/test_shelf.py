@@ -8,8 +8,9 @@ import anyio
 
 from acp_server.skills.shelf import Shelf
 from skills_store import IndexCache, Places, roots_of
-from tests.session.watching import PATIENCE_SECONDS, open_watch
+from tests.session.watching import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Reader:

@@ -36,7 +36,7 @@ class Acpx:
         return [
             *(server.node_program(), str(program)),
             *("--agent", shlex.join(command_line(self.folder, self.script, self.options))),
-            *("--cwd", str(self.workspace or self.folder), "--ttl", "10", "--timeout", "20"),
+            *("--cwd", str(self.workspace or self.folder), "--ttl", "60", "--timeout", "60"),
             *words,
         ]
 

@@ -57,12 +57,11 @@ from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.settings import Configuration
 from acp_server.turn.ports import Model
 from tests.support.engine import registry_of, way_in
+from tests.support.patience import PATIENCE_SECONDS
 
 T = TypeVar("T")
 Object: TypeAlias = dict[str, JsonValue]
 Matches: TypeAlias = Callable[[Object], bool]
-
-PATIENCE_SECONDS = 10
 
 
 def configuration(

@@ -30,8 +30,8 @@ import psutil
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at, check_message, is_update, prompt_params
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 15.0
 READ_BYTES = 256 * 1024
 ECHO = "prompt: *\nsay: Hello!"
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from acp_server.tools.diagnosing import MOST_CHARACTERS, MOST_PROBLEMS
 from acp_server.tools.loading import CheckRules
 from tests.support.editor import Object
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.typing_model import call, typed
 from tests.tools.workroom import FILES, Answer, RefusedError, Room, open_workroom
 
@@ -186,7 +187,7 @@ async def test_a_cancel_while_a_check_runs_keeps_what_was_done(tmp_path: Path) -
         made = call("write_file", path="a.py", content="two\n")
         room.model.rounds = [typed(made)]
         pending = room.editor.begin_prompt(room.session_id, "go")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while not mark.exists():
                 await lowlevel.checkpoint()
         room.editor.cancel(room.session_id)

@@ -14,6 +14,7 @@ from acp_server.hooks.rules import Hook, HookRules
 from acp_server.permissions.modes import Mode
 from acp_server.turn.conversation import ToolCall
 from tests.permissions.stage import Recorder, Screen, acting, set_up
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.shell.workplace import TOKEN_VARIABLE, new_token, running, until
 
 WRITE: tuple[str, dict[str, JsonValue]] = ("write_file", {"path": "new.txt", "content": "hello\n"})
@@ -178,7 +179,7 @@ async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
     stage = set_up(tmp_path)
     async with acting(stage, "bypass", hooks=before(f"touch ../begun; {FOREVER}")) as actor:
         live = await actor.toolbox.open("call", "todo", Screen())
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(live.run, ToolCall("call", "todo", "{}"))
                 await until((tmp_path / "begun").exists)

@@ -35,9 +35,9 @@ from acp_server.turn.ports import (
     Toolbox,
     ToolSpec,
 )
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.recording import Ids, RecordingSink
 
-PATIENCE_SECONDS = 5
 HI = UserMessage((Text("hi"),))
 Doing = Callable[[ToolCall], Awaitable[str]]
 

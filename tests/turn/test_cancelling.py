@@ -30,9 +30,9 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingSigned,
 )
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.playing import (
     HI,
-    PATIENCE_SECONDS,
     Playing,
     Round,
     Stage,

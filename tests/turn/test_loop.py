@@ -30,6 +30,7 @@ from acp_server.turn.ports import (
     ThinkingSigned,
 )
 from tests.handlers.models import Echo, Failing, Stubborn
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.playing import HI, Gauge, Playing, Round, Stage, Tools, calling, echo, told
 
 HANG = UserMessage((Text("hang"),))
@@ -223,7 +224,7 @@ async def test_a_turn_that_is_settled_early_keeps_what_was_said_until_then_and_n
     model = Stubborn()
     stage = Stage(model)
     turn = stage.turn()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HANG)
             await model.hangs.wait()

@@ -13,6 +13,7 @@ from acp_server.turn.ports import (
     ThinkingDelta,
 )
 from acp_server.turn.step import Step
+from tests.support.patience import PATIENCE_SECONDS
 from tests.turn.playing import Playing, Round, Tools, echo
 from tests.turn.recording import Ids, RecordingSink, SlowSink
 
@@ -105,7 +106,7 @@ async def test_what_a_failed_model_had_said_is_kept() -> None:
 async def test_a_model_waits_until_each_piece_is_shown() -> None:
     sink, model = SlowSink(), Playing(Round([TextDelta("a"), TextDelta("b")]))
     step = Step(model, TOOLS, sink, Ids(), None)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(step.run, NOTHING_SAID)
             await sink.is_awaited.wait()

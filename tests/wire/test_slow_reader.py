@@ -12,7 +12,8 @@ import pytest
 from anyio import lowlevel
 
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
-from tests.support.editor import PATIENCE_SECONDS, Editor, Object, at, configuration, open_editor
+from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, start_server
 
 MIB = 1024 * 1024

@@ -13,6 +13,7 @@ from acp_server.headless.run.task_list import Task
 from acp_server.headless.run.task_pool import NOT_BEGUN, TaskEntry, TaskPool, gravest
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees
 from tests.headless.run.repositories import git, repository
+from tests.support.patience import PATIENCE_SECONDS
 
 STAND_IN = """\
 import json, os, pathlib, signal, sys
@@ -94,7 +95,7 @@ async def test_when_all_is_ended_what_was_not_begun_is_named_too(tmp_path: Path)
     pool, _ = pool_in(tmp_path, jobs=1)
     waiting = tmp_path / "output/t0.waiting"
     os.mkfifo(waiting)
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as group:
             group.start_soon(pool.run, tasks_of("wait", "never"))
             await to_thread.run_sync(waiting.read_text)

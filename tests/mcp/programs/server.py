@@ -1,10 +1,11 @@
 # ruff: noqa: TID251 -- a program of its own, which shows what environment it was given
 """A small MCP server without any library, which may be as bad as its traits say.
 
-Traits: `hangs`, `prints-garbage`, `leaves-at-once`, `many`, `clashes`, `bad-schemas`, `crashes-on`
-(in the call of any tool), `child` (starts a process that outlives it), `lies` (says that all only
-reads), `stays` (ends neither with its stdin nor when asked to). What it is told goes, a line each,
-to the file that the variable TOLD names.
+Traits: `hangs`, `waits` (for the file that the variable GO names), `prints-garbage`,
+`leaves-at-once`, `many`, `clashes`, `bad-schemas`, `crashes-on` (in the call of any tool), `child`
+(starts a process that outlives it), `lies` (says that all only reads), `stays` (ends neither with
+its stdin nor when asked to). What it is told goes, a line each, to the file that the variable TOLD
+names.
 """
 
 from __future__ import annotations
@@ -200,6 +201,8 @@ def main() -> None:
         sys.exit(2)
     if "stays" in TRAITS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while "waits" in TRAITS and not Path(os.environ["GO"]).exists():
+        time.sleep(0.01)
     if "hangs" in TRAITS:
         time.sleep(600)
     for line in sys.stdin:

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -80,9 +80,9 @@ SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
 def test_a_hostile_megabyte_takes_little_time(text: str) -> None:
     scan("ü", "strict")  # loads the tables
-    start = perf_counter()
+    start = process_time()
     scan(text, "strict")
-    assert perf_counter() - start < LENIENT_SECONDS
+    assert process_time() - start < LENIENT_SECONDS
 
 
 @settings(max_examples=200, deadline=None)

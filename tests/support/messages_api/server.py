@@ -14,9 +14,9 @@ from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sen
 from tests.support.messages_api.script import Responder, Script, Turn
 from tests.support.messages_api.service import Service
 from tests.support.messages_api.steps import Answer
+from tests.support.patience import PATIENCE_SECONDS
 
 HOST = "127.0.0.1"
-PATIENCE_SECONDS = 10
 DEFAULT_ENDPOINT = Endpoint()
 
 

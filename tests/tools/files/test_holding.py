@@ -9,6 +9,7 @@ from anyio import fail_after
 from anyio.lowlevel import checkpoint
 
 from acp_server.session.editor import Editor
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.files.desks import ALL, desk_in, name_of
 
 
@@ -20,7 +21,7 @@ async def test_two_hundred_edits_of_one_file_at_once_all_land(
     count = 200
     desk.put("a.txt", "".join(f"<{number}>\r\n" for number in range(count)))
     (desk.root / "link").symlink_to("a.txt")
-    with fail_after(30):
+    with fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             for number in range(count):
                 tasks.start_soon(desk.edit, "a.txt", f"<{number}>", f"[{number}]")
@@ -33,7 +34,7 @@ async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> 
     (desk.root / "link").symlink_to("sub/a.txt")
     (desk.root / "near").symlink_to("sub")
     names = ["sub/a.txt", "link", "near/a.txt", "sub/../link"]
-    with fail_after(10):
+    with fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             for number, name in enumerate(names, start=1):
                 tasks.start_soon(desk.edit, name, str(number), f"<{number}>")
@@ -50,7 +51,7 @@ async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
             await checkpoint()
             order.append(f"{name} out")
 
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(hold, "first", "a", "b")
             tasks.start_soon(hold, "second", "b", "a")
@@ -67,7 +68,7 @@ async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
 
 async def test_different_files_are_held_at_once(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         async with desk.files.holding([desk.root / "a"]), desk.files.holding([desk.root / "b"]):
             pass
 
@@ -84,7 +85,7 @@ async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> Non
             await checkpoint()
             left.append(" ".join(names))
 
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks:
             for _ in range(20):
                 tasks.start_soon(hold, "x", "to y")
@@ -108,7 +109,7 @@ async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
         for _ in range(20):
             await desk.files.place("first")
 
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         async with anyio.create_task_group() as tasks, desk.files.holding([other]):
             async with desk.files.holding([link]):
                 tasks.start_soon(hold)
@@ -128,7 +129,7 @@ async def test_who_gives_up_waiting_holds_nobody_up(tmp_path: Path) -> None:
         async with desk.files.holding([path]):
             raise AssertionError("it was not its turn")
 
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         async with desk.files.holding([path]), anyio.create_task_group() as tasks:
             tasks.start_soon(hold)
             await checkpoint()

@@ -14,6 +14,7 @@ from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, 
 from acp_server.tools.files.paths import place_of
 from acp_server.tools.files.snapshot import Part
 from tests.support.buffers import FaithfulEditor, PlainEditor
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.files.desks import Desk, desk_in
 
 
@@ -108,7 +109,7 @@ async def test_what_is_no_text_or_too_large_is_refused(
 ) -> None:
     desk = desk_in(tmp_path)
     os.truncate(desk.put("a.bin", ""), size_bytes)
-    with fail_after(5), pytest.raises(kind):
+    with fail_after(PATIENCE_SECONDS), pytest.raises(kind):
         await part(desk, "a.bin", 1, 1)
 
 

@@ -27,6 +27,7 @@ from tests.support.buffers import (
     RefusingEditor,
     UnsavingEditor,
 )
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.files.desks import ALL, desk_in, name_of
 
 PROCESS = Path("/proc/self/status")
@@ -99,7 +100,7 @@ async def test_an_empty_buffer_of_no_file_is_no_file(tmp_path: Path) -> None:
 async def test_an_editor_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     desk = desk_in(tmp_path, HangingEditor(), patience_seconds=0.05)
     desk.put("a.txt", "a\n")
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         assert await desk.text("a.txt") == "a\n"
         assert await desk.look("b.txt") is None
 
@@ -192,7 +193,7 @@ async def test_a_binary_file_is_named_and_not_asked_for(
 async def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     desk = desk_in(tmp_path, FaithfulEditor())
     os.truncate(desk.put("a.log", ""), 5 * 1024**4)
-    with fail_after(5), pytest.raises(HugeFileError) as caught:
+    with fail_after(PATIENCE_SECONDS), pytest.raises(HugeFileError) as caught:
         await desk.read("a.log")
     assert caught.value.reason == (
         "a.log has 5497558.1 MB, too much at once; read some of its lines, or search in it"
@@ -249,7 +250,7 @@ async def test_what_must_not_be_opened_is_not(
     desk = desk_in(tmp_path, FaithfulEditor())
     make(desk.root / "x")
     place = await desk.files.place("x")
-    with fail_after(5):
+    with fail_after(PATIENCE_SECONDS):
         for use in (desk.files.read(place), desk.files.look(place)):
             with pytest.raises(UnreadableError) as caught:
                 await use
@@ -276,7 +277,7 @@ async def test_what_became_special_after_it_was_looked_at_is_not_opened(
     desk = desk_in(tmp_path)
     place = await desk.files.place("x")
     make(desk.root / "x")
-    with fail_after(5), pytest.raises(UnreadableError):
+    with fail_after(PATIENCE_SECONDS), pytest.raises(UnreadableError):
         await to_thread.run_sync(open_file, place, abandon_on_cancel=True)
 
 

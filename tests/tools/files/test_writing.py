@@ -30,6 +30,7 @@ from tests.support.buffers import (
     TornEditor,
     UnsavingEditor,
 )
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.files.desks import ALL, SAVING, desk_in, name_of
 
 MAKE = Callable[[], Editor]
@@ -223,7 +224,7 @@ async def test_a_write_that_the_editor_did_not_do_is_told(
 ) -> None:
     desk = desk_in(tmp_path, make(), patience_seconds=0.05)
     desk.put("old.txt", "a\n")
-    with fail_after(5), pytest.raises(EditorWriteError) as caught:
+    with fail_after(PATIENCE_SECONDS), pytest.raises(EditorWriteError) as caught:
         await desk.write(name, "b\n")
     assert caught.value.reason == (
         f"the editor did not write {name}: {why}; the file on disk {outcome}"

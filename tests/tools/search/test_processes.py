@@ -14,6 +14,7 @@ from acp_server.tools.search.place import Place, place_of
 from acp_server.tools.search.query import SearchError
 from acp_server.tools.search.records import Line, Lines
 from acp_server.tools.search.ripgrep import Ending, find_ripgrep, run_ripgrep
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.search.trees import find, plant, plant_many
 
 Property = Callable[[str, object], None]
@@ -30,7 +31,7 @@ def children() -> list[str]:
 async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
     seen: list[str] = []
-    with anyio.fail_after(5), anyio.CancelScope() as scope:
+    with anyio.fail_after(PATIENCE_SECONDS), anyio.CancelScope() as scope:
 
         def feed(chunk: bytes) -> bool:
             seen.extend(children())

@@ -9,6 +9,7 @@ from acp_server.session.editor import Exit
 from acp_server.tools.shell.background import MOST_RUNNING, BackgroundCommands, Poll
 from acp_server.tools.shell.backlog import Excerpt
 from acp_server.tools.shell.errors import ShellError
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.shell.workplace import Place, running, until_running, workplace
 
 
@@ -78,7 +79,7 @@ async def test_closing_ends_everything_and_can_be_done_twice(tmp_path: Path) -> 
         await place.run("sleep 61 >/dev/null 2>&1 &")
         for number in range(3):
             await commands.start(f"trap '' TERM; sleep 62{number}; sleep 63", tmp_path)
-        with anyio.fail_after(3):
+        with anyio.fail_after(PATIENCE_SECONDS):
             await commands.close()
             await commands.close()
         assert running(place.token) == []
@@ -136,7 +137,7 @@ async def test_one_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> Non
 
 async def test_closing_while_one_is_being_started_ends_it_too(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(commands.start, "sleep 60", tmp_path)
                 tasks.start_soon(commands.close)

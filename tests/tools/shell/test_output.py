@@ -68,10 +68,10 @@ def test_however_it_is_cut_the_log_holds_whole_characters(
 def test_writing_costs_little_for_any_size_of_chunk(size: int) -> None:
     log = OutputLog(20_000, 20_000)
     chunk = b"x" * size
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(200_000 if size == 1 else 320):
         log.write(chunk)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,6 @@ def test_of_a_long_text_both_ends_are_kept() -> None:
 @pytest.mark.parametrize("filler", ["", "0" * 50, " " * 50], ids=["bare", "digits", "spaces"])
 def test_no_text_takes_long(piece: str, filler: str) -> None:
     text = (piece + filler) * (50_000 // len(piece + filler))
-    started = time.perf_counter()
+    started = time.process_time()
     for_model(text + "0" * 50_000, 1000)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -11,8 +11,8 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.shell.workplace import (
-    PATIENCE_SECONDS,
     new_token,
     own_environment,
     until_running,

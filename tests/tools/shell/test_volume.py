@@ -35,9 +35,9 @@ async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: floa
         most_bytes = max(most_bytes, process.memory_info().rss)
 
     async with workplace(tmp_path) as place:
-        started = time.perf_counter()
+        started = time.process_time()
         ended = await LocalCommand(place.session, f"yes | head -c {size}", tmp_path).run(take, 60)
-        assert time.perf_counter() - started < seconds
+        assert time.process_time() - started < seconds
     assert ended == Ended(Exit(code=0), timed_out=False)
     assert log.total_bytes == size
     assert f"\n[... {size - 40_000:,} bytes left out ...]\n" in log.text()

@@ -14,8 +14,8 @@ from acp_server.tools.shell.command import Ended, LocalCommand
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher
+from tests.support.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 10
 TOKEN_VARIABLE = "SHELL_TEST_TOKEN"  # noqa: S105  not a secret
 
 

@@ -9,6 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import Text, UserMessage
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.shell.workplace import until
 from tests.tools.terminal.console import LIVE, Console, open_console, process, run
 from tests.tools.workroom import Told, allowed
@@ -175,7 +176,7 @@ def _runs(process_id: int) -> bool:
 async def test_an_end_is_told_with_a_prompt_and_only_once(tmp_path: Path) -> None:
     async with open_console(tmp_path, LIVE) as room:
         name = await start(room, "exit 3")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while not _remarks(room):
                 await _say(room)
         await _say(room)

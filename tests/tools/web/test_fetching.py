@@ -15,6 +15,7 @@ from acp_server.tools.web.exchange import Exchange
 from acp_server.tools.web.fetching import Fetcher
 from acp_server.tools.web.networks import reach_of
 from acp_server.tools.web.pages import Page
+from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.web.sites import Respond, Send, Site, head, open_site, page, redirect
 
 MOST_BYTES = 100_000
@@ -161,7 +162,7 @@ async def test_only_the_beginning_of_what_is_too_large_is_read(respond: Respond)
     ],
 )
 async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
-    with pytest.raises(FetchError, match="took longer than"), anyio.fail_after(5):
+    with pytest.raises(FetchError, match="took longer than"), anyio.fail_after(PATIENCE_SECONDS):
         await fetched(respond, timeout_seconds=0.1)
 
 
