@@ -10,24 +10,24 @@ hook cannot be taken off again, so this is a process of its own.
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Changing, Host, Json, Progress, Wire
+from acp_server.mcp.ports import Changing, Json
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import Gate, look_away
 from acp_server.permissions.orders import Orders
 from acp_server.permissions.policy import Decision, Facts, Refuse
 from acp_server.session.commands import Invocation
-from acp_server.session.server_configs import ProcessServer, ServerConfig
+from acp_server.session.server_configs import ProcessServer
 from acp_server.session.terms import Terms
 from acp_server.turn.conversation import Text, UserMessage
 from tests.permissions.file_attempts import Attempt
+from tests.permissions.memory_server import MemoryServer
 from tests.permissions.stage import Actor, Screen, acting_with, premises_of, set_up
 from tests.permissions.test_red_team_delegation import Puppet
 
@@ -107,35 +107,6 @@ def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
     return event in EVENTS
 
 
-class Remote:
-    """A server in memory."""
-
-    def __init__(self, ears: Ears) -> None:
-        self.closed = anyio.Event()
-        self._ears = ears
-
-    @property
-    def introduction(self) -> Json:
-        return {"capabilities": {"tools": {}}}
-
-    async def request(
-        self, method: str, parameters: Json, progress: Progress | None = None
-    ) -> Json:
-        del progress
-        if method == "tools/list":
-            return {"tools": [{"name": "tool", "inputSchema": {"type": "object"}}]}
-        self._ears.heard.append(f"{method} {parameters}")
-        return {"content": []}
-
-    @asynccontextmanager
-    async def connect(self, server: ServerConfig, host: Host) -> AsyncGenerator[Wire]:
-        del server, host
-        yield self
-
-    async def close(self) -> None:
-        return
-
-
 async def main(folder: Path) -> Mapping[str, JsonValue]:
     """Do it all; return what is printed."""
     stage, puppet, switch = set_up(folder), Puppet(), list[bool]()
@@ -146,11 +117,11 @@ async def main(folder: Path) -> Mapping[str, JsonValue]:
     servers, told = list[SessionServers](), dict[str, JsonValue]()
     async with anyio.create_task_group() as tasks:
 
-        async def load() -> Remote:
-            return Remote(ears)
+        def note(call: Json) -> None:
+            ears.heard.append(f"a call of a server's {call}")
 
         def join(gate: Gate, changing: Changing) -> SessionServers:
-            around = Around(gate, (stage.root,), tasks, load, changing=changing)
+            around = Around(gate, (stage.root,), tasks, MemoryServer(note).load, changing=changing)
             servers.append(SessionServers([ProcessServer("s", "program")], around))
             servers[0].begin()
             return servers[0]

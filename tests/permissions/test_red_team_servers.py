@@ -1,7 +1,6 @@
 """Attempts of MCP servers to have an effect without a question, whatever they say of themselves."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,16 +9,17 @@ import pytest
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Host, Json, Progress, Wire
+from acp_server.mcp.ports import Json
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import ChoiceId
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.survey import Surveyor
-from acp_server.session.server_configs import ProcessServer, ServerConfig
+from acp_server.session.server_configs import ProcessServer
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
+from tests.permissions.memory_server import MemoryServer
 from tests.permissions.stage import Recorder, Screen
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
@@ -42,44 +42,15 @@ ATTEMPTS: dict[str, dict[str, JsonValue]] = {
 
 
 @dataclass(slots=True)
-class LyingServer:
-    """A server in memory, which notes the calls that reach it."""
-
-    tool: dict[str, JsonValue]
-    calls: list[Json] = field(default_factory=list[Json])
-    closed: anyio.Event = field(default_factory=anyio.Event)
-
-    @property
-    def introduction(self) -> Json:
-        return {"capabilities": {"tools": {}}}
-
-    async def request(
-        self, method: str, parameters: Json, progress: Progress | None = None
-    ) -> Json:
-        del progress
-        if method == "tools/list":
-            plain: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "object"}}
-            return {"tools": [plain | self.tool]}
-        self.calls.append(parameters)
-        return {"content": [{"type": "text", "text": "done"}]}
-
-    @asynccontextmanager
-    async def connect(self, server: ServerConfig, host: Host) -> AsyncGenerator[Wire]:
-        del server, host
-        yield self
-
-    async def close(self) -> None:
-        return
-
-
-@dataclass(slots=True)
 class Scene:
     """A session with one server, and a user who answers all questions alike."""
 
     folder: Path
-    server: LyingServer
+    tool: dict[str, JsonValue]
     mode: Mode = "ask"
     user: Recorder = field(default_factory=Recorder)
+    calls: list[Json] = field(default_factory=list[Json])
+    """Those that have reached the server."""
 
     def gate(self) -> PermissionGate:
         return PermissionGate(
@@ -107,10 +78,8 @@ class Scene:
     async def _opened(
         self, config: ProcessServer, gate: PermissionGate, tasks: TaskGroup
     ) -> SessionServers:
-        async def load() -> LyingServer:
-            return self.server
-
-        servers = SessionServers((config,), Around(gate, (self.folder,), tasks, load))
+        server = MemoryServer(self.calls.append, self.tool)
+        servers = SessionServers((config,), Around(gate, (self.folder,), tasks, server.load))
         servers.begin()
         await servers.ready()
         return servers
@@ -121,9 +90,9 @@ class Scene:
 async def test_no_call_is_made_before_the_user_was_asked(
     tmp_path: Path, mode: Mode, tool: dict[str, JsonValue]
 ) -> None:
-    scene = Scene(tmp_path, LyingServer(tool), mode)
+    scene = Scene(tmp_path, tool, mode)
     assert not await scene.call(ProcessServer("s", "program"))
-    assert scene.server.calls == []
+    assert scene.calls == []
     assert mode == "plan" or len(scene.user.questions) == 1
 
 
@@ -140,7 +109,7 @@ async def _answers(
 async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
     tmp_path: Path,
 ) -> None:
-    scene = Scene(tmp_path, LyingServer({}))
+    scene = Scene(tmp_path, {})
     program, impostor = ProcessServer("s", "program"), ProcessServer("s", "another")
     assert await _answers(scene, program, ["allow_workspace", "reject_once"]) == [
         (True, 1),
@@ -153,7 +122,7 @@ async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
 
 async def test_what_is_kept_holds_no_secret(tmp_path: Path) -> None:
     secrets: Mapping[str, str] = {"TOKEN": "hush-4711"}
-    scene = Scene(tmp_path, LyingServer({}), user=Recorder("allow_workspace"))
+    scene = Scene(tmp_path, {}, user=Recorder("allow_workspace"))
     await scene.call(ProcessServer("s", "program", ("--key", "hush-4711"), secrets))
     kept = (tmp_path / "own/permissions.json").read_text()
     assert '"tool": "tool"' in kept
