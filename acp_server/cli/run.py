@@ -54,7 +54,8 @@ def _run(**options: object) -> int:
     """Do one task and say truly how it ended.
 
     The task is PROMPT, or a file; what is piped in comes with it, and `-` takes all of it from
-    there. A policy answers in a person's place: what is not allowed is denied.
+    there. A policy answers in a person's place: what is not allowed is denied. A RULE is TOOL or
+    TOOL(WHAT): a pattern of paths, the first words of a command, or a host.
     """
     with Endings() as endings:  # before the imports, which take longer than all that is above
         from acp_server.cli.run_choice import do

@@ -18,7 +18,7 @@ TASK: tuple[Decorator, ...] = (
     click.argument("prompt", required=False),
     click.option("--prompt-file", type=FILE, help="Read the task from a file."),
     click.option("--cwd", type=FOLDER, help="The workspace; without it, this folder."),
-    click.option("--model", help="The model to ask."),
+    click.option("--model", metavar="MODEL", help="The model to ask."),
     click.option(
         "--mode",
         type=click.Choice(["plan", "edit", "full"]),
@@ -31,13 +31,26 @@ TASK: tuple[Decorator, ...] = (
         "--resume", type=click.Choice(["last"]), help="Go on with the folder's last session."
     ),
     click.option("--ephemeral", is_flag=True, help="Keep nothing of the session."),
-    click.option("--skill", "skills", metavar="NAME", multiple=True, help="Load a skill first."),
+    click.option(
+        "--skill",
+        "skills",
+        metavar="NAME",
+        multiple=True,
+        help="Load a skill first; may be repeated.",
+    ),
 )
 
 RULES: tuple[Decorator, ...] = (
-    click.option("--allow", metavar="RULE", multiple=True, help="Let a tool do this."),
-    click.option("--deny", metavar="RULE", multiple=True, help="Never let a tool do this."),
-    click.option("--ask", metavar="RULE", multiple=True, help="Deny it unless allowed before."),
+    click.option(
+        "--allow", metavar="RULE", multiple=True, help="Let a tool do this; may be repeated."
+    ),
+    click.option("--deny", metavar="RULE", multiple=True, help="Never let it; may be repeated."),
+    click.option(
+        "--ask",
+        metavar="RULE",
+        multiple=True,
+        help="Deny it, as a question that nobody answers; may be repeated.",
+    ),
     click.option("--policy", type=FILE, help="A TOML file of rules, in order."),
     click.option(
         "--on-denied",

@@ -21,8 +21,11 @@ from acp_server.settings import Configuration
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
 MOST_SKILLS = 5
+PATIENCE_SECONDS = 3.0
+"""How long whoever writes to a pipe may take to begin: many hold one open that they never use."""
 NOT_AWAITED = (
-    "note: nobody has written to stdin yet, so it is not read; with `-` as the task it is awaited"
+    f"note: nobody has written to stdin for {PATIENCE_SECONDS:.0f} seconds, so it is not read; "
+    "with `-` as the task it is awaited"
 )
 
 
@@ -176,10 +179,10 @@ def _text_of(file: Path | None) -> str:
 
 
 def _piped(stdin: BinaryIO | None) -> str:
-    """Return what is piped in; a pipe that nobody writes to is not waited for."""
+    """Return what is piped in; a pipe that nobody writes to is not waited for much."""
     if stdin is None or stdin.isatty():
         return ""
-    if os.name == "nt" or select.select([stdin], [], [], 0)[0]:
+    if os.name == "nt" or select.select([stdin], [], [], PATIENCE_SECONDS)[0]:
         return _decoded(stdin.read())
     click.echo(NOT_AWAITED, err=True)
     return ""

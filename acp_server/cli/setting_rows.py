@@ -105,7 +105,7 @@ def print_rows(screen: Screen, rows: Sequence[SettingRow]) -> None:
     table.add_column("value", overflow="fold")
     table.add_column("from", overflow="fold")
     for row in rows:
-        cells = (row.key or row.name, row.text, row.told_origin)
+        cells = (row.key or row.variable or row.name, row.text, row.told_origin)
         styles = ("", "title" if row.origin != "default" else "quiet", "quiet")
         texts = (Text(printable(c), style=s) for c, s in zip(cells, styles, strict=True))
         table.add_row(*texts)

@@ -50,8 +50,8 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
     only you can read. It is never shown, logged or handed to a child process. Without --provider
     it is that of the configured provider.
 
-    At a terminal, and with --local, model servers are looked for (Ollama, LM Studio, llama.cpp,
-    vLLM), at their usual ports of this machine and nowhere else, after asking.
+    At a terminal, after asking, and with --local, unasked, model servers are looked for (Ollama, LM
+    Studio, llama.cpp, vLLM): at their usual ports of this machine and nowhere else.
 
     With --editor, an editor's settings are shown as they would become, and written if you say so;
     comments in them stay, and the old file is kept beside the new one.

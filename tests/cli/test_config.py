@@ -62,6 +62,7 @@ def test_a_person_sees_keys_values_origins_and_what_was_passed_over(tmp_path: Pa
     assert outcome.exit_code == 0
     assert ["default_mode", "ask", "default"] in lines
     assert ["anthropic.retries", "7", "environment", "ACP_SERVER_RETRIES"] in lines
+    assert ["ANTHROPIC_API_KEY", "none", "default"] in lines
     assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
 
 

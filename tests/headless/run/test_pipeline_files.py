@@ -13,7 +13,8 @@ from acp_server.cli.run import command
 
 FOLDER = Path(__file__).parents[3] / "editors/ci"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-OF_OTHERS = {"--quiet", "--yes", "--no-install-recommends"}
+OF_GIT = {"--no-ext-diff", "--no-textconv", "--end-of-options"}
+OF_OTHERS = {"--quiet", "--yes", "--no-install-recommends", *OF_GIT}
 Json = dict[str, JsonValue]
 
 

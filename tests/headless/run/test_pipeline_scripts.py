@@ -15,7 +15,8 @@ from pydantic import JsonValue
 from tests.cli.command_line import environment
 from tests.headless.run.junit_schema import problems_of
 from tests.headless.run.pipeline import Step, parsed, step
-from tests.support.messages_api import messages_api_in_thread
+from tests.headless.run.repositories import git, repository
+from tests.support.messages_api import Ask, messages_api_in_thread
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "editors/ci"
@@ -71,11 +72,26 @@ def test_the_shell_script_tries_again_where_that_may_help_and_keeps_the_code(
     assert "something was left undone" in printed
 
 
+def changed_repository(folder: Path) -> None:
+    """Make a repository with a branch `begun`, and a change since then."""
+    git(repository(folder, {"a.txt": b"old\n"}), "branch", "begun")
+    (folder / "a.txt").write_bytes(b"new\n")
+    git(folder, "commit", "--quiet", "--all", "--message", "change")
+
+
+def answer_a_task_with_its_change(ask: Ask) -> str:
+    """Answer, if the task came with what changed."""
+    text = ask.said_last
+    return "All is well." if text.startswith("Look\n") and "\n-old\n+new" in text else "What?"
+
+
 @FULL
 def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Path) -> None:
     action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
     inputs = cast("dict[str, dict[str, str]]", action["inputs"])
-    values = {name: each["default"] for name, each in inputs.items()} | {"prompt": "Look"}
+    defaults = {name: each["default"] for name, each in inputs.items()}
+    values = defaults | {"prompt": "Look", "base": "begun"}
+    changed_repository(tmp_path / "workspace")
     last = cast("list[dict[str, str]]", cast("Json", action["runs"])["steps"])[-1]
     given = cast("dict[str, str]", last["env"])
     handed = {
@@ -84,7 +100,7 @@ def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Pat
     }
     program(tmp_path / "acp-server/bin/acp-server")
     output = tmp_path / "output"
-    with messages_api_in_thread(["All is well."]) as api:
+    with messages_api_in_thread(answer_a_task_with_its_change) as api:
         place = step(tmp_path, api)
         runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output)}
         variables = variables_of(place, **runner, **handed)
@@ -99,11 +115,12 @@ def test_the_job_of_the_template_leaves_its_artifacts(tmp_path: Path) -> None:
     template = cast("Json", yaml.safe_load((FOLDER / "gitlab/template.yml").read_text()))
     job = cast("Json", template[".acp-server-run"])
     program(tmp_path / "bin/acp-server")
-    with messages_api_in_thread(["All is well."]) as api:
+    changed_repository(tmp_path / "workspace")
+    with messages_api_in_thread(answer_a_task_with_its_change) as api:
         place = step(tmp_path, api)
         variables = variables_of(place, **cast("dict[str, str]", job["variables"]))
         (script,) = cast("list[str]", job["script"])
-        variables["ACP_PROMPT"] = "Look"
+        variables |= {"ACP_PROMPT": "Look", "ACP_BASE": "begun"}
         code, printed = run_script(script, place.workspace, variables)
     assert code == 0, printed
     result = parsed((place.workspace / "acp-server.json").read_text())

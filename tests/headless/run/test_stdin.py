@@ -64,7 +64,9 @@ def test_streams_that_are_closed_or_full_are_no_crash(
 
 
 @FULL
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for_and_that_is_said(tmp_path: Path) -> None:
+def test_a_pipe_that_nobody_writes_to_is_given_up_and_that_is_said(
+    tmp_path: Path,
+) -> None:
     with messages_api_in_thread(["Done."]) as api:
         place = step(tmp_path, api)
         place.prepare()
@@ -78,6 +80,28 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for_and_that_is_said(tmp_pat
             assert process.wait(timeout=60) == 0
             assert process.stderr is not None
             assert b"nobody has written to stdin" in process.stderr.read()
+
+
+@FULL
+def test_what_takes_a_moment_to_begin_is_not_lost(tmp_path: Path) -> None:
+    """`git diff` of a large repository is slower than we are."""
+    said: list[str] = []
+
+    def answer(ask: Ask) -> str:
+        said.append(ask.said_last)
+        return "Done."
+
+    with messages_api_in_thread(answer) as api:
+        place = step(tmp_path, api)
+        place.prepare()
+        done = subprocess.run(
+            ["sh", "-c", '(sleep 2; echo late) | "$@"', "sh", *command_line("run", "Look")],
+            cwd=place.workspace,
+            env=environment(place.home, **place.variables),
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, said) == (0, ["Look\n\nlate"]), done.stderr
 
 
 @FULL
