@@ -132,7 +132,8 @@ def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
             block = b""
         if not isinstance(step, bytes) and step:
             time.sleep(step)
-    yield block
+    if block:  # one without bytes would end the answer
+        yield block
 
 
 def _whole(form: Form, said: Answer, model: str) -> JsonValue:
