@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import anyio
 import httpx2
 from anthropic import AnthropicError, AsyncStream
-from anthropic.types import Message, RawMessageStreamEvent
 
 from acp_server.models.anthropic.endpoint import Endpoint
 from acp_server.models.anthropic.faults import understand
@@ -88,19 +87,19 @@ class AnthropicModel:
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await stream.close()
 
-    async def _create(self, request: ModelRequest) -> AsyncStream[RawMessageStreamEvent]:
+    async def _create(self, request: ModelRequest) -> AsyncStream[object]:
         """Make the call with a body that is written here: the SDK would copy it first."""
         body = request_body(request, self._family, self._omissions, self._mark)
         return await self._endpoint.client.post(
             "/v1/messages",
             content=written({"model": self._model_id, **body, "stream": True}),
-            cast_to=Message,
+            cast_to=object,
             stream=True,
-            stream_cls=AsyncStream[RawMessageStreamEvent],
+            stream_cls=AsyncStream[object],
         )
 
     async def _consume(
-        self, stream: AsyncStream[RawMessageStreamEvent], message: MessageStream, receive: Receive
+        self, stream: AsyncStream[object], message: MessageStream, receive: Receive
     ) -> Fault | None:
         chunks, reader = aiter(stream.response.aiter_bytes()), EventReader()
         while not message.is_over:
@@ -131,7 +130,7 @@ class AnthropicModel:
                 break
         return None
 
-    def _not_streamed(self, stream: AsyncStream[RawMessageStreamEvent]) -> Fault | None:
+    def _not_streamed(self, stream: AsyncStream[object]) -> Fault | None:
         """Understand a body without events; None for a stream that ended at once."""
         sent = stream.response.headers.get("content-type", "nothing")
         if "event-stream" in sent:

@@ -1,9 +1,10 @@
 """An endpoint of the Messages API: its client, made once, and the models that it offers."""
 
 from dataclasses import dataclass
+from ssl import SSLContext
 
 import httpx2
-from anthropic import AnthropicError, AsyncAnthropic
+from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.faults import understand
@@ -20,10 +21,19 @@ class Endpoint:
     name: str
 
 
-def connect(access: Access) -> Endpoint:
-    """Return an endpoint. Proxies and certificate authorities are those of the environment.
+def trusted_authorities() -> SSLContext:
+    """Read the certificate authorities of the system, or of the environment: takes a while.
 
-    The SDK's own retries are off: ours are told to the user and can be cancelled.
+    Without them given, a client would read them once for each proxy and once for itself.
+    """
+    return httpx2.create_ssl_context()
+
+
+def connect(access: Access, authorities: SSLContext) -> Endpoint:
+    """Return an endpoint. Proxies are those of the environment.
+
+    The SDK's own retries are off: ours are told to the user and can be cancelled. So are its traces:
+    what is said goes to the endpoint and nowhere else.
     """
     timeout = httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds)
     client = AsyncAnthropic(
@@ -31,7 +41,9 @@ def connect(access: Access) -> Endpoint:
         auth_token=None if access.api_key else access.auth_token,
         base_url=access.base_url,
         timeout=timeout,
+        http_client=DefaultAsyncHttpxClient(verify=authorities, timeout=timeout),
         max_retries=0,
+        open_telemetry=False,
     )
     return Endpoint(client, client.base_url.host)
 

@@ -2,7 +2,12 @@
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.adapter import AnthropicModel, Target
-from acp_server.models.anthropic.endpoint import Endpoint, connect, list_models
+from acp_server.models.anthropic.endpoint import (
+    Endpoint,
+    connect,
+    list_models,
+    trusted_authorities,
+)
 from acp_server.models.families import ModelFamily
 from acp_server.models.kept import KeptEndpoints
 from acp_server.models.marking import Mark
@@ -13,9 +18,11 @@ class AnthropicSdk:
     """The SDK's clients, one for each way of access, so that connections are shared."""
 
     def __init__(self, mark: Mark) -> None:
+        """Get ready to connect; blocks while it reads certificates."""
         self._mark = mark
+        authorities = trusted_authorities()
         self._kept: KeptEndpoints[Endpoint, Target] = KeptEndpoints(
-            connect,
+            lambda access: connect(access, authorities),
             Target,
             lambda endpoint: endpoint.client.close(),
         )
