@@ -1,9 +1,9 @@
 """Packages that are written about but not used: their names are stood in for while others import.
 
 A large package names hundreds of shapes in annotations, and imports a module for each. Within
-`stood_in` whoever imports one of them gets a stand-in, and no module is imported. A stand-in becomes
-what it stands for when it is called, subclassed, asked for an attribute, or checked against. Imports
-nothing of ours.
+`stood_in` whoever imports one of them gets a stand-in, and no module is imported. A stand-in
+becomes what it stands for when it is called, subclassed, asked for an attribute or checked against.
+Imports nothing of ours.
 """
 
 import sys

@@ -5,10 +5,11 @@ it is worded.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import Literal
 
+from frozen_classes import frozen
 from prompt_engine.inputs import ContextFile, FileNote
 
 Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
@@ -18,7 +19,7 @@ Enforcement = bool | Literal["auto"] | tuple[str, ...]
 """Whether a model is told to act: always, never, by its family, or by parts of its id."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """A text that somebody else wrote, where it lay, and what was done to it."""
 
@@ -33,7 +34,7 @@ class Passage:
 NOTHING = Passage()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """Who the agent is to be."""
 
@@ -47,7 +48,7 @@ class Identity:
     """Whether SOUL.md is wanted even so."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """The machine that tools work on."""
 
@@ -69,7 +70,7 @@ class Environment:
     """The name of the active profile."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HintOverride:
     """How a setting changes the hint of a platform. A replacement may also be appended to."""
 
@@ -77,7 +78,7 @@ class HintOverride:
     append: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SteeringMarker:
     """The two lines that the user's words stand between where they cannot be a block."""
 
@@ -85,7 +86,7 @@ class SteeringMarker:
     closing: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repository:
     """A git repository as it was when the session began."""
 
@@ -99,7 +100,7 @@ class Repository:
     conflicted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """The session's folder and what it turned out to be. All paths are absolute."""
 
@@ -116,7 +117,7 @@ class Workspace:
     """What was left out, and why, in a sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryStore:
     """The entries of one memory file, as they may be shown."""
 
@@ -129,7 +130,7 @@ class MemoryStore:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """All slots of a prompt. Same facts, same bytes; nothing here varies by the minute."""
 

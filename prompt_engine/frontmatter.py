@@ -6,12 +6,14 @@ cannot grow large. Does not know what the values mean.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import cast
 
 import yaml
 from pydantic import JsonValue
+
+from frozen_classes import frozen
 
 MOST_CHARACTERS = 32_768
 MOST_DEPTH = 16
@@ -27,7 +29,7 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frontmatter:
     """A text in two parts."""
 

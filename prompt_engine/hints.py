@@ -14,8 +14,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from frozen_classes import frozen
 
 DIGEST_CHARACTERS = 12
 
@@ -28,7 +30,7 @@ _OURS = re.compile(rf"<(?=/?{_TAG})")
 _MOST_NAMED = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hint:
     """A file of instructions that applies where the work is now."""
 
@@ -46,7 +48,7 @@ class Hint:
     """The path that brought it, as the caller gave it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedHints:
     """Which instructions the model has before it, in which state."""
 

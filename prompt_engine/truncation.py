@@ -6,8 +6,9 @@ character: a letter and its accents, the parts of an emoji, the halves of a flag
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
+
+from frozen_classes import frozen
 
 LEAST_CAP_CHARACTERS = 20_000
 MOST_CAP_CHARACTERS = 500_000
@@ -20,7 +21,7 @@ _JOINER = "\u200d"
 _MARKS = {"Mn", "Mc", "Me"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncated:
     """A text within its limit, and how much of the whole it holds, in characters."""
 

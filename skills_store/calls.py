@@ -1,13 +1,12 @@
 """What a call of `skill_manage` says, and what becomes of it. Values only."""
 
-from dataclasses import dataclass
-
+from frozen_classes import frozen
 from skills_store.changes import Action
 from skills_store.ownership import Origin
 from skills_store.refusals import CallRefusedError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManageCall:
     """The arguments of one call. Which of them an action needs, `Planner.plan` says."""
 
@@ -26,7 +25,7 @@ class ManageCall:
     """Why it is archived, for the record."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """A change that was made. `undo_id` is given for those that nobody asked for."""
 

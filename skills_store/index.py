@@ -6,9 +6,10 @@ how to reach what it leaves out.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 
+from frozen_classes import frozen
 from skills_store.collection import Collection, call_name, category_name
 from skills_store.prose import prose
 from skills_store.skill import Skill
@@ -31,7 +32,7 @@ _WRITER = "skill_manage"
 _ELLIPSIS = "..."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexRequest:
     """What an index depends on besides the skills."""
 
@@ -46,7 +47,7 @@ class IndexRequest:
     """The skill for questions on the server's own set-up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index:
     """The section, and whether it had to give way: only then did the recent use count."""
 
@@ -54,7 +55,7 @@ class Index:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Line:
     """A skill in the list."""
 
@@ -67,7 +68,7 @@ class _Line:
         return f"  - {self.name}: {self.description}" if self.description else f"  - {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Group:
     """A category in the list."""
 

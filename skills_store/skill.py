@@ -1,10 +1,11 @@
 """What a skill is, where skills are kept, and what is wrong with one. Reads nothing itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from frozen_classes import frozen
 from skills_store.documents import Json
 
 SKILL_FILE = "SKILL.md"
@@ -19,7 +20,7 @@ RootKind = Literal["workspace", "home", "agents", "external", "bundled", "plugin
 Frontmatter = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A folder of skills. Of several the first wins; the caller puts them in order."""
 
@@ -31,7 +32,7 @@ class Root:
     """Of a plugin: its name, which is said before its skills' names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """What is wrong with a text. Lines count from 1."""
 
@@ -42,7 +43,7 @@ class Problem:
     """The text cannot be used at all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadProblem:
     """What is wrong with a file or folder of a root. The line counts from 1; 0 is all of it."""
 
@@ -57,7 +58,7 @@ class LoadProblem:
         return f"{place}: {self.text}{' (skipped)' if self.is_skipped else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """A skill that was found and can be loaded. Its text is not kept."""
 
@@ -88,7 +89,7 @@ class Skill:
         return f"{self.root.plugin}:{inside}" if self.root.plugin else inside
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shadowed:
     """A skill that is not to be reached, and the one of the same name that won."""
 
@@ -96,7 +97,7 @@ class Shadowed:
     winner: Skill
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Archived:
     """A skill that was archived, and where it went."""
 

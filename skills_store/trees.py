@@ -9,17 +9,18 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
+from frozen_classes import frozen
 from skills_store.atomic import write_atomically
 from skills_store.documents import Document, Json
 
 Kind = Literal["file", "link", "folder"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """One thing in a folder. `digest` is of a file's bytes or a link's target."""
 

@@ -8,19 +8,19 @@ import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from acp_server.checkpoints.objects import name_of
 from acp_server.checkpoints.records import State
+from acp_server.frozen import frozen
 from skills_store.atomic import write_held, write_in_place
 from skills_store.held import HeldFolder, LinkInTheWayError
 
 _OWNER_WRITES = 0o200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Original:
     """A file with its bytes; of a link, where it leads."""
 

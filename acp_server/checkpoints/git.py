@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.checkpoints.errors import KeepingError
+from acp_server.frozen import frozen
 from skills_store.atomic import write_atomically
 
 REAP_SECONDS = 0.5
@@ -70,7 +70,7 @@ def find_git(variables: Mapping[str, str]) -> str | None:
     return shutil.which("git", path=variables.get("PATH", os.defpath))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Git:
     """Runs git for one folder of the workspace until a deadline, a moment of `time.monotonic`."""
 

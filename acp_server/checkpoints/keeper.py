@@ -7,7 +7,7 @@ goes on. All work on disk happens in one thread after the other.
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
@@ -21,6 +21,7 @@ from acp_server.checkpoints.records import Record
 from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.checkpoints.store import CheckpointStore, folder_of
 from acp_server.checkpoints.turns import OpenTurn, Touched, completed, new_record, origin_now
+from acp_server.frozen import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ CANNOT_KEEP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ground:
     """Where a session works, and where its checkpoints go."""
 

@@ -7,13 +7,14 @@ nothing is ever taken for new only because it was not kept.
 import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from pydantic import JsonValue
 
 from acp_server.checkpoints.errors import LostError
 from acp_server.checkpoints.records import Change, State, state_as_json, state_from
+from acp_server.frozen import frozen
 
 Marks = tuple[int, ...]
 """What tells whether a file has changed without reading it: size, times, number."""
@@ -22,7 +23,7 @@ CLOCK_SLACK_SECONDS = 0.1
 """The times of files come from a coarser clock than ours."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unkept:
     """A file that is there and not kept, or a folder that was not looked through, and why."""
 
@@ -30,7 +31,7 @@ class Unkept:
     marks: Marks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     """The files of the workspace at a moment, by absolute path."""
 

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, cast
 
 from pydantic import JsonValue
 
 from acp_server.checkpoints.errors import LostError
+from acp_server.frozen import frozen
 
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """A file as it was: its bytes by name, its permission bits; of a link, where it led.
 
@@ -24,7 +25,7 @@ class State:
     mode: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What a turn made of one file. Paths are absolute."""
 
@@ -35,7 +36,7 @@ class Change:
     """Whether `after` is certain; if not, what the file is now may be somebody else's work."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """A file that a tool has changed: what the edit started from, and what it wrote last."""
 
@@ -51,7 +52,7 @@ class Edit:
     """Whether the turn had run no command before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """The turn that a record is about."""
 
@@ -65,7 +66,7 @@ class Origin:
     """The id of the record that it took back, if it is an undo and no turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """What is kept of one turn. Its changes are final once it is closed."""
 

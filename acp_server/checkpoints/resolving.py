@@ -5,7 +5,7 @@ kept before it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acp_server.checkpoints.manifests import (
     Look,
@@ -16,11 +16,12 @@ from acp_server.checkpoints.manifests import (
     lost_between,
 )
 from acp_server.checkpoints.records import Change, Edit, Record
+from acp_server.frozen import frozen
 
 IGNORED = "git ignores it (`checkpoints.include` keeps such files)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """The workspace around a turn's commands; nothing where it has run none."""
 

@@ -18,6 +18,7 @@ from acp_server.checkpoints.git import LATE, Git, GitError, LateError, joined, s
 from acp_server.checkpoints.manifests import Manifest, Marks, Unkept
 from acp_server.checkpoints.records import State
 from acp_server.checkpoints.rules import CheckpointRules
+from acp_server.frozen import frozen
 
 CHUNK_FILES = 1_000
 """So many are kept at a time; what is kept is kept, whenever the time ends."""
@@ -231,7 +232,7 @@ def marks_of(status: os.stat_result) -> Marks:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Repository:
     """The user's own repository: its folder, and the one that it shares with its worktrees."""
 

@@ -21,9 +21,10 @@ from acp_server.checkpoints.records import Edit, Origin, Record
 from acp_server.checkpoints.resolving import Seen, settled, uncertain
 from acp_server.checkpoints.snapshots import look_at
 from acp_server.checkpoints.store import CheckpointStore
+from acp_server.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touched:
     """A file that is about to be changed, or was: with its bytes, None where there is none."""
 

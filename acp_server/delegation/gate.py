@@ -5,16 +5,17 @@ answers hold for all. What is added is who asks.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.permissions.gate import Gate, Refusal
 from acp_server.permissions.questions import Question
 
 MOST_GOAL_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskGate:
     """The gate of one task."""
 

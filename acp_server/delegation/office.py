@@ -5,7 +5,7 @@ its tools are its own. It knows nothing but its goal and its context.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -18,6 +18,7 @@ from acp_server.delegation.toolbox import TaskToolbox
 from acp_server.delegation.transcript import Transcript
 from acp_server.delegation.upkeep import TaskUpkeep
 from acp_server.delegation.work import Worker
+from acp_server.frozen import frozen
 from acp_server.permissions.gate import Gate
 from acp_server.session.briefing import Briefing, Subject
 from acp_server.session.compaction import Compactor
@@ -30,7 +31,7 @@ from acp_server.turn.loop import Kit
 from acp_server.turn.ports import Sink, Toolbox
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tools:
     """The tools of one task, and what they have to tell that no call asked for."""
 
@@ -42,7 +43,7 @@ MakeTools = Callable[[Gate, frozenset[str]], Tools]
 """Makes some of the session's tools anew, behind a gate, with a shell of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Premises:
     """What the tasks of a session work with."""
 

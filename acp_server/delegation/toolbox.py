@@ -1,13 +1,14 @@
 """The tools of one task: a call of one of them is a call of the session's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acp_server.frozen import frozen
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskToolbox:
     """The tools of one task."""
 
@@ -39,7 +40,7 @@ class TaskToolbox:
         await self.tools.close()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _TaskCall:
     """A call under its id in the session."""
 

@@ -1,16 +1,16 @@
 """What keeps a task's conversation fit: its budget, a summary in time, instructions of folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from acp_server.delegation.task import Budget, TaskSpent
+from acp_server.frozen import frozen
 from acp_server.session.upkeep import SessionUpkeep
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.loop import Instructions, Kit
 from acp_server.turn.ports import Sink
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskUpkeep:
     """The upkeep of one task's conversation."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log1p
 
+from acp_server.frozen import frozen
 from acp_server.history.expressions import for_our_words, for_threes, for_words
 from acp_server.history.matching import Matcher
 from acp_server.history.opening import Shelves
@@ -35,7 +36,7 @@ TOOLS_ONLY = "it was only found in what tools were told and what they answered"
 HERMES_FAILED = "the sessions of Hermes could not be searched ({error})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sighting:
     """A text that matches: where it stands and how well it fits."""
 

@@ -1,8 +1,9 @@
 """Queries as expressions for the indexes. Whatever somebody typed stands in them in quotes only."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acp_server.frozen import frozen
 from acp_server.history.queries import Query, Term
 from acp_server.history.spelling import is_word, phrase
 from acp_server.session.recall import Role
@@ -13,7 +14,7 @@ MOST_THREES = 40
 """How many of a long term it is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression:
     """What an index is asked."""
 

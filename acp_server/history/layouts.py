@@ -6,16 +6,16 @@ what a column is for is looked up by its name, and where one is missing, one doe
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import cast
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.session.recall import Source
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """How one kind of database is read."""
 

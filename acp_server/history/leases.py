@@ -11,10 +11,12 @@ import socket
 import sys
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from sqlite3 import Connection
 from typing import cast
+
+from acp_server.frozen import frozen
 
 if sys.platform == "linux":
     from acp_server.history.started_linux import started
@@ -35,7 +37,7 @@ def _machine() -> str:
     return f"{socket.gethostname()}/{space}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Holder:
     """One archive of one process."""
 
@@ -45,7 +47,7 @@ class Holder:
     started: str = field(default_factory=lambda: started(os.getpid()) or "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lease:
     """A session's holder, and when it was last heard of."""
 

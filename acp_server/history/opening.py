@@ -7,9 +7,10 @@ Hermes belongs to another program, and where it cannot be read that is said and 
 import sqlite3
 from collections.abc import Generator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.history.database import newer_notice
 from acp_server.history.layouts import OUR_LAYOUT, hermes_layout
 from acp_server.history.schema import MIGRATIONS
@@ -20,7 +21,7 @@ BUSY_SECONDS = 5.0
 CACHE_KIBIBYTES = 32_768
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Where the databases are; a file need not exist."""
 
@@ -28,7 +29,7 @@ class Places:
     hermes: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shelves:
     """What could be opened, ours first, and why something could not."""
 

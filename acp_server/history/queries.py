@@ -6,8 +6,8 @@ means is written anew. There is no query that is wrong; one without a word finds
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.history.spelling import CJK_RUN, is_word
 from acp_server.surrogates import mended
 
@@ -20,7 +20,7 @@ _BEFORE, _BEHIND = "([{<'", ")]}>'?!.,;:"
 """What stands before or behind a word in a sentence and is no part of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A word or a phrase."""
 
@@ -44,7 +44,7 @@ class Term:
         return CJK_RUN.search(self.text) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """Texts in which each group of `wanted` has one of its terms, and which have none unwanted."""
 
@@ -57,7 +57,7 @@ class Query:
         return tuple(term for group in self.wanted for term in group)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Piece:
     """A part of a query: a term, or a word that joins terms."""
 

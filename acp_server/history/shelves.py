@@ -7,11 +7,11 @@ grow, until enough is found or time is up.
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from sqlite3 import Connection
 from typing import cast
 
+from acp_server.frozen import frozen
 from acp_server.history.layouts import Layout
 from acp_server.session.recall import Passage, PastSession, PastText, Role
 from acp_server.surrogates import mended
@@ -30,7 +30,7 @@ Column = str | bytes | int | float | None
 Row = tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """Which texts a look is for."""
 
@@ -39,7 +39,7 @@ class Reach:
     excluded_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A text that may be what is wanted, and whose it is."""
 
@@ -47,7 +47,7 @@ class Candidate:
     text: PastText
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Catch:
     """What a look found."""
 

@@ -12,6 +12,7 @@ from itertools import groupby
 from sqlite3 import Connection
 from typing import cast
 
+from acp_server.frozen import frozen
 from acp_server.history import texts
 from acp_server.history.codec import UnreadableError, decode, encode
 from acp_server.history.merging import cut_short
@@ -35,7 +36,7 @@ OPEN_CALL, CALL = "open call", "call"
 """Kinds of entries that are one call; one that is open may still change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRow:
     """A message, and where it stands: behind which entry, and when it came."""
 

@@ -8,13 +8,13 @@ text, so a text never changes once it is there.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 from typing import assert_never
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.history.rows import microseconds
 from acp_server.history.spelling import as_words
 from acp_server.session.recall import ROLES, Role
@@ -67,7 +67,7 @@ SCHEMA: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Index:
     """One of the indexes: its table, and what of a text stands in which of its columns."""
 

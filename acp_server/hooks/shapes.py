@@ -10,11 +10,11 @@ not looked at is not made.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.surrogates import mended
 
 MOST_OUTCOME_CHARACTERS = 10_000
@@ -23,7 +23,7 @@ REFUSING_CODE = 2
 Event = Literal["before_tool", "after_tool", "after_turn"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ran:
     """How a hook ended; `code` is None where it did not end by itself."""
 

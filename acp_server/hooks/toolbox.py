@@ -5,14 +5,15 @@ as if there were none.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acp_server.frozen import frozen
 from acp_server.hooks.running import Hooks
 from acp_server.turn.conversation import Link, PromptPart, Text, ToolCall
 from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookedToolbox:
     """The tools of a session, with hooks."""
 
@@ -41,7 +42,7 @@ class HookedToolbox:
         await self.whole.close()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _HookedCall:
     """A call between its hooks."""
 

@@ -1,12 +1,12 @@
 """Joins a session's servers to it: which they are, and that their tools pass its gate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 
+from acp_server.frozen import frozen
 from acp_server.mcp.configuration import configured, joined
 from acp_server.mcp.ports import Changing, Limits
 from acp_server.mcp.servers import Around, SessionServers
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acp_server.mcp.loading import McpLoader, McpPremises
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joint:
     """What joins servers to one session, once its gate is there."""
 

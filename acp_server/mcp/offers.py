@@ -4,10 +4,11 @@ Pure. Claims about a tool (`ToolClaims`) are the server's word, and are passed o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.ports import Json
 from acp_server.mcp.reading import as_list, as_object, as_text, line_of, shortened
 from acp_server.mcp.schemas import SchemaError, repaired
@@ -19,7 +20,7 @@ MOST_DESCRIPTION_CHARACTERS = 2_000
 MOST_PROMPTS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolClaims:
     """What a server says of a tool of its own; see `permissions.policy` for what that is worth."""
 
@@ -27,7 +28,7 @@ class ToolClaims:
     destroys: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OfferedTool:
     """A tool, by the server's own name for it."""
 
@@ -38,7 +39,7 @@ class OfferedTool:
     claims: ToolClaims = ToolClaims()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptArgument:
     """An argument of a prompt."""
 
@@ -47,7 +48,7 @@ class PromptArgument:
     is_required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OfferedPrompt:
     """A prompt, by the server's own name for it."""
 
@@ -56,7 +57,7 @@ class OfferedPrompt:
     arguments: tuple[PromptArgument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offers:
     """All that a server offers, and sentences about what was left out."""
 

@@ -5,13 +5,14 @@ Knows no SDK. What a server sends comes as the JSON that it is.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
 import anyio
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.session.elicitation import Elicitor
 from acp_server.session.server_configs import ServerConfig
 
@@ -39,7 +40,7 @@ class ServerError(Exception):
         self.is_answer = is_answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Host:
     """What a server may ask of us, and what it may tell."""
 
@@ -95,7 +96,7 @@ Changing = Callable[[], AbstractAsyncContextManager[None]]
 LoadSdk = Callable[[], Awaitable[Sdk]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """How long things may take and how much of them there may be."""
 

@@ -3,11 +3,11 @@
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from anyio import to_thread
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.offers import OfferedPrompt, PromptArgument
 from acp_server.mcp.ports import Json, ServerError
 from acp_server.mcp.results import Suspect, prompt_text
@@ -18,7 +18,7 @@ _OTHERS = re.compile(r"[^\w.-]", re.ASCII)
 _NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerPrompt:
     """A prompt as a command: its name without the slash, what it does, what may follow it."""
 

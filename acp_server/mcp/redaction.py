@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.ports import Json
 from acp_server.mcp.reading import parts_of
 from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
@@ -17,7 +17,7 @@ HIDDEN = "[hidden]"
 _TELLING = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Redaction:
     """The secrets of one server, the longest first."""
 

@@ -8,10 +8,10 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.ports import Json
 from acp_server.mcp.reading import as_list, as_object, as_text
 from acp_server.tools.media import MOST_DOCUMENT_BYTES, MOST_IMAGE_BYTES, media_type
@@ -38,7 +38,7 @@ def trusts_all(text: str) -> Sequence[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Piece:
     text: str = ""
     media: Media | None = None

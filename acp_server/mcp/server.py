@@ -8,13 +8,14 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import anyio
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.clocks import Clocks
 from acp_server.mcp.offers import Offers, read_prompts, read_tools
 from acp_server.mcp.ports import (
@@ -50,7 +51,7 @@ CHANGE_SECONDS = 0.2
 """The least time between two readings of a list that changes all the time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Premises:
     """What the servers of a session live on."""
 

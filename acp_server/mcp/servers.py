@@ -7,7 +7,7 @@ SDK's code and the process that ends servers when we die.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.configuration import brought, spelled_out
 from acp_server.mcp.description import description_of
 from acp_server.mcp.names import SEPARATOR, server_names, tool_names
@@ -45,7 +46,7 @@ def _nothing() -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Around:
     """What the servers of a session work with; in `tasks` they live."""
 
@@ -65,7 +66,7 @@ class Around:
     """Called when a server has another state, or offers something else: prompts, for one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Frozen:
     """A server's tools as the model was told of them."""
 

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 
 from anyio import to_thread
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.mcp.configuration import identity_of
 from acp_server.mcp.offers import OfferedTool
 from acp_server.mcp.ports import Changing, Json, ServerError
@@ -30,7 +30,7 @@ MOST_PROGRESS_LINES = 20
 MOST_PROGRESS_CHARACTERS = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counter:
     """What the tools of servers are called over, by a session or by one of its tasks."""
 
@@ -101,7 +101,7 @@ class ServerUse(AnyUse):
         self._report.show_passing((Text("\n".join(self._told)),))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerTool:
     """A server's tool as the model is told of it."""
 

@@ -1,14 +1,14 @@
 """What a store says to whoever reads or changes it: the state it is in, and what became of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from prompt_engine.memory_entries import StoreName, joined
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contents:
     """What a store holds. Sizes are in characters of its text, delimiters included."""
 
@@ -27,7 +27,7 @@ class Contents:
         return f"{self.used:,}/{self.limit:,}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What became of a change."""
 

@@ -5,9 +5,9 @@ The lock is Hermes' own, beside the name that the file goes by; a link is writte
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.memory.errors import StoreError
 from prompt_engine.memory_entries import joined
 from prompt_engine.sources.own_files import OwnText, read_own
@@ -19,7 +19,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileState:
     """A file at one moment; without bytes it is not there."""
 

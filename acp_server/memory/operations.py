@@ -4,16 +4,16 @@ Identical entries count as one: what names one of them names them all.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from acp_server.frozen import frozen
 from acp_server.memory.errors import OperationError
 
 Action = Literal["add", "replace", "remove"]
 Entries = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """One change. `old_text` is a part of the entry that is meant, and of no other."""
 
@@ -22,7 +22,7 @@ class Operation:
     old_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What all operations together do: the entries that go, and those that come."""
 

@@ -7,9 +7,9 @@ write left, so that nothing is taken back that somebody else has changed since.
 import hashlib
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.memory.files import make_private
 from prompt_engine.memory_entries import StoreName
 from skills_store.atomic import write_atomically
@@ -21,7 +21,7 @@ _PRIVATE = 0o600
 _NAME = re.compile(r"(\d{20})-(memory|user)-([0-9a-f]{16})\.md")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Former:
     """What a file held before a write."""
 

@@ -10,8 +10,7 @@ Sources, below https://platform.claude.com/docs/en/, as stored up to 2026-11-16:
   docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-fable-5-2.html
 - thinking forms and what each refuses: build-with-claude/thinking-troubleshooting (the table by
   model), models/sonnet-5-5/migration-guide (between_tools), models/haiku-5-5/migration-guide;
-  display: build-with-claude/thinking; budgets: build-with-claude/extended-thinking
-- effort: build-with-claude/effort
+  display, budgets: build-with-claude/thinking, extended-thinking, effort
 - sampling, forced tools: build-with-claude/thinking ("Limits and feature compatibility"),
   agents-and-tools/tool-use/define-tools; prefill: api/errors
 - caching: build-with-claude/prompt-caching ("Cache limitations"); prices: about-claude/pricing
@@ -22,8 +21,10 @@ Rows say what could not be verified there.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+from acp_server.frozen import frozen
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -43,7 +44,7 @@ BUDGET_TOKENS: dict[str, int] = {"low": 4_000, "medium": 10_000, "high": 16_000}
 its example takes 10,000, and above 32,000 it advises against streaming at all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """US dollars per million tokens."""
 
@@ -54,7 +55,7 @@ class Price:
     cache_write_1h_usd: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LongPromptPrice:
     """The price of every token of a request whose whole prompt is above a size."""
 
@@ -62,7 +63,7 @@ class LongPromptPrice:
     price: Price
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelFamily:
     """What one model accepts, holds and costs.
 

@@ -5,9 +5,9 @@ out what happened and what the endpoint said of it. Imports no SDK.
 """
 
 import re
-from dataclasses import dataclass
 from http import HTTPStatus
 
+from acp_server.frozen import frozen
 from acp_server.turn.errors import FailureKind
 
 OVERLOADED = 529
@@ -26,7 +26,7 @@ _BUSY_STATUSES = {
 _TAG = re.compile(r"<[^<>]*>")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """A failure, understood.
 
@@ -46,7 +46,7 @@ class Fault:
     refused: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """An answer with an error status."""
 

@@ -4,11 +4,11 @@ The same for every form: what an attempt said decides, and what went wrong with 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.models.faults import Fault
 from acp_server.models.omissions import Omissions
 from acp_server.models.retry import RetryPolicy
@@ -30,7 +30,7 @@ class Answer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """What became of one call; `fault` is what went wrong, if it is known."""
 
@@ -38,7 +38,7 @@ class Attempt:
     fault: Fault | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patience:
     """How an endpoint is asked."""
 

@@ -5,12 +5,14 @@ one. So each adapter tells what it may send back from what another left in the c
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from acp_server.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Seal:
     """Whose a piece of reasoning is: the form, the endpoint and the model that it came from."""
 

@@ -1,15 +1,16 @@
 """What a tool is about to do to the world, in words that a policy can judge."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 Standing = Literal["free", "confined", "unconfined", "unprotected"]
 """How a command stands to the sandbox: there is to be none, it is in it, it asks to be let out, or
 it should be in it and there is none on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A file or folder: as it was named, and where that leads once links are followed."""
 
@@ -21,21 +22,21 @@ class Target:
     """What is changed, where that is not what lies at `real`: the link itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadFiles:
     """Files are read, or folders searched."""
 
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteFiles:
     """Files are made, changed, moved or deleted."""
 
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestoreFiles:
     """Files are made again what they were before a turn."""
 
@@ -44,7 +45,7 @@ class RestoreFiles:
     """The names of those that somebody has changed since the turn: their changes would go."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunCommand:
     """A shell command is run, in a folder."""
 
@@ -55,7 +56,7 @@ class RunCommand:
     standing: Standing = "free"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeMemory:
     """What is remembered beyond the session is changed, in the two files there are for it."""
 
@@ -63,7 +64,7 @@ class ChangeMemory:
     """Whether the user wants to be asked about each change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallServer:
     """A tool of an MCP server is called: what it does there, only the server knows."""
 
@@ -77,7 +78,7 @@ class CallServer:
     """Whether the server says that the tool may destroy something."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchUrl:
     """A page is fetched from the web: the address alone may tell its host something."""
 
@@ -86,7 +87,7 @@ class FetchUrl:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeSkill:
     """A skill is changed: what it says holds for later sessions too."""
 
@@ -96,7 +97,7 @@ class ChangeSkill:
     """What the change brings that a user must know of before, in phrases."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeavePlanMode:
     """Plan mode ends: what was only planned may be done from then on."""
 

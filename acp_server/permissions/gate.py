@@ -14,6 +14,7 @@ from typing import Protocol, assert_never
 import anyio
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.permissions.effects import Effect, LeavePlanMode
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.orders import Orders
@@ -49,7 +50,7 @@ MOVED = "a path in this leads elsewhere by now; nothing was done, make the call 
 CHANGED = "what this touches has changed since it was asked about; make the call again"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """It may not be done; `reason` is for the model."""
 
@@ -95,7 +96,7 @@ def _stay(mode: Mode) -> None:
     del mode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """What became of one effect at the gate."""
 

@@ -6,9 +6,9 @@ Made anew for each decision, for links change. Looks at names and links, never a
 import os
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.permissions.ignoring import IgnoreFiles, IgnoreRules
 from acp_server.permissions.links import followed
 from acp_server.permissions.protected import (
@@ -22,7 +22,7 @@ OPEN_FOLDERS = frozenset({"skills", "memories"})
 """What of this program's own folder the agent may use like any other file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A folder of the session, links resolved, and what its ignore file names."""
 
@@ -30,7 +30,7 @@ class Root:
     ignored: IgnoreRules
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ground:
     """Where a session stands. `own` is this program's folder, links resolved."""
 

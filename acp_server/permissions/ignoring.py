@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from acp_server.frozen import frozen
+
 IGNORE_FILE = ".hermesignore"
 MOST_BYTES = 100_000
 
@@ -20,7 +22,7 @@ _EVERYTHING = ("*",)
 _ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end binds a pattern to the root
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IgnoreRules:
     """The patterns of one ignore file, as they are and for disks that ignore case."""
 

@@ -6,13 +6,13 @@ case. The first order that fits counts. Pure: knows facts, no disk.
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, assert_never
 
 from pathspec import GitIgnoreSpec
 
+from acp_server.frozen import frozen
 from acp_server.permissions.policy import (
     Allow,
     Ask,
@@ -37,7 +37,7 @@ ORDERED_TO_ASK = "the rules of this run have it asked about: {rule}"
 PROTECTED = "it touches what may hold secrets or settings, which no rule of a run opens"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order:
     """One rule of a run: what is to become of the deeds that it fits.
 
@@ -57,7 +57,7 @@ class Order:
     """How the user has written it, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deed:
     """What a call is about to do, as far as orders look at it."""
 
@@ -70,7 +70,7 @@ class Deed:
     """Whether it leaves the sandbox, which a yes to the command does not cover."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Orders:
     """The rules of a run, in order."""
 

@@ -3,10 +3,10 @@
 Pure: the facts about files and commands are gathered before (`survey`).
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from acp_server.frozen import frozen
 from acp_server.permissions.effects import Standing
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
@@ -21,7 +21,7 @@ from acp_server.permissions.scopes import (
 from acp_server.permissions.shell.findings import Assessment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileFacts:
     """Files that are to be read or written, links resolved."""
 
@@ -37,7 +37,7 @@ class FileFacts:
     """The folder that an "always" may cover; None if it would cover too much."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandFacts:
     """A command that is to be run."""
 
@@ -51,7 +51,7 @@ class CommandFacts:
     """How it stands to the sandbox."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryFacts:
     """The memory is to be changed, which can be undone."""
 
@@ -59,7 +59,7 @@ class MemoryFacts:
     """Whether the user wants to be asked about each change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillFacts:
     """A skill is to be changed."""
 
@@ -68,7 +68,7 @@ class SkillFacts:
     """Why the user must be asked, in any mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestoreFacts:
     """Files are to be made again what they were."""
 
@@ -83,7 +83,7 @@ class RestoreFacts:
         return (CHANGED_SINCE.format(names=names),) if names else ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerFacts:
     """A tool of an MCP server is to be called; its server's claims are that and no more."""
 
@@ -92,14 +92,14 @@ class ServerFacts:
     claims_to_destroy: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchFacts:
     """A page is to be fetched."""
 
     scope: SiteScope
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanFacts:
     """Plan mode is to end, with a plan."""
 
@@ -116,12 +116,12 @@ Facts = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Allow:
     """It may be done."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """The user decides; an "always" may cover `scope`, if there is one."""
 
@@ -129,7 +129,7 @@ class Ask:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refuse:
     """It may not be done; `reason` is for the model."""
 

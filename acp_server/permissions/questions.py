@@ -3,12 +3,12 @@
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.permissions.scopes import Scope, described
 from acp_server.turn.events import CallContent, CallKind, Location
 
@@ -27,7 +27,7 @@ ChoiceId = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A call that waits for leave, with all that the user needs to see to decide."""
 
@@ -43,7 +43,7 @@ class Question:
     """The call that delegated, if a sub-agent asks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One answer that the user may give."""
 

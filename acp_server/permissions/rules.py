@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.permissions.scopes import (
     Act,
     CommandScope,
@@ -15,7 +16,7 @@ from acp_server.permissions.scopes import (
 from acp_server.permissions.shell.assessment import matches_prefix
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """What the user said once for all that a scope covers."""
 

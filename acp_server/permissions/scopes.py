@@ -1,14 +1,15 @@
 """What an "always" covers: a folder's files, commands that begin alike, a server's tool, a site."""
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 Act = Literal["read", "write"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FolderScope:
     """Reading, or writing, what lies below a folder; `folder` has its links resolved."""
 
@@ -16,14 +17,14 @@ class FolderScope:
     folder: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandScope:
     """Commands that begin with these words; see `shell.prefixes` for which can be covered."""
 
     prefix: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerScope:
     """One tool of one MCP server; `identity` tells the server from others of its name."""
 
@@ -32,7 +33,7 @@ class ServerScope:
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SiteScope:
     """Pages of one site: its host, not those below it; with the port where it is unusual."""
 

@@ -5,9 +5,10 @@ cannot answer is never made.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
+
+from acp_server.frozen import frozen
 
 
 class EditorError(Exception):
@@ -18,7 +19,7 @@ class EditorError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exit:
     """How a command ended: with a code, or by a signal such as `SIGKILL`."""
 
@@ -26,7 +27,7 @@ class Exit:
     signal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Screenful:
     """What a terminal holds: its text, whether the beginning is lost, how its command ended."""
 
@@ -35,7 +36,7 @@ class Screenful:
     exit: Exit | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """What a terminal is to run. `environment` is added to the editor's own."""
 

@@ -1,13 +1,14 @@
 """What an MCP server asks the user: the port, and nobody to be asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Form:
     """A server asks the user to fill in a form."""
 
@@ -16,7 +17,7 @@ class Form:
     schema: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A server asks the user to visit a page."""
 
@@ -27,7 +28,7 @@ class Page:
     """As the server names it; what asks the user has a name of its own for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What the user made of a server's question."""
 

@@ -7,9 +7,10 @@ with what files say now; does not read them, and knows no editor.
 
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.session.watch import FolderWatch, Subscription
 from prompt_engine.facts import Passage
 from prompt_engine.sources.context_files import ContextFound
@@ -24,7 +25,7 @@ TOUCH = "what is there now comes with the next work in its folder"
 UNWATCHED = "they are seen only when the work comes there"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """What files say, or said when the model was told: a digest or a text by each one's label."""
 
@@ -36,7 +37,7 @@ class Standing:
     """Those that are there and say nothing: empty, or not to be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Where the files are, by their names and by where links lead."""
 
@@ -44,7 +45,7 @@ class Places:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Difference:
     """A file that says something else than the model was told."""
 

@@ -13,6 +13,9 @@ from acp_server.session.replay import closed, events_of, mended
 from acp_server.session.server_configs import ServerConfig
 from acp_server.session.session import Session
 
+FIRST_PROMPT_SECONDS = 2.0
+"""How long a prompt that was sent at once keeps us from asking which models there are."""
+
 
 @frozen
 class Reopened:
@@ -146,6 +149,8 @@ class SessionRegistry:
         await lull()
         await session.gather()
         await lull()
+        with anyio.move_on_after(FIRST_PROMPT_SECONDS):  # else it would have to share with this
+            await session.wait_until_idle()
         await self._equipment.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:

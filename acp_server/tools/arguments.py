@@ -5,12 +5,13 @@ they are still being written, are read leniently by jiter: what is complete, and
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar, cast
 
 import jiter
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from acp_server.frozen import frozen
 
 A = TypeVar("A", bound="Arguments")
 
@@ -83,7 +84,7 @@ def _explained(error: ValidationError) -> str:
     return f"the arguments do not fit ({'; '.join(problems)}); make the call again"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SoFar:
     """Half the arguments: the values that are complete, and the text of the one that grows.
 

@@ -7,9 +7,10 @@ run as every local command does: without our secrets, ended with all that they s
 import logging
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.tools.shell.command import Ended, LocalCommand
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog
@@ -58,7 +59,7 @@ def language_of(path: Path) -> str:
     return LANGUAGES.get(ending, ending.removeprefix("."))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checks:
     """The checks of one session."""
 

@@ -4,7 +4,6 @@ Delegating has no effect of its own: what a sub-agent does passes the session's 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +12,7 @@ from acp_server.delegation.office import Office
 from acp_server.delegation.reporting import facts, overview, report
 from acp_server.delegation.task import Progress, Task
 from acp_server.delegation.toolsets import UnknownToolsetError, tools_for
+from acp_server.frozen import frozen
 from acp_server.permissions.gate import Gate
 from acp_server.session.session import Session
 from acp_server.tools.arguments import Arguments, SoFar
@@ -116,7 +116,7 @@ class DelegateUse(Use[DelegateArguments]):
         return Outcome(text, is_error, raw_output={"tasks": facts(self._tasks)})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delegation:
     """What the tool of a session works with."""
 

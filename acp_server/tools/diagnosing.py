@@ -7,7 +7,7 @@ bounded and marked as such where they look like instructions.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from acp_server.frozen import frozen
 from acp_server.session.diagnostics import DiagnosticsBoard, Problem
 from acp_server.tools.checking import Checks
 from acp_server.tools.places import shown
@@ -36,7 +37,7 @@ News = Mapping[Path, Sequence[str]]
 """Lines, by the files that they are about."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Before:
     """What was known before an edit."""
 
@@ -44,7 +45,7 @@ class Before:
     problems: Mapping[Path, tuple[Problem, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnosis:
     """Looks at the files of one session behind its edits."""
 

@@ -7,13 +7,14 @@ Of a file that nobody touches unasked, only the question tells anything before l
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 
 from acp_server.checkpoints.turns import Touched
+from acp_server.frozen import frozen
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import Question
@@ -39,7 +40,7 @@ MOST_PATH_CHARACTERS = 4_096
 """No system takes more, and following the links of far more takes forever."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What is to become of one file: its new text, None to delete it; perhaps a new place."""
 
@@ -81,7 +82,7 @@ class Change:
 Plan = Callable[[], Awaitable[Sequence[Change]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workshop:
     """What the edits of a session work with."""
 

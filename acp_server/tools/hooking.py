@@ -6,11 +6,11 @@ that they started when their time is up or the turn is cancelled.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.hooks.rules import Hook
 from acp_server.hooks.shapes import Ran
 from acp_server.tools.shell.child import Child
@@ -21,7 +21,7 @@ from acp_server.tools.shell.session import ShellSession
 MOST_OUTPUT_BYTES = 64_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookShell:
     """Runs the hooks of one session in its folder."""
 

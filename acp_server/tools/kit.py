@@ -1,7 +1,6 @@
 """The tools that a session has, joined to its files, its shell, its editor and its gate."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -12,6 +11,7 @@ from acp_server.checkpoints.keeper import Ground, Keeper
 from acp_server.delegation.office import Office
 from acp_server.delegation.office import Premises as OfficePremises
 from acp_server.delegation.office import Tools as TaskTools
+from acp_server.frozen import frozen
 from acp_server.hooks.running import Hooks
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.store import Memory
@@ -89,7 +89,7 @@ def names_offered(memory: MemoryPremises) -> tuple[str, ...]:
     return tuple(name for name in TOOL_NAMES if memory.limits or name != MEMORY_TOOL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Room:
     """What a session shares with its sub-agents."""
 

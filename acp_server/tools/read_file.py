@@ -2,11 +2,12 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pydantic import Field
 
+from acp_server.frozen import frozen
 from acp_server.permissions.effects import ReadFiles
 from acp_server.permissions.questions import Question
 from acp_server.tools.arguments import Arguments, SoFar
@@ -39,7 +40,7 @@ class ReadArguments(Arguments):
     limit: int = Field(default=500, ge=1, le=5_000)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some lines of a text, and where they stand in it."""
 

@@ -5,7 +5,6 @@ changed since, by whomever; what is in the editor only counts as the file.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
@@ -14,6 +13,7 @@ from acp_server.checkpoints.disk import FolderInTheWayError, Original, original_
 from acp_server.checkpoints.errors import LostError
 from acp_server.checkpoints.keeper import Keeper
 from acp_server.checkpoints.records import Change, Record, State
+from acp_server.frozen import frozen
 from acp_server.tools.diffs import exact_diff
 from acp_server.tools.editing import Workshop
 from acp_server.tools.files.encoding import decode
@@ -29,7 +29,7 @@ MOST_SHOWN_CHARACTERS = 1024 * 1024
 GONE = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One file that is to be brought back."""
 
@@ -58,7 +58,7 @@ class Step:
         return _found_at(self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What is to be done to bring a turn's files back."""
 

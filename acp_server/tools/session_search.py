@@ -6,13 +6,13 @@ and then within a budget. What it answers is JSON of a bounded size, whatever th
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, cast
 
 from pydantic import Field, JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.recall import (
     ROLES,
@@ -72,7 +72,7 @@ class Condense(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Archives:
     """What the tool of a session works with."""
 

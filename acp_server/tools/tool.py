@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic
 
 import anyio
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen
 from acp_server.tools.arguments import (
     A,
     ArgumentError,
@@ -24,7 +25,7 @@ LEAST_SECONDS = 0.1
 """How long a title stands at least while the arguments arrive."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Description:
     """What a call is about: a line for the user, and the places it touches."""
 
@@ -86,7 +87,7 @@ class Use(AnyUse, Generic[A]):
         """Do it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tool:
     """A tool of a session. Its description stands in every request: keep it short."""
 

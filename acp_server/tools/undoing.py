@@ -14,6 +14,7 @@ from pathlib import Path
 from acp_server.checkpoints.errors import CheckpointError
 from acp_server.checkpoints.keeper import Keeper
 from acp_server.checkpoints.records import Record
+from acp_server.frozen import frozen
 from acp_server.session.identifiers import new_id
 from acp_server.session.recording import title_of
 from acp_server.session.session import Session
@@ -49,7 +50,7 @@ class _UndoError(Exception):
     """It cannot be done; the text is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wish:
     """What the user wants undone."""
 

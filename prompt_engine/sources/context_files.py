@@ -5,13 +5,14 @@ a few names and never lists a repository; knows no process: the folder is an arg
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 
+from frozen_classes import frozen
 from prompt_engine.findings import Scan
 from prompt_engine.hints import LoadedHints
 from prompt_engine.inputs import ContextFile, FileNote
@@ -27,7 +28,7 @@ AgentsScope = Literal["chain", "cwd"]
 """Where AGENTS.md is looked for: from the git root down to the folder, or in the folder alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextRequest:
     """A workspace whose instructions are wanted."""
 
@@ -41,7 +42,7 @@ class ContextRequest:
     """The model's context window, if it is known and not assumed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundSettings:
     """What the frontmatter of a `.hermes.md` says. Not used here, whatever it says."""
 
@@ -49,7 +50,7 @@ class FoundSettings:
     values: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextFound:
     """The instructions of a workspace, in the order in which the model is told them."""
 

@@ -14,6 +14,7 @@ from typing import cast
 
 from pathspec import GitIgnoreSpec
 
+from frozen_classes import frozen
 from prompt_engine.decoding import UndecodableError, decode
 from prompt_engine.sources.places import chain, children, git_root, is_file, slashed
 from prompt_engine.sources.reading import ReadFile, Remembered, read_within
@@ -70,7 +71,7 @@ def meaning(patterns: Patterns, relative: str) -> bool | None:
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """The way from a root down to a folder, as far as it is the project's own."""
 

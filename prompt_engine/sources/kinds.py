@@ -5,10 +5,11 @@ other, and cuts nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from frozen_classes import frozen
 from prompt_engine.findings import Scan
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.cursor_rules import MOST_RULES, CursorRule, rule_of, rule_paths
@@ -22,7 +23,7 @@ CLAUDE_NAMES = ("CLAUDE.md", "claude.md")
 CURSOR_NAME = ".cursorrules"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A file that was read, and what of it goes into the prompt."""
 
@@ -41,7 +42,7 @@ Look = Piece | FileNote
 """A file that was read, or what is to be said of one that could not be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reader:
     """Reads files of instructions for a session that works in `home`, a resolved folder."""
 

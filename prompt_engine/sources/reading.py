@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from frozen_classes import frozen
+
 MOST_BYTES = 16 * 1024 * 1024
 MOST_REMEMBERED = 2_048
 SETTLED_NANOSECONDS = 2_000_000_000
@@ -33,7 +35,7 @@ _Stamp = tuple[int, ...]
 _Kept = TypeVar("_Kept")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadFile:
     """The whole of a regular file."""
 
@@ -42,7 +44,7 @@ class ReadFile:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unread:
     """A file that is there and was not read."""
 

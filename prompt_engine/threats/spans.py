@@ -1,9 +1,9 @@
 """A stretch of a text, and what stands around it. Knows no patterns."""
 
-from dataclasses import dataclass
+from frozen_classes import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """The characters text[start:end]."""
 

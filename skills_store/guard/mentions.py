@@ -6,7 +6,8 @@ in their comments; what was hidden by a code gets it never.
 """
 
 import re
-from dataclasses import dataclass
+
+from frozen_classes import frozen
 
 _BEFORE_BYTES = 500
 _AFTER_BYTES = 200
@@ -40,7 +41,7 @@ _QUOTES = (b'"', b"`", b"'", b"\xe2\x80\x9c", b"\xc2\xab")
 _CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """The bytes data[start:end] of a text."""
 

@@ -6,9 +6,10 @@ before and after the change. Only what is new is the model's, indented by the ru
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 
+from frozen_classes import frozen
 from skills_store.patching.folding import BLANKS, Fold, source_columns
 from skills_store.patching.indentation import indent_of
 from skills_store.patching.places import Place, Wanted
@@ -16,14 +17,14 @@ from skills_store.patching.places import Place, Wanted
 _TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """A line of the old text that stays."""
 
     old_index: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A line of the new text; `old_index` is the line it was made from, if there is one."""
 

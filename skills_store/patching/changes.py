@@ -1,12 +1,13 @@
 """What a patch says, as values: which files change and how. Knows no syntax and no text."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from frozen_classes import frozen
 
 Sign = Literal[" ", "-", "+"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HunkLine:
     """A line that stays, goes or comes; without its line end."""
 
@@ -14,7 +15,7 @@ class HunkLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hunk:
     """One connected change. `headings` lead to it, the outermost first.
 
@@ -37,7 +38,7 @@ class Hunk:
         return tuple(line.text for line in self.lines if line.sign != "-")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddFile:
     """A file that is to be made; every line of its text is ended."""
 
@@ -45,7 +46,7 @@ class AddFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateFile:
     """A file that is to be changed, moved, or both."""
 
@@ -54,7 +55,7 @@ class UpdateFile:
     move_to: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteFile:
     """A file that is to be removed."""
 

@@ -12,12 +12,13 @@ PatchError                  nothing was changed; the text says what to do instea
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from frozen_classes import frozen
 
 MAX_SHOWN_PLACES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nearest:
     """The part of a text that is most like what was looked for. Lines count from 1."""
 

@@ -7,7 +7,8 @@ the text. Columns of a folded line lead back to those of the line.
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from frozen_classes import frozen
 
 BLANKS = " \t\r"
 """What may stand at the end of a line unseen; a stray carriage return is one of them."""
@@ -50,7 +51,7 @@ def _translated(table: dict[int, str]) -> Callable[[str], str]:
     return translate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """A way to compare: which characters count as the same, then which blanks do not count."""
 

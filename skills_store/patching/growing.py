@@ -1,12 +1,13 @@
 """What of a patch can be shown while it is still being written. Raises nothing, checks nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_classes import frozen
 from skills_store.patching.changes import joined
 from skills_store.patching.sections import Reader, Section
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Region:
     """A connected change so far, in the patch's own lines; `old` is None for an added file."""
 

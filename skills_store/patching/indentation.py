@@ -1,9 +1,11 @@
 """How a text's indentation follows from the one the model wrote. Knows nothing but line starts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
+
+from frozen_classes import frozen
 
 _USUAL_WIDTH = 4
 _WIDTHS = (2, 3, 4, 8)
@@ -20,7 +22,7 @@ def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Indentation:
     """What each written indentation is in the text; others follow from the nearest known one."""
 

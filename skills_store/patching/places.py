@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate
 
+from frozen_classes import frozen
 from skills_store.patching.folding import BLANKS, PLAIN, Fold, source_columns
 from skills_store.patching.indentation import UNCHANGED, Indentation, derive_indentation
 
@@ -47,7 +48,7 @@ class Source:
         return self._keys[fold]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """What is looked for and what shall stand there instead, and where its ends must lie."""
 
@@ -59,7 +60,7 @@ class Wanted:
     takes_newline_after: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A span of the text that reads as the wanted text does, line for line."""
 

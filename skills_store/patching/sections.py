@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from frozen_classes import frozen
 from skills_store.patching.changes import Hunk, HunkLine, Sign
 
 SectionKind = Literal["add", "update", "delete"]
@@ -44,7 +45,7 @@ class Section:
     hunks: list[HunkDraft] = field(default_factory=list[HunkDraft])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """What is wrong with a line of a patch."""
 

@@ -19,7 +19,7 @@ from anthropic.types.beta import BetaMessage
 
 client = anthropic.Anthropic(api_key="key")
 print(json.dumps({
-    "is_small": used < 1_500,
+    "is_small": used < 250,
     "same error": APIStatusError is faults.APIStatusError is anthropic.APIStatusError,
     "same client": anthropic.AsyncAnthropic is endpoint.AsyncAnthropic,
     "create": callable(client.messages.create) and callable(client.beta.messages.create),

@@ -11,12 +11,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 from pydantic import JsonValue
 
+from acp_server.frozen import frozen, replace
 from acp_server.mcp.ports import Changing, Json
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import Gate, look_away
@@ -68,7 +68,7 @@ ALLOWED = ("write_file", "terminal", "web_fetch", "a server's tool")
 """What is done in the end, when nothing is refused any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Switch(Orders):
     """Lets everything through, until everything is refused."""
 

@@ -1,12 +1,13 @@
 """The model port over the Messages API: one streamed call, retried, cancelled and explained."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import anyio
 import httpx2
 from anthropic import AnthropicError, AsyncStream
 
+from acp_server.frozen import frozen
 from acp_server.models.anthropic.endpoint import Endpoint
 from acp_server.models.anthropic.faults import understand
 from acp_server.models.anthropic.requests import no_omissions, request_body
@@ -28,7 +29,7 @@ CLOSE_SECONDS = 0.2
 """How long a call that is over may take to say goodbye to the endpoint."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A model of an endpoint, and what the endpoint was found to refuse for it."""
 

@@ -1,11 +1,11 @@
 """An endpoint of the Messages API: its client, made once, and the models that it offers."""
 
-from dataclasses import dataclass
 from ssl import SSLContext
 
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 
+from acp_server.frozen import frozen
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.faults import understand
 from acp_server.turn.errors import ModelFailedError
@@ -13,7 +13,7 @@ from acp_server.turn.errors import ModelFailedError
 LONGEST_LIST = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """Where calls go: the SDK's client, and the name that messages call it by."""
 
@@ -32,8 +32,8 @@ def trusted_authorities() -> SSLContext:
 def connect(access: Access, authorities: SSLContext) -> Endpoint:
     """Return an endpoint. Proxies are those of the environment.
 
-    The SDK's own retries are off: ours are told to the user and can be cancelled. So are its traces:
-    what is said goes to the endpoint and nowhere else.
+    The SDK's own retries are off: ours are told to the user and can be cancelled. Its traces are:
+    what is said goes to the endpoint, and nowhere else.
     """
     timeout = httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds)
     client = AsyncAnthropic(

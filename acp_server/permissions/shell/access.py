@@ -1,8 +1,8 @@
 """What a command does with its words: a path is read, a folder searched, a file written."""
 
 import re
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Findings, Tree, Unclear
 from acp_server.permissions.shell.patterns import could_name, root_of
 from acp_server.permissions.shell.scope import Scope, climbs_back
@@ -25,7 +25,7 @@ _HARMLESS_KERNEL_FILES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """Puts down what one command does, seen from where it runs."""
 

@@ -4,10 +4,10 @@ Knows where words stand, not what they mean.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.grammar import descendants, is_inline_gap, text_of
 from acp_server.permissions.shell.scope import Scope
@@ -34,7 +34,7 @@ _REASONS = {
 _WORD_ENDS = b" \t\n|&;()<>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """The bytes of the whole text, which every node points into."""
 

@@ -6,6 +6,8 @@ Knows paths as text. Whether a path exists, is a link or is protected is the gat
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acp_server.frozen import frozen
+
 Verdict = Literal["reads", "asks", "refused"]
 
 
@@ -17,7 +19,7 @@ class Unclear(Exception):  # noqa: N818 - not a failure: the answer is to ask
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree:
     """A folder that is searched: the contents of the files below it are read."""
 
@@ -30,7 +32,7 @@ class Tree:
     """If given, only files whose names match one of these patterns are read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assessment:
     """What a command would do. `reads` holds only if the gate allows every path it names."""
 

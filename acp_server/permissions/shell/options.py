@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.access import Access
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.words import Word
@@ -16,7 +17,7 @@ _PLAIN_FLAG = re.compile(r"--[a-z-]+")
 _NUMBER = re.compile(r"-\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """Short flags as characters, long ones as words; flags that are not here are asked about."""
 
@@ -61,7 +62,7 @@ WordsJudge = Callable[[Sequence[Word], Access], None]
 """Puts down what a command does with the words after its name, or raises Unclear."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A command that only reads: the flags it may have, and what it does with its arguments."""
 

@@ -9,8 +9,9 @@ rules for protected ones.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 _RUNNERS = frozenset(
     [
@@ -32,7 +33,7 @@ _RUNNERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Covered:
     """What an "always" for a program needs and lets through."""
 

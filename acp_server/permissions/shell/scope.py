@@ -7,8 +7,9 @@ not known here: `..` behind a name is reported as written and as normalised, for
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
 
 MAX_FOLDERS = 8
@@ -16,7 +17,7 @@ MAX_FOLDERS = 8
 _CLIMBS_BACK = re.compile(r"(?:^|/)(?!\.{1,2}(?:/|$))[^/]+/+(?:\./+)*\.\.(?:/|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """What a loop's variable holds: a text, or a name picked by a pattern."""
 
@@ -24,7 +25,7 @@ class Value:
     pattern: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The surroundings of one command."""
 

@@ -5,10 +5,10 @@ goes on after the first reason to ask, so that a person sees what else is read a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.access import Access
 from acp_server.permissions.shell.changes import put_down_changes
 from acp_server.permissions.shell.command_line import Source, substitution_nodes, words_of
@@ -32,7 +32,7 @@ _SEPARATORS = frozenset({";", "\n"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The folders a statement may leave the shell in."""
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.patterns import escape
 from acp_server.permissions.shell.scope import Scope, Value
@@ -22,7 +23,7 @@ _LATE_TILDE = re.compile(r"[=:]~")
 _SPLITS = re.compile(r"[\s*?\[\\]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """A word after everything bash does to it."""
 

@@ -6,12 +6,13 @@ command of ours changed the disk, is out of date; any other has the user's unsav
 """
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.session.editor import Editor, EditorError
 from acp_server.session.session import Workspace
 from acp_server.tools.files.encoding import BOM, TextForm, newline_of, with_newline
@@ -30,7 +31,7 @@ T = TypeVar("T")
 _BEFORE_ANY_COMMAND = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _InStep:
     """The text of a buffer that was in step, and how many commands had run by then."""
 

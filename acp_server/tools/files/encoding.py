@@ -5,9 +5,9 @@ Pure. What was decoded can be encoded again to the same bytes, whatever they wer
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
 from acp_server.tools.files.kinds import kind_of
 
@@ -30,7 +30,7 @@ _TEXT_PER_CONTROL = 20
 _FEWEST_CHARACTERS = 3  # from which UTF-16 is told without a mark
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextForm:
     """How a text is stored; `newline` is None where a file mixes them."""
 

@@ -3,9 +3,9 @@
 import dataclasses
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO, Literal, TextIO
 
+from acp_server.frozen import frozen
 from acp_server.tools.files.disk import open_file, status_of
 from acp_server.tools.files.encoding import Newline, TextForm, decode, newline_of
 from acp_server.tools.files.errors import (
@@ -24,7 +24,7 @@ _BLOCK_CHARACTERS = 256 * 1024
 _LONGEST_CHARACTER_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """Which lines to read; `check` may raise to stop the search for them."""
 

@@ -7,10 +7,10 @@ workspace may be used is not for it to say.
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from acp_server.frozen import frozen
 from acp_server.permissions.links import followed
 from acp_server.session.session import Workspace
 from acp_server.tools.files.errors import ChangedMeanwhileError, InvalidPathError
@@ -19,7 +19,7 @@ MAX_NAME_BYTES = 255
 _WINDOWS_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A file's place, whether or not there is a file.
 

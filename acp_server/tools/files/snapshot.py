@@ -1,14 +1,14 @@
 """What a file was when it was looked at: the start of an edit, and its outcome."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal
 
+from acp_server.frozen import frozen
 from acp_server.tools.files.encoding import Newline, TextForm
 from acp_server.tools.files.paths import Place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnDisk:
     """A text file as it lies on disk. `mode` are its permission bits."""
 
@@ -19,7 +19,7 @@ class OnDisk:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferStyle:
     """How the editor hands a file out; `digest` is that of its text, whatever the newlines."""
 
@@ -28,7 +28,7 @@ class BufferStyle:
     has_bom: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     r"""A file as its reader sees it; a file that does not exist has none.
 
@@ -48,7 +48,7 @@ class Snapshot:
     buffer: BufferStyle | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """Some lines of a file, from `first_line` (the first is 1).
 
@@ -63,7 +63,7 @@ class Part:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """How a write ended. `mended` tells that the disk was put right behind the editor."""
 

@@ -5,8 +5,8 @@ results: an attempt that fails has written none.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.tools.search.globs import NamePredicate, last_part, match_glob
 from acp_server.tools.search.place import Place
 from acp_server.tools.search.query import Query, SearchError
@@ -27,7 +27,7 @@ _NO_PCRE2 = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """How the last attempt ended, the flags it took, and what to say about them."""
 

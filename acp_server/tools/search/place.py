@@ -7,15 +7,15 @@ its name and outside by its links is refused: whoever means the other place must
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from acp_server.frozen import frozen
 from acp_server.tools.search.query import SearchError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A root that can be searched. `argument` names it for a process that runs in `cwd`."""
 

@@ -1,8 +1,9 @@
 """What is asked of a search and what it answers. Owns the limits; knows no ripgrep."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from acp_server.frozen import frozen
 
 Target = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]
@@ -21,7 +22,7 @@ class SearchError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """One search below `root`, a folder or a file. `limit` and `offset` count what is listed."""
 
@@ -35,7 +36,7 @@ class Query:
     context: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A place to open. A file that was found as a whole is opened at line 1."""
 
@@ -43,7 +44,7 @@ class Hit:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The answer: text for the model, the first hits, and how many there are if that is known."""
 

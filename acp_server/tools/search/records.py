@@ -7,7 +7,8 @@ repeats every match of a line and needs base64 for other bytes.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from acp_server.frozen import frozen
 
 LONG_BYTES = 4096
 CONTENT = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)([^\n]*)\n")
@@ -16,7 +17,7 @@ NAME = re.compile(rb"([^\0]*)\0")
 _HEAD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """A line of a file. `column` is the byte its first match begins at; none for context."""
 

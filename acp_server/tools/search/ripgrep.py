@@ -11,7 +11,6 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ import anyio
 from anyio import lowlevel, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
+from acp_server.frozen import frozen
 from acp_server.tools.search.place import Place
 from acp_server.tools.search.query import SearchError
 
@@ -53,7 +53,7 @@ _CHUNK_BYTES = 256 * 1024
 Feed = Callable[[bytes], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """How a run ended: `complaint` is what it wrote to stderr, if it was read to its end."""
 

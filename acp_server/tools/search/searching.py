@@ -7,11 +7,12 @@ output would have to be kept and sorted first, for a little more than half the t
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.tools.search.attempts import (
     TIMEOUT_SECONDS,
     Attempt,
@@ -45,7 +46,7 @@ _COUNTS = ("--sort=path", "--count", "--with-filename", "--crlf")
 _NAMES = ("--sort=path", "--files-with-matches", "--crlf")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Listed:
     """Files in their order, with the number of their matching lines where that was asked."""
 

@@ -9,9 +9,9 @@ parted by `--`. Control characters are written as escapes, so that no file can p
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
+from acp_server.frozen import frozen
 from acp_server.tools.search.records import LONG_BYTES
 
 MAX_LINE_CHARS = 200
@@ -22,7 +22,7 @@ _FIRST_SURROGATE = 0xDC00
 _LIKE_A_HIT = re.compile(r"[\d,]+:|[ \[]|--$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A line as it is shown below its file's heading."""
 

@@ -5,11 +5,11 @@ Owns the commands of one session that nobody waits for, and their latest output.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.session.editor import Exit
 from acp_server.tools.shell.backlog import Backlog, Excerpt
 from acp_server.tools.shell.child import Child
@@ -23,7 +23,7 @@ KEEP_BYTES = 200_000
 WRITE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundCommand:
     """A command as it stands. `exit` is None while it runs."""
 
@@ -37,7 +37,7 @@ class BackgroundCommand:
     """Whether it was let out of the sandbox."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poll:
     """A command as it stands, and what it printed since the last poll.
 

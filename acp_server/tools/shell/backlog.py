@@ -3,12 +3,11 @@
 Knows no process; bytes come in, text comes out.
 """
 
-from dataclasses import dataclass
-
+from acp_server.frozen import frozen
 from acp_server.tools.shell.output import decoded, without_first_part, without_last_part
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Excerpt:
     """Consecutive lines of an output; `first` counts from 0, over all that was ever printed."""
 
@@ -17,7 +16,7 @@ class Excerpt:
     total_lines: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class News:
     """What was printed since somebody last looked; how much of it had to be left out before."""
 

@@ -15,7 +15,6 @@ import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +22,7 @@ import anyio
 from anyio import lowlevel
 from anyio.abc import Process
 
+from acp_server.frozen import frozen
 from acp_server.session.editor import Exit
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.errors import ShellError
@@ -45,7 +45,7 @@ _GO = b"\n"
 _TOO_MANY = "the system can start no more processes; end some and try again"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """A command for a shell, where it runs, and all of its variables."""
 

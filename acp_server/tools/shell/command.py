@@ -1,16 +1,16 @@
 """A command that is waited for."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
+from acp_server.frozen import frozen
 from acp_server.session.editor import Exit
 from acp_server.tools.shell.child import Receive
 from acp_server.tools.shell.session import ShellSession
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """How a command ended, and whether that was because its time was up."""
 

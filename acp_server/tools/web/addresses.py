@@ -6,12 +6,12 @@ apart once: no other parser reads an address again and finds another host in it.
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import idna
 
+from acp_server.frozen import frozen
 from acp_server.tools.web.errors import AddressError
 
 MOST_CHARACTERS = 4_000
@@ -28,7 +28,7 @@ NO_LOGIN = "an address with a name or password in it is not fetched"
 ODD_NUMBER = "{host} is an odd way to write a number; give the host by name"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebAddress:
     """An address, taken apart."""
 

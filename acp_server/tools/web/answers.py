@@ -1,13 +1,13 @@
 """What a site answered to one request, and the port through which sites are asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from acp_server.frozen import frozen
 from acp_server.tools.web.addresses import WebAddress
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a site answered."""
 

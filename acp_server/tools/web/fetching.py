@@ -5,11 +5,11 @@ Knows who is asked for leave only as a function; without its yes nothing is look
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import anyio
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.tools.web.addresses import WebAddress, next_address
 from acp_server.tools.web.answers import Answer, Sites
 from acp_server.tools.web.errors import FetchError, WebError
@@ -29,7 +29,7 @@ class LeaveRefusedError(WebError):
     """A site may not be asked; the text is the gate's."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kept:
     page: Page
     until: float

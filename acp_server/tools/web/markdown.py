@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
+from acp_server.frozen import frozen
+
 MOST_SECONDS = 5.0
 PIECE_CHARACTERS = 64 * 1024
 MOST_DEPTH = 20
@@ -58,7 +60,7 @@ _GAPS = re.compile(r"\n{3,}")
 Attributes = list[tuple[str, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What a page says."""
 

@@ -6,8 +6,8 @@ is named before it and left where it is, for the user has asked for this page.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acp_server.frozen import frozen
 from acp_server.tools.web.addresses import WebAddress
 from acp_server.tools.web.answers import Answer
 from acp_server.tools.web.charsets import decoded, is_text
@@ -43,7 +43,7 @@ _TEXTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """What an address led to."""
 

@@ -6,9 +6,9 @@ repository lies. Knows no system's means; those are the launchers'.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from acp_server.frozen import frozen
 from acp_server.permissions.ground import OPEN_FOLDERS
 from acp_server.tools.shell.confinement.private import private_paths
 from acp_server.tools.shell.confinement.rules import SandboxRules
@@ -25,7 +25,7 @@ SYSTEM_FOLDERS = tuple(
 MOST_POINTER_BYTES = 4_096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """What a command may do. All paths are absolute, their links resolved."""
 
@@ -40,7 +40,7 @@ class Bounds:
     has_network: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Territory:
     """Where the commands of one session may work."""
 

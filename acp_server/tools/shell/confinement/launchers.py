@@ -9,10 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from acp_server.frozen import frozen
 from acp_server.tools.shell.confinement.bounds import Bounds
 from acp_server.tools.shell.confinement.seatbelt import profile
 
@@ -41,7 +41,7 @@ class Launcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PerlLauncher:
     """Landlock, namespaces and seccomp, by a script; perl comes with nearly every Linux."""
 
@@ -57,7 +57,7 @@ class PerlLauncher:
         return (self.perl, str(SCRIPT))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SeatbeltLauncher:
     """The sandbox of macOS."""
 
@@ -71,7 +71,7 @@ class SeatbeltLauncher:
         return (SEATBELT,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """There is no launcher here; `reason` says why, as a phrase."""
 

@@ -4,13 +4,13 @@ Owns whether there is one and who was told so. What a command may do in it is `b
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 
+from acp_server.frozen import frozen
 from acp_server.permissions.effects import Standing
 from acp_server.tools.shell.confinement.bounds import Territory
 from acp_server.tools.shell.confinement.launchers import (
@@ -30,7 +30,7 @@ UNAVAILABLE = (
 Find = Callable[[], Launcher | Missing]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfinedElsewhere:
     """What stands in front of a confined command, and the files without which it cannot start."""
 
@@ -68,7 +68,7 @@ class Sandbox:
             say(UNAVAILABLE.format(reason=found.reason))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionSandbox:
     """The sandbox of one session."""
 
