@@ -11,12 +11,13 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen, replace
+from acp_server.frozen import frozen
 from acp_server.mcp.ports import Changing, Json
 from acp_server.mcp.servers import Around, SessionServers
 from acp_server.permissions.gate import Gate, look_away
