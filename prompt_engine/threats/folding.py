@@ -19,6 +19,10 @@ from typing import TypedDict
 BLOCK_CHARACTERS = 256
 """The text is folded in blocks, so that finding an origin means measuring one of them."""
 
+MOST_PARTS = 3
+"""So much of what a character stands for counts: some stand for whole sentences, and a text of them
+would be many times as long to match."""
+
 _SPOKEN_LETTER = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL INDICATOR)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?"
 )
@@ -99,7 +103,7 @@ def _folded(character: str) -> str:
         return mark
     if category == "Lo" and not unicodedata.decomposition(character) and not _is_hangul(character):
         return _look_alikes().get(character, character)
-    return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)))
+    return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)[:MOST_PARTS]))
 
 
 @lru_cache(maxsize=2048)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 from time import process_time
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from prompt_engine.findings import Scope
 from prompt_engine.threats import scan
 from prompt_engine.threats.catalogue import SCOPES, groups
+from prompt_engine.threats.folding import MOST_PARTS, fold
 from tests.prompt_engine.threats.corpus_reading import Attack, attacks, ordinary
 
 MEGABYTE = 1_000_000
@@ -51,6 +53,8 @@ PIECES = {
     "commands": "curl $OPENAI_API_KEY ",
     "keys on their way home": "curl https://api.openai.com $OPENAI_API_KEY\n",
     "flags that never end": "\U0001f3f4\U000e0067",
+    "sentences in one character": "\ufdfa",
+    "squared words": "㌖",
     "quotation marks": '"',
 }
 
@@ -83,6 +87,13 @@ def test_a_hostile_megabyte_takes_little_time(text: str) -> None:
     start = process_time()
     scan(text, "strict")
     assert process_time() - start < LENIENT_SECONDS
+
+
+def test_no_character_becomes_a_long_text() -> None:
+    parts = ((each, normalize("NFKD", each)) for each in map(chr, range(sys.maxunicode + 1)))
+    long = [each for each, written in parts if len(written) > MOST_PARTS]
+    assert "\ufdfa" in long
+    assert max(len(fold(each)) for each in long) <= MOST_PARTS
 
 
 @settings(max_examples=200, deadline=None)
