@@ -37,6 +37,24 @@ def _telling_crashes(format_: Format) -> Generator[None]:
             refuse(crash_told(error), format_, "internal_error")
 
 
+def _check(chosen: _Chosen) -> None:
+    """Refuse what is of many tasks where there is one, as each part would do all of it.
+
+    Raises:
+        WrongRequestError: there is such an option, or one task's where there are many.
+    """
+    if chosen.tasks is not None:
+        if chosen.dry_run:
+            reason = "--dry-run shows one task: leave --tasks out"
+            raise WrongRequestError(reason)
+        return
+    many = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
+    for option, value in many.items():
+        if value:
+            reason = f"{option} is of many tasks: give --tasks"
+            raise WrongRequestError(reason)
+
+
 def do(options: dict[str, object], endings: Endings) -> int:
     """Do what the options ask for, until a signal comes; return the exit code.
 
@@ -50,6 +68,7 @@ def do(options: dict[str, object], endings: Endings) -> int:
     )
     given = Given.model_validate(options)
     try:
+        _check(chosen)
         if chosen.tasks is not None:
             return run_tasks(Many.model_validate(chosen.model_dump()), given, outputs, endings)
         with _telling_crashes(chosen.format_), endings.breaking():

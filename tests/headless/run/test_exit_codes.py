@@ -49,8 +49,19 @@ def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: 
         pytest.param(("--findings", "--json-schema", "/dev/null", "x"), "schema", marks=FULL),
         pytest.param(("--tasks", "/dev/null"), "there is no task in it", marks=FULL),
         pytest.param((), "there is no task", marks=FULL),
+        (("--shard", "1/2", "x"), "give --tasks"),
+        pytest.param(("--tasks", "/dev/null", "--dry-run"), "--dry-run shows one", marks=FULL),
     ],
-    ids=["rule", "option", "two sessions", "two schemas", "no tasks", "no task"],
+    ids=[
+        "rule",
+        "option",
+        "two sessions",
+        "two schemas",
+        "no tasks",
+        "no task",
+        "a part",
+        "no preview",
+    ],
 )
 def test_a_wrong_command_line_ends_with_2(
     tmp_path: Path, arguments: tuple[str, ...], reason: str
