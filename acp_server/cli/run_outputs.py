@@ -128,6 +128,8 @@ class _Printed:
                 text = self._cleaner.plain(report.text)
                 if text:
                     self._lines.write_now(text if self._step is None else self._step.harmless(text))
+                for target in report.left_undone:
+                    self._say(self._cleaner.line(f"left undone: {target.words}"), "problem")
                 if report.exit_code:
                     self._say(f"{report.outcome}: {self._cleaner.line(report.reason)}", "problem")
             case "json" | "stream-json":

@@ -42,6 +42,11 @@ class Target:
     name: str
     """A path, a command, a server's tool."""
 
+    @property
+    def words(self) -> str:
+        """What was to be done, in a line for people."""
+        return f"{self.act} {self.name}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class Denial:

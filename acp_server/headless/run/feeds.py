@@ -58,8 +58,10 @@ class ProgressFeed:
                 return
 
     async def deny(self, denial: Denial) -> None:
-        """Show that something was not let through."""
-        self._say(f"denied: {denial.tool}: {self._cleaner.line(denial.reason)}", "problem")
+        """Show that something was not let through; what follows in a reason is for the model."""
+        deeds = ", ".join(target.words for target in denial.targets) or denial.tool
+        reason, _, _ = denial.reason.partition(";")
+        self._say(self._cleaner.line(f"denied: {deeds}: {reason}"), "problem")
 
     async def end(self) -> None:
         """Hold nothing back."""

@@ -99,6 +99,16 @@ def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: s
 
 
 @FULL
+def test_a_person_is_told_what_was_denied_and_left_undone(tmp_path: Path) -> None:
+    script = [reply(call("terminal", command="make deploy")), "I could not."]
+    with messages_api_in_thread(script) as api:
+        done = step(tmp_path, api).run("Deploy")
+    assert (done.exit_code, done.stdout) == (5, "I could not.\n")
+    assert "denied: run make deploy: the rules of this run do not allow this" in done.stderr
+    assert done.stderr.endswith("left undone: run make deploy\ndenied: a denial left work undone\n")
+
+
+@FULL
 def test_a_named_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
     code, result = Step(tmp_path, NOBODY).result("Go on", "--session", "sess_none")
     assert (code, result["outcome"]) == (4, "session_not_found")
