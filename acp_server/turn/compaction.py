@@ -16,7 +16,6 @@ from acp_server.turn.conversation import (
     ReplyPart,
     Text,
     Thinking,
-    ToolCall,
     ToolResult,
     UserMessage,
     UserPart,
@@ -68,14 +67,33 @@ def request_for_summary(messages: Sequence[Message], focus: str = "") -> tuple[M
 def compacted(parts: Split, summary: str) -> tuple[Message, ...]:
     """Return the shorter conversation."""
     told = Text(f"{SUMMARY_HEADING}\n\n{summary.strip()}")
-    head = [_unsealed(message) for message in parts.head]
+    head = [_without_summary(_cut(_unsealed(message))) for message in parts.head]
     tail = [_unsealed(message) for message in _aged(parts.tail)]
-    first = tail[0] if tail else None
+    return _joined(head, told, tail)
+
+
+def _joined(head: list[Message], told: Text, tail: list[Message]) -> tuple[Message, ...]:
+    """Put the summary between what stays, so that user and agent still take turns."""
+    last, first = head[-1] if head else None, tail[0] if tail else None
+    if isinstance(last, UserMessage) and isinstance(first, UserMessage):
+        return (*head, AssistantMessage((told,)), *tail)
+    if isinstance(last, UserMessage):
+        return (*head[:-1], UserMessage((*last.parts, told)), *tail)
     if isinstance(first, UserMessage):
-        tail[0] = UserMessage((told, *first.parts))
-    else:
-        tail.insert(0, UserMessage((told,)))
-    return (*head, *tail)
+        return (*head, UserMessage((told, *first.parts)), *tail[1:])
+    return (*head, UserMessage((told,)), *tail)
+
+
+def _without_summary(message: Message) -> Message:
+    """Return a message without a former summary: the new one says that too."""
+    if not isinstance(message, UserMessage):
+        return message
+    parts = tuple(part for part in message.parts if not _is_summary(part))
+    return UserMessage(parts or message.parts)
+
+
+def _is_summary(part: UserPart) -> bool:
+    return isinstance(part, Text) and part.text.startswith(SUMMARY_HEADING)
 
 
 def unsealed(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -84,17 +102,11 @@ def unsealed(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _head_end(messages: Sequence[Message]) -> int:
-    """Return how many messages at the beginning stay: they end with a reply that has no calls."""
+    """Return how many messages at the beginning stay: the results of their calls do too."""
     end = min(FIRST_MESSAGES, len(messages))
-    while end and not _ends_an_exchange(messages[end - 1]):
-        end -= 1
+    while end < len(messages) and _has_results(messages[end]):
+        end += 1
     return end
-
-
-def _ends_an_exchange(message: Message) -> bool:
-    if isinstance(message, UserMessage):
-        return False
-    return not any(isinstance(part, ToolCall) for part in message.parts)
 
 
 def _has_results(message: Message) -> bool:

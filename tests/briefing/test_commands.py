@@ -100,7 +100,7 @@ async def test_compact_reads_everything_anew_and_lost_instructions_come_back(
             await room.say()
         room.put("AGENTS.md", "Of all, now.")
         room.model.rounds = [[TextDelta("Much was said.")]]
-        assert await room.command("/compact") == "There are 22 messages now."
+        assert await room.command("/compact") == "There are 24 messages now."
         asked = room.model.requests[-1]
         assert asked.system == before.system
         assert asked.messages[: len(before.messages)] == before.messages

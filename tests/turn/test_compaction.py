@@ -1,6 +1,6 @@
 """A conversation made shorter: what stays, what is summed up, and that providers take it back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -29,6 +29,7 @@ from acp_server.turn.conversation import (
 from tests.turn.playing import history_faults
 
 THOUGHT = Thinking("Hm.", "seal")
+SUMMARY = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
 
 
 def asked(number: int) -> list[Message]:
@@ -64,8 +65,8 @@ def test_the_first_and_the_last_messages_stay() -> None:
     messages = joined(*(asked(number) for number in range(20)))
     parts = split(messages)
     assert parts is not None
-    assert parts.head == tuple(messages[:2])  # a third would leave a question without its answer
-    assert parts.middle == tuple(messages[2:20])
+    assert parts.head == tuple(messages[:3])
+    assert parts.middle == tuple(messages[3:20])
     assert parts.tail == tuple(messages[20:])
     assert len(parts.tail) == LAST_MESSAGES
 
@@ -75,8 +76,16 @@ def test_a_call_stays_with_its_result() -> None:
     for length in range(30, len(messages) + 1):
         parts = split(messages[:length])
         assert parts is not None
-        assert parts.head == ()
+        assert parts.head == tuple(messages[:3])
         assert not any(isinstance(part, ToolResult) for part in parts.tail[0].parts)
+
+
+def test_the_results_of_the_first_calls_stay_with_them() -> None:
+    second_try = UserMessage((Text("again"),))
+    messages = [second_try, *joined(*(worked(number) for number in range(10)))]
+    parts = split(messages)
+    assert parts is not None
+    assert parts.head == tuple(messages[:4])
 
 
 def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
@@ -102,10 +111,33 @@ def test_the_summary_stands_before_what_stays_and_thinking_is_gone() -> None:
     messages = joined(*(asked(number) for number in range(20)))
     parts = split(messages)
     assert parts is not None
-    first, second, third, *_ = compacted(parts, " So far so good. \n")
+    first, second, *rest = compacted(parts, " So far so good. \n")
     assert (first, second) == (messages[0], AssistantMessage((Text("answer 0"),)))
-    summary = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
-    assert third == UserMessage((summary, Text("question 10")))
+    assert rest[:3] == [messages[2], AssistantMessage((SUMMARY,)), messages[20]]
+
+
+def test_behind_results_the_summary_joins_them() -> None:
+    messages = joined(*(worked(number) for number in range(10)))[:-1]
+    parts = split(messages)
+    assert parts is not None
+    short = compacted(parts, "So far so good.")
+    assert short[2] == UserMessage((ToolResult("c0", "out"), SUMMARY))
+    assert isinstance(short[3], AssistantMessage)
+
+
+@pytest.mark.parametrize("exchange", [asked, worked])
+def test_a_second_summary_takes_the_place_of_the_first(
+    exchange: Callable[[int], list[Message]],
+) -> None:
+    messages: Sequence[Message] = joined(*(exchange(number) for number in range(15)))
+    for _ in range(3):
+        parts = split(messages)
+        assert parts is not None
+        short = compacted(parts, "So far so good.")
+        texts = [part for message in short for part in message.parts if part == SUMMARY]
+        assert texts == [SUMMARY]
+        assert history_faults(short) == []
+        messages = [*short, *joined(*(exchange(number) for number in range(20, 25)))]
 
 
 def test_old_output_is_cut_and_new_output_stays() -> None:
@@ -120,7 +152,7 @@ def test_old_output_is_cut_and_new_output_stays() -> None:
         for part in message.parts
         if isinstance(part, ToolResult)
     ]
-    assert outputs == [False, False, False, True, True]
+    assert outputs == [False, False, False, False, True, True]
     assert FRESH_MESSAGES == 6
 
 
