@@ -11,7 +11,7 @@ import httpx2
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.openai_compatible.endpoint import connect, list_models
-from acp_server.models.profiles import PROFILES, Profile
+from acp_server.models.profiles import PROFILES, Profile, is_for_chat
 from acp_server.turn.errors import ModelFailedError
 
 PATIENCE_SECONDS = 2.0
@@ -20,7 +20,7 @@ LOCAL = tuple(profile for profile in PROFILES if profile.is_local)
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server that answered, and the models that it has."""
+    """A server that answered, and its models that one can talk to."""
 
     profile: Profile
     models: tuple[ListedModel, ...]
@@ -42,11 +42,12 @@ async def find_local_servers(profiles: Sequence[Profile] = LOCAL) -> list[LocalS
 
 
 async def _models_of(profile: Profile) -> tuple[ListedModel, ...] | None:
-    """Return the models of a server; None if there is none, or something else."""
+    """Return the models of a server to talk to; None if there is none, or something else."""
     endpoint = connect(Access(profile.base_url, idle_seconds=PATIENCE_SECONDS), "")
     try:
         with anyio.move_on_after(PATIENCE_SECONDS):
-            return await list_models(endpoint)
+            listed = await list_models(endpoint)
+            return tuple(model for model in listed if is_for_chat(model.id))
     except (ModelFailedError, httpx2.HTTPError):
         return None
     finally:

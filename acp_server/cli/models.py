@@ -11,6 +11,7 @@ from acp_server import settings
 from acp_server.endpoints import Provider, open_models
 from acp_server.models.access import ListedModel
 from acp_server.models.provider import EndpointCatalog
+from acp_server.models.reasoning import ASSUMED_WINDOW_TOKENS
 from acp_server.redaction import without_secrets
 from acp_server.turn.errors import TurnError
 
@@ -20,6 +21,7 @@ Examples:
   acp-server models
   acp-server models --json | jq -r '.providers[].models[].id'
 """
+ASSUMED = f"{ASSUMED_WINDOW_TOKENS:,} tokens assumed: nobody says; see model.context_length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,6 @@ def _tell(offers: Sequence[Offer]) -> None:
             click.echo(f"  {offer.problem}")
         for model in offer.models:
             window = model["window_tokens"]
-            size = f"{window:,} tokens" if isinstance(window, int) else "window not known"
+            size = f"{window:,} tokens" if isinstance(window, int) else ASSUMED
             mark = "*" if model["id"] == offer.default else " "
             click.echo(f"{mark} {model['id']}  ({size})")

@@ -135,6 +135,12 @@ PROFILES: tuple[Profile, ...] = (
 _BY_NAME = {name: profile for profile in PROFILES for name in (profile.name, *profile.aliases)}
 
 
+def is_for_chat(model_id: str) -> bool:
+    """Whether a model that an endpoint lists is one to talk to, by its id."""
+    name = model_id.lower()
+    return not any(part in name for part in NOT_FOR_CHAT)
+
+
 def profile_called(name: str) -> Profile | None:
     """Return the profile of a name; `custom:SOMETHING` is `custom`."""
     plain = name.strip().lower().partition(":")[0]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from acp_server.frozen import frozen
 from acp_server.models.access import ListedModel
 from acp_server.models.families import ModelFamily, default_model, known_window_tokens
-from acp_server.models.profiles import NOT_FOR_CHAT, Profile
+from acp_server.models.profiles import Profile, is_for_chat
 from acp_server.models.reasoning import Facts, claude_family_of, family_of
 
 
@@ -50,8 +50,7 @@ class Speech:
 
     def is_offered(self, model_id: str) -> bool:
         """Whether a listed model is one to talk to."""
-        name = model_id.lower()
-        return self._speaks_messages or not any(part in name for part in NOT_FOR_CHAT)
+        return self._speaks_messages or is_for_chat(model_id)
 
     def default_model(self, ids: Sequence[str]) -> str | None:
         """Return the model to begin with, of those that an endpoint lists; None if none will do."""

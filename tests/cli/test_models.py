@@ -14,7 +14,15 @@ from tests.cli.command_line import run
 from tests.support.openai_api import Endpoint, Listed, openai_api, openai_api_in_thread
 from tests.support.patience import PATIENCE_SECONDS
 
-MODELS = (Listed("house", extra={"max_model_len": 32_768}), Listed("text-embedding-3-small"))
+MODELS = (
+    Listed("house", extra={"max_model_len": 32_768}),
+    Listed("silent"),
+    Listed("text-embedding-3-small"),
+)
+TOLD = """\
+* house  (32,768 tokens)
+  silent  (200,000 tokens assumed: nobody says; see model.context_length)
+"""
 HOME = "model: {{provider: custom, base_url: '{url}', default: house}}\n"
 
 
@@ -24,7 +32,7 @@ def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> Non
         plain = run(tmp_path, "models")
         outcome = run(tmp_path, "models", "--json")
         url = api.url
-    assert (plain.exit_code, plain.stdout) == (0, f"custom ({url})\n* house  (32,768 tokens)\n")
+    assert (plain.exit_code, plain.stdout) == (0, f"custom ({url})\n{TOLD}")
     assert json.loads(outcome.stdout) == {
         "providers": [
             {
@@ -32,7 +40,13 @@ def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> Non
                 "address": url,
                 "default": "house",
                 "models": [
-                    {"id": "house", "name": "house", "window_tokens": 32_768, "output_tokens": None}
+                    {
+                        "id": name,
+                        "name": name,
+                        "window_tokens": window,
+                        "output_tokens": None,
+                    }
+                    for name, window in (("house", 32_768), ("silent", None))
                 ],
                 "problem": "",
             }
@@ -72,7 +86,7 @@ async def test_only_servers_that_answer_as_such_are_found() -> None:
         with anyio.fail_after(PATIENCE_SECONDS):
             found = await find_local_servers((gone, there))
     assert [(each.profile.name, [m.id for m in each.models]) for each in found] == [
-        ("vllm", ["house", "text-embedding-3-small"])
+        ("vllm", ["house", "silent"])
     ]
 
 
