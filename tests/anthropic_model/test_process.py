@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
@@ -23,22 +24,28 @@ from tests.support.messages_api import (
     think,
     unauthorized,
 )
+from tests.support.patience import PATIENCE_SECONDS, is_over_within
 from tests.support.server_process import ServerProcess, start_server
 
 SECRET = "sk-ant-api03-a-key-that-nobody-must-ever-see"  # noqa: S105  not a real one
-SLOW_IMPORT_SECONDS = 3.0
-SLOW_SDK = f"""
+SOON_SECONDS = 3.0
+HELD_SDK = """
 import sys, time
+from pathlib import Path
 
-class Slow:
+FOLDER = Path(__file__).parent
+
+class Held:
     def find_spec(self, name, path=None, target=None):
         if name == "anthropic":
             sys.meta_path.remove(self)
-            time.sleep({SLOW_IMPORT_SECONDS})
+            (FOLDER / "has-begun").touch()
+            while not (FOLDER / "may-end").exists():
+                time.sleep(0.01)
 
-sys.meta_path.insert(0, Slow())
+sys.meta_path.insert(0, Held())
 """
-"""Makes the import of the SDK slow, in whatever process finds this first on its path."""
+"""Holds up the import of the SDK, in whatever process finds this first on its path."""
 
 
 @contextmanager
@@ -90,40 +97,65 @@ def test_a_project_may_choose_a_model_of_the_list_before_the_list_is_known(tmp_p
         assert api.requests[-1].body["model"] == "claude-haiku-5-5"
 
 
+@dataclass(frozen=True, slots=True)
+class Import:
+    """The import of the SDK in a server's process."""
+
+    folder: Path
+
+    def wait_until_begun(self) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not (self.folder / "has-begun").exists():
+            assert time.monotonic() < deadline, "nobody imports the SDK"
+            time.sleep(0.01)
+
+    def let_end(self) -> None:
+        (self.folder / "may-end").touch()
+
+
+@contextmanager
+def serve_with_held_import(
+    home: Path, api: MessagesApiInThread
+) -> Generator[tuple[ServerProcess, Import]]:
+    """Start a server that imports the SDK for as long as the test wants."""
+    (home / "sitecustomize.py").write_text(HELD_SDK)
+    with serve(home, api, PYTHONPATH=f"{home}{os.pathsep}{Path.cwd()}") as server:
+        yield server, Import(home)
+
+
 def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(SLOW_SDK)
     with (
         messages_api_in_thread(["Hello."]) as api,
-        serve(tmp_path, api, PYTHONPATH=f"{tmp_path}{os.pathsep}{Path.cwd()}") as server,
+        serve_with_held_import(tmp_path, api) as (server, sdk),
     ):
         server.initialize()
         server.new_session()
-        import_began = time.monotonic()
+        sdk.wait_until_begun()
         session_id = server.new_session()
         server.new_session()
-        assert time.monotonic() - import_began < SLOW_IMPORT_SECONDS / 2
+        prompt = server.begin_prompt(session_id)
+        server.new_session()
         assert api.requests == ()
-        assert at(server.prompt(session_id), "result", "stopReason") == "end_turn"
-        assert time.monotonic() - import_began > SLOW_IMPORT_SECONDS / 2
+        sdk.let_end()
+        assert at(server.receive_answer(prompt), "result", "stopReason") == "end_turn"
         assert api.asks[0].verdict == "answered"
 
 
 def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(SLOW_SDK)
     with (
         messages_api_in_thread(["Hello."]) as api,
-        serve(tmp_path, api, PYTHONPATH=f"{tmp_path}{os.pathsep}{Path.cwd()}") as server,
+        serve_with_held_import(tmp_path, api) as (server, sdk),
     ):
         server.initialize()
         session_id = server.new_session()
-        began = time.monotonic()
         prompt = server.begin_prompt(session_id)
+        sdk.wait_until_begun()
         server.send(
             {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
         )
         response = server.receive_answer(prompt)
         assert at(response, "result", "stopReason") == "cancelled"
-        assert time.monotonic() - began < SLOW_IMPORT_SECONDS / 2
+        sdk.let_end()
         assert at(server.prompt(session_id), "result", "stopReason") == "end_turn"
 
 
@@ -152,7 +184,7 @@ def test_a_key_is_shown_nowhere(tmp_path: Path, variable: str) -> None:
 
 
 def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> None:
-    slow = reply(say("word " * 200), pause_seconds=0.05)
+    slow = reply(say("word " * 20_000), pause_seconds=0.05)
     with messages_api_in_thread([slow]) as api, serve(tmp_path, api) as server:
         server.initialize()
         session_id = server.new_session()
@@ -162,7 +194,8 @@ def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> N
         ):
             pass
         server.close_stdin()
-        assert server.wait(3) == 0
+        assert is_over_within(SOON_SECONDS, lambda: server.wait(0) is not None)
+        assert server.wait() == 0
         assert "Traceback" not in server.stderr()
         assert "unclosed" not in server.stderr()
 
