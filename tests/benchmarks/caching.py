@@ -67,6 +67,8 @@ PLACEMENTS = {
     "system_and_3, plain": system_and_3,
     "ours": mark,
 }
+NO_REVIEW = "skills: {review_wait_seconds: 3600}"
+"""A slow machine takes a while between two prompts; a review then would ask the model, too."""
 FAILURE = "the endpoint has a bad moment"
 
 
@@ -97,6 +99,7 @@ async def record(folder: Path, played: Script, failing: int | None = None) -> Re
     """
     home, project = folder / "home", folder / "project"
     home.mkdir()
+    (home / "config.yaml").write_text(NO_REVIEW)
     write_project(project)
     replies: list[Reply | Failure] = list(played.replies)
     if failing is not None:
