@@ -93,6 +93,19 @@ def _plain(name: str) -> str:
     return name.casefold().rstrip(". ")
 
 
+_OF_AGENTS = (
+    ".hermes.md",
+    "hermes.md",
+    ".hermes/*",
+    ".agents/*",
+    ".claude/*",
+    ".codex/*",
+    ".gemini/*",
+    ".cursor/*.json",
+    ".mcp.json",
+)
+"""What agents, this one too, take commands to start, hooks, permissions or skills from."""
+
 _RUN_BY_OTHERS = re.compile(
     "|".join(
         translate(pattern)
@@ -118,6 +131,15 @@ _RUN_BY_OTHERS = re.compile(
             "*/.vscode/*",
             "*/.zed/*",
             "*/.venv/*",
+            ".circleci/*",
+            ".pre-commit-config.yaml",
+            "lefthook.yml",
+            ".exrc",
+            ".nvimrc",
+            ".nvim.lua",
+            ".dir-locals.el",
+            *_OF_AGENTS,
+            *(f"*/{pattern}" for pattern in _OF_AGENTS),
         )
     ),
     re.IGNORECASE,
@@ -127,6 +149,7 @@ _RUN_BY_OTHERS = re.compile(
 def is_run_by_others(path: Path) -> bool:
     """Whether a file, by its path from the workspace on, is run or obeyed by other programs.
 
-    Shells, editors, hooks and automated jobs do so without anybody being asked.
+    Shells, editors, agents, hooks and automated jobs do so without anybody being asked, or once the
+    workspace is trusted.
     """
     return bool(_RUN_BY_OTHERS.fullmatch(path.as_posix()))
