@@ -96,15 +96,14 @@ def _plain(name: str) -> str:
 _OF_AGENTS = (
     ".hermes.md",
     "hermes.md",
-    ".hermes/*",
-    ".agents/*",
-    ".claude/*",
+    ".claude/settings*.json",
+    ".claude/hooks/*",
     ".codex/*",
     ".gemini/*",
     ".cursor/*.json",
     ".mcp.json",
 )
-"""What agents, this one too, take commands to start, hooks, permissions or skills from."""
+"""What agents, this one too, take commands to start, hooks or permissions from."""
 
 _RUN_BY_OTHERS = re.compile(
     "|".join(

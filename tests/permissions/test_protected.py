@@ -61,7 +61,7 @@ def test_a_search_leaves_out_what_is_protected(name: str) -> None:
         (".hermes.md", True),
         ("HERMES.md", True),
         ("web/.hermes.md", True),
-        (".agents/skills/deploy/SKILL.md", True),
+        (".agents/skills/deploy/SKILL.md", False),
         (".claude/settings.json", True),
         (".cursor/mcp.json", True),
         (".mcp.json", True),
