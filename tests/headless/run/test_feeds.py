@@ -1,0 +1,34 @@
+"""What a person sees of a run while it goes on."""
+
+from acp_server.headless.run.cleaning import Cleaner
+from acp_server.headless.run.feeds import ProgressFeed
+from acp_server.protocol.tool_calls import ToolCallStatus, ToolKind
+from acp_server.protocol.updates import ToolCallProgress, ToolCallStart
+
+
+def begun(call_id: str, title: str, kind: ToolKind) -> ToolCallStart:
+    return ToolCallStart(tool_call_id=call_id, title=title, kind=kind, status="pending")
+
+
+def now(call_id: str, status: ToolCallStatus) -> ToolCallProgress:
+    return ToolCallProgress(tool_call_id=call_id, status=status)
+
+
+async def test_what_may_take_minutes_is_told_when_it_begins_too() -> None:
+    lines: list[str] = []
+    feed = ProgressFeed(lambda line, _: lines.append(line), Cleaner(()))
+    for update in (
+        begun("a", "Read a.py", "read"),
+        begun("b", "`make\x1b[2J test`", "execute"),
+        now("a", "in_progress"),
+        now("b", "in_progress"),
+        now("b", "in_progress"),
+        now("a", "completed"),
+        now("b", "failed"),
+    ):
+        await feed.show(update)
+    assert lines == [
+        "execute: `make test`: begun",
+        "read: Read a.py: done",
+        "execute: `make test`: failed",
+    ]
