@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 from anyio import to_thread
 
+from acp_server.uncollected import uncollected
+
 if TYPE_CHECKING:
     from acp_server.models.access import Access, ListedModel
     from acp_server.models.families import ModelFamily
@@ -76,6 +78,7 @@ def openai_compatible_loader(quirks: "Quirks") -> SdkLoader:
     return SdkLoader(partial(_open_openai_compatible, quirks))
 
 
+@uncollected
 def _open_anthropic(mark: "Mark") -> Sdk:
     from acp_server.models.anthropic.packages import enter_packages
 
@@ -85,6 +88,7 @@ def _open_anthropic(mark: "Mark") -> Sdk:
     return AnthropicSdk(mark)
 
 
+@uncollected
 def _open_openai_compatible(quirks: "Quirks") -> Sdk:
     from acp_server.models.openai_compatible.door import OpenAiDoor
 

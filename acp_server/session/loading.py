@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from acp_server.uncollected import uncollected
+
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
@@ -116,6 +118,7 @@ def near_names(name: str, names: Iterable[str]) -> Sequence[str]:
     return get_close_matches(name, list(names), n=3, cutoff=0.5)
 
 
+@uncollected
 def _import(
     settings: "PromptSettings", workspace: "Workspace", watch: "FolderWatch | None"
 ) -> "Briefing":

@@ -19,6 +19,7 @@ from acp_server.session.enquiries import NoEnquirer
 from acp_server.session.prompt_settings import MEMORY_LIMIT, USER_LIMIT
 from acp_server.skills.rules import SkillRules
 from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.uncollected import uncollected
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class ToolLoader:
             await maker.close()
 
 
+@uncollected
 def _import(premises: Premises) -> ToolMaker:
     from acp_server.tools.kit import SessionToolMaker
 
