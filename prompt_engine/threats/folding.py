@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate
-from typing import TypedDict
 
 BLOCK_CHARACTERS = 256
 """The text is folded in blocks, so that finding an origin means measuring one of them."""
@@ -37,11 +36,6 @@ _MARKS = {
 }
 _MARK_CATEGORIES = {"Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pi": '"', "Pf": '"'}
 _DROPPED = {"Mn", "Me", "Cf", "Cc", "Cs", "Cn", "Co"}
-
-
-class _LookAlike(TypedDict):
-    c: str
-    n: str
 
 
 class Folding(dict[int, str]):
@@ -115,7 +109,7 @@ def _folded_part(character: str) -> str:
         return character.lower()
     small, large = character.lower(), character.upper()
     forms = (character, small) if _is_greek(character) else (small, large, character)
-    letters = (_look_alikes().get(form) or _spoken(form) for form in forms)
+    letters = (_look_alikes().get(form) or spoken(form) for form in forms)
     return next(filter(None, letters), character.casefold())
 
 
@@ -129,7 +123,7 @@ def _is_greek(character: str) -> bool:
     return "\u0370" <= character <= "\u03ff"
 
 
-def _spoken(character: str) -> str:
+def spoken(character: str) -> str:
     """Return the letter that the character's name says it is, if it does."""
     name = unicodedata.name(character, "") if len(character) == 1 else ""
     named = _SPOKEN_LETTER.fullmatch(name)
@@ -140,20 +134,9 @@ def _spoken(character: str) -> str:
 def _look_alikes() -> dict[str, str]:
     """Return the characters that look like one ASCII letter.
 
-    The published table is read as data: its own package takes several times as long to import.
+    The table is made of the published one, which takes many times as long to read
+    (`python -m tests.prompt_engine.threats.look_alikes`).
     """
-    raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text("utf-8")
-    table: dict[str, list[_LookAlike]] = json.loads(raw)
-    letters = ((each, _first_letter(similar)) for each, similar in table.items())
-    return {each: letter for each, letter in letters if letter and not each.isascii()}
-
-
-def _first_letter(similar: list[_LookAlike]) -> str:
-    """Return the first ASCII letter among look-alikes, or that a small capital stands for."""
-    for entry in similar:
-        other = entry["c"]
-        if len(other) == 1:
-            letter = other.lower() if other.isascii() and other.isalpha() else _spoken(other)
-            if letter:
-                return letter
-    return ""
+    raw = files("prompt_engine.threats").joinpath("look_alikes.json").read_text("utf-8")
+    table: dict[str, str] = json.loads(raw)
+    return {each: letter for letter, similar in table.items() for each in similar.split()}

@@ -1,0 +1,50 @@
+"""Makes the table of characters that look like an ASCII letter, of the one that Unicode publishes.
+
+`python -m tests.prompt_engine.threats.look_alikes` writes it anew.
+"""
+
+import json
+from collections import defaultdict
+from importlib.resources import files
+from pathlib import Path
+from typing import TypedDict
+
+from prompt_engine.threats import folding
+from prompt_engine.threats.folding import spoken
+
+TABLE = Path(folding.__file__).with_name("look_alikes.json")
+
+
+class LookAlike(TypedDict):
+    """A character, or several, that another looks like."""
+
+    c: str
+    n: str
+
+
+def made() -> str:
+    """Return the table as it is to be: by letter, what looks like it, with blanks between."""
+    raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text("utf-8")
+    published: dict[str, list[LookAlike]] = json.loads(raw)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for each, similar in sorted(published.items()):
+        letter = "" if each.isascii() else _first_letter(similar)
+        if letter:
+            found[letter].append(each)
+    table = {letter: " ".join(found[letter]) for letter in sorted(found)}
+    return json.dumps(table, indent=1) + "\n"
+
+
+def _first_letter(similar: list[LookAlike]) -> str:
+    """Return the first ASCII letter among look-alikes, or that a small capital stands for."""
+    for entry in similar:
+        other = entry["c"]
+        if len(other) == 1:
+            letter = other.lower() if other.isascii() and other.isalpha() else spoken(other)
+            if letter:
+                return letter
+    return ""
+
+
+if __name__ == "__main__":
+    TABLE.write_text(made(), encoding="utf-8")
