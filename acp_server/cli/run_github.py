@@ -29,7 +29,7 @@ class Step:
     def report(self, report: Report) -> Iterator[str]:
         """Tell the runner how the run ended; yield what went wrong."""
         self._workflow.end_group()
-        changed = [file.path for file in report.changes.files]
+        changed = [*(file.path for file in report.changes.files), *report.reviewed]
         if report.exit_code:
             self._workflow.tell(
                 command("error", self._cleaner.line(report.reason), title=f"run: {report.outcome}")

@@ -16,6 +16,7 @@ from acp_server.cli.run_github import Step, step_for
 from acp_server.configured import configured_credential
 from acp_server.headless.run.cleaning import Cleaner, secrets_in
 from acp_server.headless.run.feeds import ProgressFeed, SilentFeed
+from acp_server.headless.run.findings import files_in_diff
 from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
 from acp_server.headless.run.outcome import Outcome, outcome_of_signal
 from acp_server.headless.run.report import Report
@@ -83,6 +84,7 @@ class _Printed:
         """Run it; whatever happens, its result is printed."""
         record = self._wire.take if self._outputs.format_ == "acp" else record_nothing
         task = Run(request, self._feed(), record)
+        task.report.reviewed = files_in_diff(request.prompt)
         try:
             _execute(task, endings)
         finally:

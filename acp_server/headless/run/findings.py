@@ -4,6 +4,7 @@ The shape is asked of the model as a JSON schema; it is documented with the comm
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +15,8 @@ from acp_server.headless.run.answers import AnswerShape
 
 Severity = Literal["error", "warning", "note"]
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+_FILE_LEFT = re.compile(r"^\+\+\+ b/([^\t\r\n]+)", re.MULTILINE)
+"""Where a diff of git's names a file as it is now; a name with spaces has a tab behind it."""
 
 
 class Finding(BaseModel):
@@ -75,8 +78,17 @@ def _is_there(path: Path) -> bool:
         return False
 
 
+def files_in_diff(text: str) -> list[str]:
+    r"""Return the files that a diff of git's in a text leaves behind, changed or new.
+
+    >>> files_in_diff("Look\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n--- a/b\n+++ /dev/null\n")
+    ['a.py']
+    """
+    return _FILE_LEFT.findall(text)
+
+
 def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
-    """Return findings, the weightiest first; of equals those in files of the change first."""
+    """Return findings, those in files of the change first; of these the weightiest first."""
     in_change = frozenset(changed)
 
     def weight(finding: Finding) -> tuple[bool, int, str, int]:

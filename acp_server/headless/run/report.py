@@ -1,6 +1,6 @@
 """What came of a run: all that its result says, before any format."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -34,6 +34,8 @@ class Report:
     """What the schema finds wrong with it."""
     findings: tuple[Finding, ...] = ()
     changes: Changes = field(default_factory=Changes)
+    reviewed: Sequence[str] = ()
+    """The files of the change that the task came with, from the top of the repository."""
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """`instructions` and `skills`, as the server has told them."""
 

@@ -56,3 +56,18 @@ def test_annotations_of_a_run_in_a_subfolder_stand_where_github_looks(tmp_path: 
     assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in told
     assert 'name="sub/a.py:3"' in junit.read_text()
     assert done.exit_code == 6
+
+
+@pytest.mark.full
+def test_what_is_found_in_the_change_under_review_is_shown_before_all_else(tmp_path: Path) -> None:
+    elsewhere = [{"path": f"{n}.py", "severity": "error", "title": "wrong"} for n in range(10)]
+    inside = {"path": "z.py", "severity": "error", "title": "wrong"}
+    answer = json.dumps({"findings": [*elsewhere, inside]})
+    with messages_api_in_thread([answer]) as api:
+        options = ("--mode", "plan", "--findings", "--github")
+        done = step(tmp_path, api).run(
+            "Review", *options, given="--- a/z.py\n+++ b/z.py\n@@ -1 +1 @@"
+        )
+    told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
+    files = [each[1].get("file") for each in told if each is not None and each[0] == "error"]
+    assert files == [None, "z.py", *(f"{n}.py" for n in range(9))]
