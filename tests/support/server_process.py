@@ -230,6 +230,11 @@ class ServerProcess:
         except OSError:  # a terminal that nobody has open any more
             return b""
 
+    def has_more(self) -> bool:
+        """Whether there is something to receive right now."""
+        assert self._read is not None
+        return b"\n" in self._unread or bool(select.select([self._read], [], [], 0)[0])
+
     def rest(self) -> list[Object]:
         """Receive to the end of the stream; return those messages."""
         seen = len(self.messages)

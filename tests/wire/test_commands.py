@@ -13,11 +13,15 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at
+from tests.support.patience import is_over_within
 from tests.support.server_process import ServerProcess, command_line, start_server
 
 SOON_SECONDS = 2.0
 CANCEL_SECONDS = 0.3
 QUICK_SECONDS = 0.05
+CALM_PROMPTS = 20
+MOST_TIMES_CALM = 10
+"""How much longer a prompt may take while another command floods, on a machine that is slow."""
 MOST_GROWTH_BYTES = 30_000_000
 LIVE: JsonValue = {"_meta": {"terminal_output": True}}
 
@@ -73,13 +77,8 @@ class Token:
         ]
 
     def gone_within(self, seconds: float) -> bool:
-        """Whether nothing is left, at the latest after so long."""
-        deadline = time.monotonic() + seconds
-        while self.running():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
-        return True
+        """Whether nothing is left, at the latest after so long; see `is_over_within`."""
+        return is_over_within(seconds, lambda: not self.running())
 
 
 @contextmanager
@@ -143,11 +142,11 @@ def test_nothing_outlives_the_server(
     with serving(tmp_path, token.command(command)) as server:
         run_up(server, server.new_session(str(tmp_path)))
         assert len(token.running()) >= 2
-        begin = time.monotonic()
         leave(server)
+        assert is_over_within(
+            SOON_SECONDS, lambda: server.wait(0) is not None and not token.running()
+        )
         assert server.wait() == exit_code
-        assert time.monotonic() - begin < SOON_SECONDS
-        assert token.gone_within(SOON_SECONDS - (time.monotonic() - begin))
         assert server.stderr() == ""
 
 
@@ -157,9 +156,7 @@ def test_no_background_command_outlives_the_server(
 ) -> None:
     with serving(tmp_path, token.command(SLEEPS)) as server:
         server.prompt(server.new_session(str(tmp_path)), "background")
-        deadline = time.monotonic() + SOON_SECONDS
-        while len(token.running()) < 3:
-            assert time.monotonic() < deadline
+        assert is_over_within(SOON_SECONDS, lambda: len(token.running()) >= 3)
         leave(server)
         assert token.gone_within(SOON_SECONDS)
 
@@ -171,11 +168,10 @@ def test_a_cancel_is_answered_at_once_and_ends_what_runs(
     with serving(tmp_path, token.command(command)) as server:
         session_id = server.new_session(str(tmp_path))
         request_id = run_up(server, session_id)
-        begin = time.monotonic()
         cancel: JsonValue = {"sessionId": session_id}
         server.send({"jsonrpc": "2.0", "method": "session/cancel", "params": cancel})
-        answer = server.receive_answer(request_id)
-        assert time.monotonic() - begin < CANCEL_SECONDS
+        assert is_over_within(CANCEL_SECONDS, lambda: _is_answered_now(server, request_id))
+        answer = next(m for m in server.messages if _answers(m, request_id))
         assert answer["result"] == {"stopReason": "cancelled"}
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
         assert token.gone_within(SOON_SECONDS)
@@ -193,21 +189,36 @@ def test_a_flood_costs_little_memory_and_keeps_nobody_waiting(
         flooded, other = (server.new_session(str(tmp_path)) for _ in range(2))
         server.prompt(flooded, "warm up")  # all that commands need is imported
         server.prompt(other)
+        calm = statistics.median(_prompt_seconds(server, other) for _ in range(CALM_PROMPTS))
         before, received = server.memory_bytes(), len(server.messages)
         request_id = run_up(server, flooded)
         times, most = list[float](), before
         while not _is_answered(server, request_id):
-            begin = time.monotonic()
-            server.prompt(other)
-            times.append(time.monotonic() - begin)
+            times.append(_prompt_seconds(server, other))
             most = max(most, server.memory_bytes())
         news = [each for each in server.messages[received:] if "params" in each]
         assert "".join(map(_printed, news)).endswith("last\n")
         assert len(times) > megabytes
         assert most - before < MOST_GROWTH_BYTES
-        assert statistics.median(times) < QUICK_SECONDS
-        assert max(times) < SOON_SECONDS
+        assert statistics.median(times) < max(QUICK_SECONDS, MOST_TIMES_CALM * calm)
+        assert max(times) < max(SOON_SECONDS, MOST_TIMES_CALM * MOST_TIMES_CALM * calm)
+
+
+def _prompt_seconds(server: ServerProcess, session_id: str) -> float:
+    begin = time.monotonic()
+    server.prompt(session_id)
+    return time.monotonic() - begin
+
+
+def _is_answered_now(server: ServerProcess, request_id: int) -> bool:
+    while server.has_more():
+        server.receive()
+    return _is_answered(server, request_id)
 
 
 def _is_answered(server: ServerProcess, request_id: int) -> bool:
-    return any(m.get("id") == request_id and "method" not in m for m in server.messages)
+    return any(_answers(message, request_id) for message in server.messages)
+
+
+def _answers(message: Object, request_id: int) -> bool:
+    return message.get("id") == request_id and "method" not in message
