@@ -6,9 +6,10 @@ set -uo pipefail
 task=${1:?usage: run.sh TASK.md [options]}
 shift
 wait_seconds=${ACP_WAIT_SECONDS:-30}
+max_cost=${ACP_MAX_COST-1}  # empty for models whose price nobody knows
 code=75
 for try in 1 2 3; do
-  acp-server run --prompt-file "$task" --format json --max-cost "${ACP_MAX_COST:-1}" \
+  acp-server run --prompt-file "$task" --format json ${max_cost:+--max-cost "$max_cost"} \
     --timeout "${ACP_TIMEOUT:-900}" "$@" > acp-server.json < /dev/null
   code=$?
   [ "$code" -eq 75 ] || break

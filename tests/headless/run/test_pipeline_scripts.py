@@ -85,12 +85,28 @@ def answer_a_task_with_its_change(ask: Ask) -> str:
     return "All is well." if text.startswith("Look\n") and "\n-old\n+new" in text else "What?"
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [({}, "--max-cost 1"), ({"ACP_MAX_COST": "2"}, "--max-cost 2"), ({"ACP_MAX_COST": ""}, "")],
+    ids=["nothing said", "another", "none"],
+)
+def test_the_shell_script_keeps_to_a_cost_unless_that_is_left_empty(
+    tmp_path: Path, limit: dict[str, str], said: str
+) -> None:
+    program(tmp_path / "bin/acp-server", '#!/bin/sh\necho "$*"\n')
+    variables = variables_of(Step(tmp_path, ""), **limit)
+    run_script(f"bash {FOLDER / 'shell/run.sh'} task.md", tmp_path, variables)
+    told = (tmp_path / "acp-server.json").read_text()
+    expected = f"run --prompt-file task.md --format json {said} --timeout 900"
+    assert told.split() == expected.split()
+
+
 @FULL
 def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Path) -> None:
     action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
     inputs = cast("dict[str, dict[str, str]]", action["inputs"])
     defaults = {name: each["default"] for name, each in inputs.items()}
-    values = defaults | {"prompt": "Look", "base": "begun"}
+    values = defaults | {"prompt": "Look", "base": "begun", "max-cost": ""}
     changed_repository(tmp_path / "workspace")
     last = cast("list[dict[str, str]]", cast("Json", action["runs"])["steps"])[-1]
     given = cast("dict[str, str]", last["env"])
@@ -120,7 +136,7 @@ def test_the_job_of_the_template_leaves_its_artifacts(tmp_path: Path) -> None:
         place = step(tmp_path, api)
         variables = variables_of(place, **cast("dict[str, str]", job["variables"]))
         (script,) = cast("list[str]", job["script"])
-        variables |= {"ACP_PROMPT": "Look", "ACP_BASE": "begun"}
+        variables |= {"ACP_PROMPT": "Look", "ACP_BASE": "begun", "ACP_MAX_COST": ""}
         code, printed = run_script(script, place.workspace, variables)
     assert code == 0, printed
     result = parsed((place.workspace / "acp-server.json").read_text())
