@@ -13,6 +13,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from acp_server.frozen import frozen
+from skills_store.reading import read_regular
 
 IGNORE_FILE = ".hermesignore"
 MOST_BYTES = 100_000
@@ -95,13 +96,12 @@ def _rules(lines: Sequence[str]) -> IgnoreRules:
 
 def _lines(file: Path) -> Sequence[str]:
     try:
-        with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+        content = read_regular(file, MOST_BYTES)
     except OSError:
         return _EVERYTHING
-    if len(data) > MOST_BYTES:
+    if not content.is_whole:
         return _EVERYTHING
-    text = data.decode("utf-8-sig", errors="surrogateescape")
+    text = content.data.decode("utf-8-sig", errors="surrogateescape")
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from acp_server.permissions.ground import Ground
 from acp_server.permissions.protected import is_protected
+from skills_store.reading import read_regular
 
 MOST_SETTINGS_BYTES = 100_000
 _SECRETS = ("extraheader", "password", "token", "helper = store")
@@ -67,13 +68,12 @@ def _tracked(store: Path) -> list[str]:
     hold anything.
     """
     try:
-        with (store / "index").open("rb") as opened:
-            raw = opened.read(MOST_INDEX_BYTES + 1)
+        index = read_regular(store / "index", MOST_INDEX_BYTES)
     except OSError:
         return []
-    if raw[4:8] == b"\x00\x00\x00\x04" or len(raw) > MOST_INDEX_BYTES:
+    if index.data[4:8] == b"\x00\x00\x00\x04" or not index.is_whole:
         return [".env"]
-    return [found.decode(errors="surrogateescape") for found in _NAME.findall(raw)]
+    return [found.decode(errors="surrogateescape") for found in _NAME.findall(index.data)]
 
 
 def _is_repository_by_itself(folder: Path, ground: Ground) -> bool:
@@ -120,7 +120,7 @@ def _is_secret(line: str) -> bool:
 def _text(file: Path) -> str:
     """Return what a file holds; nothing of one that nobody can read."""
     try:
-        with file.open("rb") as opened:
-            return opened.read(MOST_SETTINGS_BYTES + 1).decode(errors="surrogateescape")
+        data = read_regular(file, MOST_SETTINGS_BYTES + 1).data
+        return data.decode(errors="surrogateescape")
     except OSError:
         return ""

@@ -1,5 +1,6 @@
 """Commands of git's that only look, in repositories that bring programs or tracked secrets."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -88,3 +89,10 @@ def test_a_tracked_secret_may_be_shown_by_what_shows_changes(
 def test_an_index_that_cannot_be_told_is_taken_for_one_with_secrets(root: Path) -> None:
     git(root, "update-index", "--index-version", "4")
     assert doubt_on_git("git diff", root, ground(root)) == SHOWN
+
+
+@pytest.mark.parametrize("name", ["index", "config"])
+def test_a_named_pipe_of_gits_is_not_waited_for(root: Path, name: str) -> None:
+    (root / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(root / ".git" / name)
+    assert doubt_on_git("git diff", root, ground(root)) == ""

@@ -1,5 +1,6 @@
 """The facts of a real disk: what is inside, what is protected, and what a command would touch."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,12 @@ def test_an_ignore_file_that_is_not_understood_protects_everything(
 def test_an_ignore_file_that_leads_in_circles_protects_everything(stage: Stage) -> None:
     (stage.root / ".hermesignore").unlink()
     (stage.root / ".hermesignore").symlink_to(stage.root / "round")
+    assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
+
+
+def test_an_ignore_file_that_is_a_named_pipe_protects_everything_at_once(stage: Stage) -> None:
+    (stage.root / ".hermesignore").unlink()
+    os.mkfifo(stage.root / ".hermesignore")
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 

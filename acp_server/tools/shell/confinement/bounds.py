@@ -12,6 +12,7 @@ from acp_server.frozen import frozen
 from acp_server.permissions.ground import OPEN_FOLDERS
 from acp_server.tools.shell.confinement.private import private_paths
 from acp_server.tools.shell.confinement.rules import SandboxRules
+from skills_store.reading import read_regular
 
 SYSTEM_FOLDERS = tuple(
     Path(name)
@@ -118,8 +119,7 @@ def _linked_store(pointer: Path) -> Path | None:
 def _line(path: Path) -> str:
     """Return what a small file says; nothing if it is none."""
     try:
-        with path.open("rb") as file:
-            return os.fsdecode(file.read(MOST_POINTER_BYTES)).rstrip("\r\n")
+        return os.fsdecode(read_regular(path, MOST_POINTER_BYTES).data).rstrip("\r\n")
     except OSError:
         return ""
 
