@@ -43,6 +43,7 @@ START = [
     Row("second-session", "second session/new", "ms", "pipe"),
     Row("at-once-chunk", "first prompt, sent at once: first chunk", "ms", "python"),
     Row("at-once-turn", "first prompt, sent at once: whole turn", "ms", "python"),
+    Row("at-once-cpu", "first prompt, sent at once: CPU", "ms"),
     Row("at-once-total", "spawn to the end of a prompt sent at once", "ms", "python"),
     *_memory("initialize", "after initialize"),
     *_memory("session", "after the first session/new"),

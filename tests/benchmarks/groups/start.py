@@ -19,7 +19,9 @@ def measure_start(lab: Lab) -> Figures:
         yield "second-session", timed(lambda: agent.new_session(lab.project))
     with lab.start() as agent:
         agent.initialize()
-        turn = agent.turn(agent.new_session(lab.project), "hi")
+        session, spent = agent.new_session(lab.project), agent.cpu_seconds
+        turn = agent.turn(session, "hi")
+        yield "at-once-cpu", (agent.cpu_seconds - spent) * 1000
         yield "at-once-chunk", turn.first_milliseconds
         yield "at-once-turn", turn.milliseconds
         yield "at-once-total", (turn.ended - agent.started) * 1000
