@@ -22,6 +22,7 @@ Rows say what could not be verified there.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from acp_server.frozen import frozen
@@ -266,6 +267,7 @@ _VERSION_FIRST = re.compile(r"(\d{1,2}(?:-\d{1,2})?)-([a-z]+)")  # 3-7-sonnet-la
 _DATE = re.compile(r"(?<!\d)\d{8}(?!\d)")
 
 
+@lru_cache(maxsize=512)  # each turn asks a dozen times, and an endpoint has but few
 def _line_and_version(model_id: str) -> str | None:
     """Reduce a name to its line and its whole version, as in `sonnet-4-5`."""
     words = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
@@ -299,10 +301,7 @@ def known_window_tokens(model_id: str) -> int | None:
 
 
 def default_model(ids: Sequence[str]) -> str | None:
-    """Return the first known model of an endpoint's list, a dated id only when there is no other.
-
-    None when the table knows none of them.
-    """
+    """Return the first known model of a list, a dated id only if there is no other; None of none."""
     known = [model_id for model_id in ids if family_for(model_id) is not PLAIN]
     undated = (model_id for model_id in known if not _DATE.search(model_id))
     return next(undated, known[0] if known else None)

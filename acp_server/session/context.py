@@ -85,6 +85,8 @@ class ProjectBriefing:
         """Files of instructions that came with results, by their labels."""
         self._standing = Standing()
         """What files said when the model was told of them."""
+        self._places_before: Places | None = None
+        """Where its files were when the facts were read."""
         self._file_news = FileNews(watch, self._home, self._compared)
         self._reading = anyio.Lock()
         """One thread reads at a time: a first prompt waits for what is gathered already."""
@@ -101,6 +103,8 @@ class ProjectBriefing:
             self._facts = None
         await self.gather()
         async with self._reading:
+            if self._places_before is not None:
+                self._file_news.expect(self._places_before)
             self._prompt, places = await to_thread.run_sync(self._write_and_begin, subject)
             self._file_news.begin(places)
         self._notices = tuple(notices_on(self._prompt.report.entries, self._found.notes))
@@ -197,6 +201,8 @@ class ProjectBriefing:
     async def _compared(self) -> tuple[Standing, Standing]:
         """Return what files said when the model was told, and what they say now."""
         async with self._reading:
+            if self._prompt is None:  # nothing was told yet
+                return Standing(), Standing()
             return await to_thread.run_sync(self._standings)
 
     def _write_and_begin(self, subject: Subject) -> tuple[Prompt, Places]:
@@ -227,6 +233,7 @@ class ProjectBriefing:
         settings, workspace = self._settings, self._workspace
         home = settings.home
         memory = home / "memories"
+        self._places_before = self._places()
         environment = read_environment(
             settings.variables,
             Host.here(),

@@ -89,10 +89,14 @@ class FileNews:
         self._compare = compare
         self._subscription: Subscription | None = None
         self._is_closed = False
-        self._names: frozenset[str] = frozenset()
+        self._names = NAMES
         self._told: set[_Difference] = set()
         self._waiting: list[str] = []
         self._problems: list[str] = []
+
+    def expect(self, places: Places) -> None:
+        """Watch these places from now on, before a prompt is written of what is read there."""
+        self._watch_places(places, is_read=False)
 
     def begin(self, places: Places) -> None:
         """Go on from a prompt that was written just now: all there was to say is past."""
@@ -101,12 +105,17 @@ class FileNews:
         self.follow(places)
 
     def follow(self, places: Places) -> None:
-        """Watch these places from now on."""
+        """Watch these places, which have been read, from now on."""
+        self._watch_places(places, is_read=True)
+
+    def _watch_places(self, places: Places, *, is_read: bool) -> None:
         if self._watch is None or self._is_closed:
             return
-        self._names = places.names
+        has_new_names, self._names = not places.names <= self._names, places.names
         self._subscription = self._subscription or self._watch.subscribe(self)
-        self._subscription.watch(places.folders)
+        self._subscription.watch(places.folders, is_read=is_read)
+        if is_read and has_new_names:  # until now a change of theirs was not told of
+            self._subscription.look()
 
     def take(self) -> tuple[str, ...]:
         """Return what could not be shown at once; it counts as told then."""

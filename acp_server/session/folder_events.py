@@ -94,9 +94,9 @@ class FolderEvents:
             folders = wanted()
             if not folders:
                 break
-            seen = self._follow(folders) if self._is_outdated(folders) else Seen()
+            seen = self._follow(folders, wanted) if self._is_outdated(folders) else Seen()
             if seen == Seen():
-                seen = Seen(frozenset(self._told(self._collect(), folders)))
+                seen = Seen(frozenset(self._told(self._collect(), wanted())))
             if seen != Seen():
                 return seen
         self._drop()
@@ -114,8 +114,8 @@ class FolderEvents:
         known = self._identities.items()
         return bool(self._gone) or any(_identity(each) != identity for each, identity in known)
 
-    def _follow(self, folders: Wanted) -> Seen:
-        """Watch the wanted folders; tell of those in which something may have been missed.
+    def _follow(self, folders: Wanted, wanted: Callable[[], Wanted]) -> Seen:
+        """Watch these folders; tell of those in which something may have been missed.
 
         The former notifier collects until the new one does, so that the others miss nothing.
         """
@@ -139,7 +139,7 @@ class FolderEvents:
         self._drop()
         self._notifier, self._names = notifier, names
         self._identities, self._gone = identities, set()
-        return Seen(frozenset(fresh | self._told(left, folders)))
+        return Seen(frozenset(fresh | self._told(left, wanted())))
 
     def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
         """Return what happened; waits for it, or for the end of what is happening."""
@@ -157,7 +157,10 @@ class FolderEvents:
         return raw if isinstance(raw, set) else set()
 
     def _told(self, raw: RawChanges, folders: Wanted) -> set[Path]:
-        """Return, of what happened, the paths that concern somebody, by their given names."""
+        """Return, of what happened, the paths that concern somebody, by their given names.
+
+        `folders` are those wanted by now: who came before something happened is to hear of it.
+        """
         told: set[Path] = set()
         for change, name in raw:
             path = Path(name)

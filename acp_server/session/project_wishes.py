@@ -69,7 +69,7 @@ class ProjectWishes:
         asked = understood(values, models, tools, servers.prefixes)
         skills = tuple(await self.desk.waiting()) if self.desk is not None else ()
         wish = _Wish(asked, _brought(skills), _programs(servers.servers))
-        is_trusted = await self._is_trusted(wish)
+        is_trusted = bool(wish.uses) and await self._is_trusted(wish)
         await tell((*_unused(wish, is_trusted=is_trusted), *servers.problems), sink, self.new_id)
         if not wish.uses:
             return False

@@ -92,19 +92,33 @@ class Subscription:
         self._owner = owner
         self._unseen: set[Path] = set()
         self._is_looking = False
+        self._is_closed = False
 
-    def watch(self, folders: Collection[Path]) -> None:
-        """Watch these folders, absolute paths, instead of those before."""
+    def watch(self, folders: Collection[Path], *, is_read: bool = True) -> None:
+        """Watch these folders, absolute paths, instead of those before.
+
+        The listener looks at those whose watching began before; unless it has read nothing of them
+        yet, as it says by `is_read`: then what changes from now on is all that it can miss.
+        """
         wanted = frozenset(folders)
-        if wanted != self.folders:
-            added, self.folders = wanted - self.folders, wanted
-            shared = self._owner.refresh(added)
+        if wanted == self.folders or self._is_closed:
+            return
+        before, self.folders = self.folders, wanted
+        shared = self._owner.move(self, before)
+        if is_read and shared:
             self._unseen.update(shared)
-            if added and len(shared) == len(added):  # else the source tells of the others soon
+            if len(shared) == len(wanted - before):  # else the source tells of the others soon
                 self._owner.have_looked(self)
+
+    def look(self) -> None:
+        """Have the listener look at all of its folders, soon."""
+        self._unseen.update(self.folders)
+        self._owner.have_looked(self)
 
     def close(self) -> None:
         """Watch nothing any more; the listener is given nothing from now on."""
+        self.watch(())
+        self._is_closed = True
         self._owner.remove(self)
         self._unseen.clear()
 
@@ -160,22 +174,26 @@ class FolderWatch:
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
-        """Forget a subscription; nothing happens if it is forgotten."""
+        """Forget a subscription that wants nothing; nothing happens if it is forgotten."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
-            self.refresh(())
 
-    def refresh(self, added: Collection[Path]) -> Collection[Path]:
-        """Note what the subscriptions want now. The source sees it within its next step.
+    def move(self, subscription: Subscription, before: frozenset[Path]) -> Collection[Path]:
+        """Note that a subscription wants other folders than `before`.
 
-        Returns those of some added folders whose beginning it will not tell of: others had them.
+        The source sees it within its next step. Returns those of its new folders whose beginning
+        the source will not tell of: others had them.
         """
-        shared = [folder for folder in added if folder in self._wanted]
-        wanted: dict[Path, tuple[Concern, ...]] = {}
-        for subscription in self._subscriptions:
-            for folder in subscription.folders:
-                concern = subscription.listener.is_concerned
-                wanted[folder] = (*wanted.get(folder, ()), concern)
+        concern, added = subscription.listener.is_concerned, subscription.folders - before
+        wanted = dict(self._wanted)
+        for folder in before - subscription.folders:
+            left = [*wanted.pop(folder)]
+            left.remove(concern)
+            if left:
+                wanted[folder] = tuple(left)
+        shared = [folder for folder in added if folder in wanted]
+        for folder in added:
+            wanted[folder] = (*wanted.get(folder, ()), concern)
         self._wanted = wanted
         if wanted and not self._is_running:
             self._is_running = True

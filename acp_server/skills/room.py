@@ -50,19 +50,21 @@ class SkillRoom:
     usage: Usage = field(init=False)
     content_trust: ContentTrust = field(init=False)
     """Which texts the user allows that would be kept from the model."""
+    _trust: TrustStore = field(init=False)
     _indexes: IndexCache = field(default_factory=IndexCache, init=False)
     _shelves: dict[Path | None, Shelf] = field(default_factory=dict[Path | None, Shelf], init=False)
 
     def __post_init__(self) -> None:
         """Prepare; nothing is read yet."""
         self.usage = Usage(Home(self.home).skills)
+        self._trust = TrustStore(self.home / "acp" / "trust.json")
         self.content_trust = ContentTrust(self.home / "acp" / "context_trust.json")
 
     def is_trusted(self, workspace: Path) -> bool:
         """Whether the user trusts a workspace. Blocks; looks each time."""
         if self.settled_trust is not None:
             return self.settled_trust
-        return TrustStore(self.home / "acp" / "trust.json").verdict(workspace) == "trusted"
+        return self._trust.verdict(workspace) == "trusted"
 
     def roots(self, workspace: Path | None) -> Sequence[Root]:
         """Return the roots, with those of a workspace that is trusted. Blocks."""

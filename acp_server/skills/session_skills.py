@@ -119,15 +119,11 @@ class SessionSkills:
     async def index(self, want: Want) -> str:
         """Return the section of the system prompt that lists the skills."""
         self.tools = want.tools
-        shelf = await self._current()
-        return await to_thread.run_sync(self._index, shelf, want.preferred)
+        return await self._with_shelf(lambda shelf: self._index(shelf, want.preferred))
 
     async def waiting(self) -> Sequence[str]:
         """Return the names of the workspace's own skills that only wait for the user's trust."""
-        await self._current()
-        if self._is_trusted:
-            return ()
-        return await to_thread.run_sync(self._room.brought, self._workspace)
+        return await self._with_shelf(self._brought)
 
     async def listing(self, category: str | None = None) -> Listing:
         """Return what the session sees, of one category or all."""
@@ -178,8 +174,7 @@ class SessionSkills:
             SkillError: it cannot be done.
             OSError: something cannot be read.
         """
-        shelf = await self._current()
-        return await to_thread.run_sync(shelf.keeper.plan, call)
+        return await self._with_shelf(lambda shelf: shelf.keeper.plan(call))
 
     async def commit(self, change: Change) -> Done:
         """Make a change that was planned and allowed, and have all sessions see it.
@@ -230,6 +225,28 @@ class SessionSkills:
     def _circumstances(self) -> Circumstances:
         return self._room.circumstances(self.tools)
 
+    async def _with_shelf(self, work: Callable[[Shelf], Result]) -> Result:
+        """Work, in a thread, with the shelf that the workspace's trust leads to at this moment.
+
+        The trust is looked at in the same thread: who waits for two waits long among many.
+        """
+        shelf, was_trusted = self._shelf, self._is_trusted
+
+        def work_unmoved() -> tuple[Result] | None:
+            if shelf is None or self._room.is_trusted(self._workspace) != was_trusted:
+                return None
+            return (work(shelf),)
+
+        done = await to_thread.run_sync(work_unmoved)
+        if done is None:
+            return await to_thread.run_sync(work, await self._current())
+        return done[0]
+
+    def _brought(self, shelf: Shelf) -> Sequence[str]:
+        """Return the workspace's own skills; none if they are on the shelf."""
+        del shelf
+        return () if self._is_trusted else self._room.brought(self._workspace)
+
     async def _current(self) -> Shelf:
         """Return the shelf that the workspace's trust leads to at this moment."""
         async with self._moving:
@@ -258,16 +275,15 @@ class SessionSkills:
         Raises:
             SkillError: as the question does.
         """
-        library = (await self._current()).library
 
-        def ask() -> Result:
+        def ask(shelf: Shelf) -> Result:
             try:
-                return question(library)
+                return question(shelf.library)
             except SkillNotFoundError:
-                library.touched()
-                return question(library)
+                shelf.library.touched()
+                return question(shelf.library)
 
-        return await to_thread.run_sync(ask)
+        return await self._with_shelf(ask)
 
     async def _refresh(self) -> None:
         """Note which commands there are now."""

@@ -6,8 +6,7 @@ Goes by fixed names, so nothing a repository says reaches the prompt from here.
 import json
 import os
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -68,19 +67,17 @@ SCRIPT_MANAGERS = ("pnpm", "yarn", "bun", "npm")
 _NAMED_MANAGER = re.compile(r'"packageManager"\s*:\s*"(pnpm|yarn|bun|npm)\b')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Project:
     """A folder of a repository, its entries' names, and the texts of its files."""
 
     folder: Path
+    names: frozenset[str] = field(init=False, compare=False)
+    """The names in the folder when this was made, none if it cannot be listed."""
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names in the folder, none if it cannot be listed."""
-        try:
-            return frozenset(os.listdir(self.folder))  # noqa: PTH208 - names are all we need
-        except OSError:
-            return frozenset()
+    def __post_init__(self) -> None:
+        """List the folder. Blocks."""
+        object.__setattr__(self, "names", _listed(self.folder))
 
     def read(self, name: str) -> str:
         """Return the text of a file in the folder, empty if it cannot be had."""
@@ -89,6 +86,13 @@ class Project:
             return decode(found.raw) if isinstance(found, ReadFile) else ""
         except UndecodableError:
             return ""
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208 - names are all we need
+    except OSError:
+        return frozenset()
 
 
 def find_manifests(folder: Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ The expression engine and the tables are loaded by `prepare_scan`, or else by th
 cost several times what importing this package may cost.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from threading import Lock
 from typing import Protocol, cast
@@ -18,6 +18,10 @@ from prompt_engine.findings import Finding, Scope
 from prompt_engine.threats.notices import blocked_notice
 
 __all__ = ["blocked_notice", "prepare_scan", "scan"]
+
+MOST_REMEMBERED = 64
+LONGEST_REMEMBERED = 32_768
+"""Characters of a text whose findings are remembered: sessions of one project say the same."""
 
 _loading = Lock()
 
@@ -32,12 +36,18 @@ def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
     Never raises, whatever the text, and takes time linear in its length. Lines end with a line
     feed; columns count characters.
     """
-    return _scanning().scan(text, scope)
+    look = _remembered if len(text) <= LONGEST_REMEMBERED else _scanning().scan
+    return look(text, scope)
 
 
 def prepare_scan() -> None:
     """Load what a first scan would have to wait for; takes about a tenth of a second."""
     _scanning()
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _remembered(text: str, scope: Scope) -> tuple[Finding, ...]:
+    return _scanning().scan(text, scope)
 
 
 @cache
