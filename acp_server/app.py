@@ -49,6 +49,7 @@ from acp_server.plugins import leave_plugins_out
 from acp_server.session.loading import LazyBriefing, open_folder_events
 from acp_server.session.ports import ModelCatalog
 from acp_server.session.prompt_settings import PromptSettings
+from acp_server.session.readings import BriefingReadings
 from acp_server.session.records import Archive
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Equipment, Session
@@ -171,7 +172,12 @@ def build(
         trust=partial(_trust, link, configuration.home, terms),
         memory=memory,
         close=partial(_close, tools, servers, models, memory),
-        briefing=partial(LazyBriefing, _briefed(configuration, terms), watch=watch),
+        briefing=partial(
+            LazyBriefing,
+            _briefed(configuration, terms),
+            watch=watch,
+            readings=BriefingReadings(),
+        ),
         skills=partial(_skills, tools),
         read_memory=partial(open_pages, configuration.home, memory_premises(current).limits),
         reviews=Evolution(evolution_rules(configuration), parts).reviews,

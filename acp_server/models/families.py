@@ -301,7 +301,7 @@ def known_window_tokens(model_id: str) -> int | None:
 
 
 def default_model(ids: Sequence[str]) -> str | None:
-    """Return the first known model of a list, a dated id only if there is no other; None of none."""
+    """Return the first known model of a list, a dated id only if there is no other, else None."""
     known = [model_id for model_id in ids if family_for(model_id) is not PLAIN]
     undated = (model_id for model_id in known if not _DATE.search(model_id))
     return next(undated, known[0] if known else None)

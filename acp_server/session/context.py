@@ -13,35 +13,25 @@ import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
-from acp_server.permissions.survey import Surveyor
 from acp_server.session.briefing import Delivery, LoadedFile, Subject
 from acp_server.session.context_words import note_texts, notices_on, row_of
 from acp_server.session.days import remark_on_day
-from acp_server.session.file_news import FileNews, Places, Standing, places_of, standing_of
+from acp_server.session.file_news import FileNews, Standing, standing_of
 from acp_server.session.loaded_files import loaded_context, loaded_hints
 from acp_server.session.prompt_settings import PromptSettings
+from acp_server.session.readings import BriefingReadings
 from acp_server.session.session import Workspace
 from acp_server.session.watch import FolderWatch
+from acp_server.session.workspace_reader import Gathered, Spoken, WorkspaceReader
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult
 from prompt_engine.assemble import Prompt, build
-from prompt_engine.facts import Facts, HintOverride, Identity, Passage
+from prompt_engine.facts import Passage
 from prompt_engine.hints import LoadedHints, loaded_in, wrap_all
-from prompt_engine.inputs import FileNote
 from prompt_engine.report import report_from
 from prompt_engine.sections.workspace import workspace_list
-from prompt_engine.sources.context_files import (
-    ContextFound,
-    ContextRequest,
-    context_folders,
-    find_context,
-)
-from prompt_engine.sources.environment import Host, profile_of, read_environment
-from prompt_engine.sources.memory_snapshot import read_memory
-from prompt_engine.sources.reading import resolve
-from prompt_engine.sources.soul import read_soul
+from prompt_engine.sources.context_files import ContextFound
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
-from prompt_engine.sources.workspace_snapshot import read_workspace
-from prompt_engine.threats import prepare_scan, scan
+from prompt_engine.threats import scan
 from prompt_engine.trust import sha256_of
 
 
@@ -64,12 +54,14 @@ class ProjectBriefing:
         workspace: Workspace,
         watch: FolderWatch | None = None,
         today: Callable[[], date] = date.today,
+        readings: BriefingReadings | None = None,
     ) -> None:
+        """Prepare; `readings` are those of all sessions with these settings."""
         self._settings = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
-        self._surveyor = Surveyor(workspace.roots, Path.home(), settings.home)
-        self._facts: Facts | None = None
+        self._reader = WorkspaceReader(settings, workspace, readings or BriefingReadings())
+        self._gathered: Gathered | None = None
         self._prompt: Prompt | None = None
         self._found = ContextFound()
         self._window_tokens: int | None = None
@@ -80,33 +72,30 @@ class ProjectBriefing:
         self._history = _History()
         self._notices: tuple[str, ...] = ()
         self._told: set[str] = set()
-        self._home = resolve(workspace.cwd)
         self._on_the_way: dict[str, LoadedFile] = {}
         """Files of instructions that came with results, by their labels."""
         self._standing = Standing()
         """What files said when the model was told of them."""
-        self._places_before: Places | None = None
-        """Where its files were when the facts were read."""
-        self._file_news = FileNews(watch, self._home, self._compared)
+        self._file_news = FileNews(watch, self._reader.home, self._compared)
         self._reading = anyio.Lock()
         """One thread reads at a time: a first prompt waits for what is gathered already."""
 
     async def gather(self) -> None:
         """Do what takes its time: read the repository, the machine, the user's own files."""
-        async with self._reading:
-            if self._facts is None:
-                self._facts = await to_thread.run_sync(self._gathered)
+        await self._gather()
 
     async def write(self, subject: Subject) -> str:
         """Return the system prompt; a second one is made of facts that are read anew."""
         if self._prompt is not None:
-            self._facts = None
-        await self.gather()
+            self._gathered = None
+        gathered = await self._gather()
         async with self._reading:
-            if self._places_before is not None:
-                self._file_news.expect(self._places_before)
-            self._prompt, places = await to_thread.run_sync(self._write_and_begin, subject)
-            self._file_news.begin(places)
+            if self._prompt is None:  # before anything is read that may change
+                self._file_news.expect(gathered.places)
+            spoken = await self._reader.spoken(subject.window_tokens)
+            self._found, self._window_tokens = spoken.found, subject.window_tokens
+            self._prompt = self._built(gathered, spoken, subject)
+            await self._begin(spoken)
         self._notices = tuple(notices_on(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
@@ -159,12 +148,12 @@ class ProjectBriefing:
             return False
         if state.get("roots") != [*map(str, self._workspace.roots)]:
             return False
-        found = await to_thread.run_sync(self._found_now, window)
-        if _digests(found) != state.get("files"):
+        spoken = await self._reader.spoken(window)
+        if _digests(spoken.found) != state.get("files"):
             return False
-        self._secret, self._window_tokens, self._found = seal, window, found
+        self._secret, self._window_tokens, self._found = seal, window, spoken.found
         self._prompt, self._day = Prompt(text, "", "", report), _day(state)
-        self._file_news.begin(await to_thread.run_sync(self._begun))
+        await self._begin(spoken)
         return True
 
     def loaded(self) -> Sequence[LoadedFile]:
@@ -173,8 +162,7 @@ class ProjectBriefing:
 
     async def findings(self) -> str:
         """Return what the workspace turned out to be when the facts were read."""
-        await self.gather()
-        return "" if self._facts is None else workspace_list(self._facts)
+        return workspace_list((await self._gather()).facts)
 
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter of the project's files; the nearest counts."""
@@ -195,7 +183,9 @@ class ProjectBriefing:
         async with self._reading:
             found = await to_thread.run_sync(self._delivered, conversation, touched)
             if any(delivery.text for delivery in found.values()):
-                self._file_news.follow(await to_thread.run_sync(self._places))
+                self._file_news.follow(
+                    await to_thread.run_sync(self._reader.places, self._standing)
+                )
         return found
 
     async def _compared(self) -> tuple[Standing, Standing]:
@@ -203,96 +193,41 @@ class ProjectBriefing:
         async with self._reading:
             if self._prompt is None:  # nothing was told yet
                 return Standing(), Standing()
-            return await to_thread.run_sync(self._standings)
+            spoken = await self._reader.spoken(self._window_tokens)
+            hints, now = self._standing.hints, LoadedHints()
+            if hints and self._finder is not None:
+                now = await to_thread.run_sync(self._finder.current, hints)
+            return self._standing, standing_of(spoken.found, spoken.soul, now.files)
 
-    def _write_and_begin(self, subject: Subject) -> tuple[Prompt, Places]:
-        prompt = self._written(subject)
-        return prompt, self._begun()
+    async def _gather(self) -> Gathered:
+        async with self._reading:
+            if self._gathered is None:
+                self._gathered = await self._reader.gathered()
+            return self._gathered
 
-    def _begun(self) -> Places:
-        """Keep what the files of a prompt say, and return where they are."""
-        soul = self._soul() if self._facts is None else self._facts.identity.soul
-        self._standing = standing_of(self._found, soul, self._standing.hints)
-        return self._places()
+    async def _begin(self, spoken: Spoken) -> None:
+        """Keep what the files of a prompt say, and have their changes told from then on."""
+        hints, places = self._standing.hints, spoken.places
+        self._standing = standing_of(spoken.found, spoken.soul, hints)
+        if hints:
+            places = await to_thread.run_sync(self._reader.places, self._standing)
+        self._file_news.begin(places)
 
-    def _standings(self) -> tuple[Standing, Standing]:
-        found, hints = self._found_now(self._window_tokens), self._standing.hints
-        now = LoadedHints() if self._finder is None else self._finder.current(hints)
-        return self._standing, standing_of(found, self._soul(), now.files)
-
-    def _places(self) -> Places:
-        folders = context_folders(self._request(self._window_tokens))
-        return places_of(self._standing, self._home, (*folders, self._settings.home))
-
-    def _soul(self) -> Passage:
-        settings = self._settings
-        return read_soul(settings.home, scan, is_trusted=settings.is_trusted)
-
-    def _gathered(self) -> Facts:
-        prepare_scan()
-        settings, workspace = self._settings, self._workspace
-        home = settings.home
-        memory = home / "memories"
-        self._places_before = self._places()
-        environment = read_environment(
-            settings.variables,
-            Host.here(),
-            tool_shell="bash",
-            hint=settings.environment_hint,
-            is_python_probed=settings.probes_python,
-        )
-        return Facts(
-            day=self._today(),
-            model="",
-            provider=settings.provider,
-            platform=settings.platform,
-            identity=Identity(self._soul(), skips_context_files=settings.skips_context_files),
-            enforcement=settings.enforcement,
-            environment=replace(environment, profile=profile_of(home)),
-            hint_overrides={n: HintOverride(*o) for n, o in settings.hint_overrides.items()},
-            system_message=Passage(settings.system_message, "agent.system_prompt"),
-            workspace=read_workspace(workspace.cwd, settings.variables, workspace.additional),
-            memory=read_memory(memory / "MEMORY.md", settings.memory_limit, scan)
-            if settings.has_memory
-            else None,
-            user=read_memory(memory / "USER.md", settings.user_limit, scan)
-            if settings.has_user_profile
-            else None,
-        )
-
-    def _written(self, subject: Subject) -> Prompt:
-        """Put the prompt together; the project's instructions are read at this moment."""
-        self._window_tokens = subject.window_tokens
-        self._found = self._found_now(subject.window_tokens)
-        facts, self._day = self._facts or self._gathered(), self._today()
+    def _built(self, gathered: Gathered, spoken: Spoken, subject: Subject) -> Prompt:
+        facts, day = gathered.facts, self._today()
+        self._day = day
         return build(
             replace(
                 facts,
-                day=self._day,
+                day=day,
                 model=subject.model_id,
                 tools=subject.tools,
+                identity=replace(facts.identity, soul=spoken.soul),
                 skills_index=Passage(subject.skills_index),
                 external_memory=Passage(subject.external_memory, "memory.provider"),
-                context_files=self._found.files,
-                context_notes=self._found.notes,
+                context_files=spoken.found.files,
+                context_notes=spoken.found.notes,
             )
-        )
-
-    def _found_now(self, window_tokens: int | None) -> ContextFound:
-        """Return the project's instructions as they are at this moment."""
-        if self._settings.skips_context_files:
-            return ContextFound()
-        request = self._request(window_tokens)
-        return self._allowed(find_context(request, scan, self._settings.is_trusted))
-
-    def _request(self, window_tokens: int | None) -> ContextRequest:
-        settings, workspace = self._settings, self._workspace
-        return ContextRequest(
-            workspace.cwd,
-            workspace.additional,
-            settings.agents_md_scope,
-            settings.max_characters,
-            window_tokens,
         )
 
     def _delivered(
@@ -305,7 +240,8 @@ class ProjectBriefing:
         deliveries: dict[str, Delivery] = {}
         for key, paths in touched.items():
             found = finder.find([Path(path) for path in paths], loaded)
-            open_hints = tuple(each for each in found.hints if not self._is_protected(each.path))
+            is_protected = self._reader.is_protected
+            open_hints = tuple(each for each in found.hints if not is_protected(each.path))
             found = replace(found, hints=open_hints)
             loaded = loaded.plus(found.loaded)
             self._on_the_way |= loaded_hints(found)
@@ -317,16 +253,6 @@ class ProjectBriefing:
         hints = {label: digest for label, digest in loaded.files.items() if label not in own}
         self._standing = replace(self._standing, hints=hints)
         return deliveries
-
-    def _allowed(self, found: ContextFound) -> ContextFound:
-        """Return what was found without files that nobody reads unasked, by an ignore file say."""
-        hidden = {file.path for file in found.files if self._is_protected(Path(file.path))}
-        files = tuple(file for file in found.files if file.path not in hidden)
-        notes = tuple(_hidden(note) if note.path in hidden else note for note in found.notes)
-        return replace(found, files=files, notes=notes)
-
-    def _is_protected(self, path: Path) -> bool:
-        return self._surveyor.is_protected(self._workspace.cwd / path)
 
     def _news(self, notices: Sequence[str]) -> tuple[str, ...]:
         """Return what the user was not told before in this session; it counts as told then."""
@@ -371,11 +297,6 @@ def _labels(found: HintDelivery) -> tuple[str, ...]:
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
     labels = [hint.label for hint in found.hints]
     return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)
-
-
-def _hidden(note: FileNote) -> FileNote:
-    reason = "it is protected, and so kept from the model"
-    return FileNote(note.path, "unreadable", note.total_characters, reason=reason)
 
 
 def _texts(message: Message) -> list[str]:

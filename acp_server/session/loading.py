@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from acp_server.session.briefing import Briefing, Delivery, LoadedFile, Subject
     from acp_server.session.prompt_settings import PromptSettings
+    from acp_server.session.readings import BriefingReadings
     from acp_server.session.session import Workspace
     from acp_server.session.watch import EventSource, FolderWatch
     from acp_server.turn.conversation import Conversation
@@ -30,8 +31,9 @@ class LazyBriefing:
         settings: "PromptSettings",
         workspace: "Workspace",
         watch: "FolderWatch | None" = None,
+        readings: "BriefingReadings | None" = None,
     ) -> None:
-        self._make: Callable[[], Briefing] = lambda: _import(settings, workspace, watch)
+        self._make: Callable[[], Briefing] = lambda: _import(settings, workspace, watch, readings)
         self._lock = anyio.Lock()
         self._briefing: Briefing | None = None
         self._show: Callable[[str], bool] | None = None
@@ -120,8 +122,11 @@ def near_names(name: str, names: Iterable[str]) -> Sequence[str]:
 
 @uncollected
 def _import(
-    settings: "PromptSettings", workspace: "Workspace", watch: "FolderWatch | None"
+    settings: "PromptSettings",
+    workspace: "Workspace",
+    watch: "FolderWatch | None",
+    readings: "BriefingReadings | None",
 ) -> "Briefing":
     from acp_server.session.context import ProjectBriefing
 
-    return ProjectBriefing(settings, workspace, watch)
+    return ProjectBriefing(settings, workspace, watch, readings=readings)

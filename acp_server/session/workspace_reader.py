@@ -1,0 +1,142 @@
+"""What the disk says of a session's workspace: facts of the machine, and whose words reach a model.
+
+Sessions of one workspace that ask at the same time share what is read. Knows no prompt, no
+conversation and no session.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from acp_server.permissions.survey import Surveyor
+from acp_server.session.equipment import Workspace
+from acp_server.session.file_news import Places, Standing, places_of, standing_of
+from acp_server.session.prompt_settings import PromptSettings
+from acp_server.session.readings import BriefingReadings
+from prompt_engine.facts import Facts, HintOverride, Identity, Passage
+from prompt_engine.inputs import FileNote
+from prompt_engine.sources.context_files import (
+    ContextFound,
+    ContextRequest,
+    context_folders,
+    find_context,
+)
+from prompt_engine.sources.environment import Host, profile_of, read_environment
+from prompt_engine.sources.memory_snapshot import read_memory
+from prompt_engine.sources.reading import resolve
+from prompt_engine.sources.soul import read_soul
+from prompt_engine.sources.workspace_snapshot import read_workspace
+from prompt_engine.threats import prepare_scan, scan
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What takes its time, and so is read before a prompt needs it."""
+
+    facts: Facts
+    """Without the user's own words, which are read when the prompt is written."""
+    places: Places
+    """Where files of instructions may lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What the files of instructions say, and where they are."""
+
+    found: ContextFound
+    soul: Passage
+    places: Places
+
+
+class WorkspaceReader:
+    """Reads for the sessions of one workspace."""
+
+    def __init__(
+        self, settings: PromptSettings, workspace: Workspace, readings: BriefingReadings
+    ) -> None:
+        """Prepare; `readings` are those of all sessions with these settings."""
+        self.home = resolve(workspace.cwd)
+        self._settings = settings
+        self._workspace = workspace
+        self._readings = readings
+        self._surveyor = Surveyor(workspace.roots, Path.home(), settings.home)
+
+    async def gathered(self) -> Gathered:
+        """Return the facts: of the repository, the machine, the user's memory."""
+        return await self._readings.gathered.read(self._workspace.roots, self._gather)
+
+    async def spoken(self, window_tokens: int | None) -> Spoken:
+        """Return what the files of instructions say now, cut for a window."""
+        key = (window_tokens, *self._workspace.roots)
+        return await self._readings.spoken.read(key, lambda: self._speak(window_tokens))
+
+    def places(self, standing: Standing) -> Places:
+        """Return where the files of a standing are, and where others may come. Blocks."""
+        folders = context_folders(self._request(None))
+        return places_of(standing, self.home, (*folders, self._settings.home))
+
+    def is_protected(self, path: Path) -> bool:
+        """Whether nobody reads a file unasked, by an ignore file, say. Blocks."""
+        return self._surveyor.is_protected(self._workspace.cwd / path)
+
+    def _gather(self) -> Gathered:
+        prepare_scan()
+        settings, workspace = self._settings, self._workspace
+        home = settings.home
+        memory = home / "memories"
+        environment = read_environment(
+            settings.variables,
+            Host.here(),
+            tool_shell="bash",
+            hint=settings.environment_hint,
+            is_python_probed=settings.probes_python,
+        )
+        facts = Facts(
+            day=date.min,  # the prompt names the one on which it is written
+            model="",
+            provider=settings.provider,
+            platform=settings.platform,
+            identity=Identity(skips_context_files=settings.skips_context_files),
+            enforcement=settings.enforcement,
+            environment=replace(environment, profile=profile_of(home)),
+            hint_overrides={n: HintOverride(*o) for n, o in settings.hint_overrides.items()},
+            system_message=Passage(settings.system_message, "agent.system_prompt"),
+            workspace=read_workspace(workspace.cwd, settings.variables, workspace.additional),
+            memory=read_memory(memory / "MEMORY.md", settings.memory_limit, scan)
+            if settings.has_memory
+            else None,
+            user=read_memory(memory / "USER.md", settings.user_limit, scan)
+            if settings.has_user_profile
+            else None,
+        )
+        return Gathered(facts, self.places(Standing()))
+
+    def _speak(self, window_tokens: int | None) -> Spoken:
+        settings, found = self._settings, ContextFound()
+        if not settings.skips_context_files:
+            request = self._request(window_tokens)
+            found = self._allowed(find_context(request, scan, settings.is_trusted))
+        soul = read_soul(settings.home, scan, is_trusted=settings.is_trusted)
+        return Spoken(found, soul, self.places(standing_of(found, soul, {})))
+
+    def _request(self, window_tokens: int | None) -> ContextRequest:
+        settings, workspace = self._settings, self._workspace
+        return ContextRequest(
+            workspace.cwd,
+            workspace.additional,
+            settings.agents_md_scope,
+            settings.max_characters,
+            window_tokens,
+        )
+
+    def _allowed(self, found: ContextFound) -> ContextFound:
+        """Return what was found without files that are protected."""
+        hidden = {file.path for file in found.files if self.is_protected(Path(file.path))}
+        files = tuple(file for file in found.files if file.path not in hidden)
+        notes = tuple(_hidden(note) if note.path in hidden else note for note in found.notes)
+        return replace(found, files=files, notes=notes)
+
+
+def _hidden(note: FileNote) -> FileNote:
+    reason = "it is protected, and so kept from the model"
+    return FileNote(note.path, "unreadable", note.total_characters, reason=reason)
