@@ -17,13 +17,24 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+class _Round(Generic[Result]):
+    """One reading, and those who share it."""
+
+    def __init__(self) -> None:
+        self.is_led = False
+        """Whether somebody does it, or will when its turn has come."""
+        self.is_over = anyio.Event()
+        self.results: list[Result] = []
+        """What was read, once it was; nothing if that failed."""
+
+
 class _Desk(Generic[Result]):
     """Where all queue who ask for the same."""
 
     def __init__(self) -> None:
         self.turn = anyio.Lock()
-        self.next: list[Result] = []
-        """For those whose reading has not begun: what comes of it, once it was done."""
+        self.next = _Round[Result]()
+        """The reading that has not begun."""
 
 
 class Readings(Generic[Result]):
@@ -36,18 +47,33 @@ class Readings(Generic[Result]):
     async def read(self, key: Hashable, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, done in a thread, once for all who wait with the same key.
 
-        The key says everything that the result depends on, but for the disk. Raises what the work
-        raises: to one of those who wait, and the next one tries.
+        The key says everything that the result depends on, but for the disk. All go on at the same
+        moment. Raises what the work raises: to one of those who wait, and another one tries.
         """
         desk = self._desks.get(key)
         if desk is None:
             desk = self._desks[key] = _Desk[Result]()
-        mine = desk.next
-        async with desk.turn:
-            if not mine:
-                desk.next = []  # who asks from now on may want what is newer
-                mine.append(await to_thread.run_sync(work))
-        return mine[0]
+        while True:
+            mine = desk.next
+            if mine.is_led:
+                await mine.is_over.wait()
+            else:
+                await self._lead(mine, desk, work)
+            if mine.results:
+                return mine.results[0]
+
+    async def _lead(
+        self, mine: _Round[Result], desk: _Desk[Result], work: Callable[[], Result]
+    ) -> None:
+        mine.is_led = True
+        try:
+            async with desk.turn:
+                desk.next = _Round[Result]()  # who asks from now on may want what is newer
+                mine.results.append(await to_thread.run_sync(work))
+        finally:
+            if desk.next is mine:  # cancelled before its turn
+                desk.next = _Round[Result]()
+            mine.is_over.set()
 
 
 class BriefingReadings:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import skills_store
 from acp_server.permissions.trust import ContentTrust, TrustStore
+from acp_server.session.readings import Readings
 from acp_server.session.watch import FolderWatch
 from acp_server.skills.rules import SkillRules
 from acp_server.skills.shelf import Reader, Shelf
@@ -50,6 +51,8 @@ class SkillRoom:
     usage: Usage = field(init=False)
     content_trust: ContentTrust = field(init=False)
     """Which texts the user allows that would be kept from the model."""
+    index_readings: Readings[tuple[str] | None] = field(init=False)
+    brought_readings: Readings[tuple[Sequence[str]] | None] = field(init=False)
     _trust: TrustStore = field(init=False)
     _indexes: IndexCache = field(default_factory=IndexCache, init=False)
     _shelves: dict[Path | None, Shelf] = field(default_factory=dict[Path | None, Shelf], init=False)
@@ -57,6 +60,7 @@ class SkillRoom:
     def __post_init__(self) -> None:
         """Prepare; nothing is read yet."""
         self.usage = Usage(Home(self.home).skills)
+        self.index_readings, self.brought_readings = Readings(), Readings()
         self._trust = TrustStore(self.home / "acp" / "trust.json")
         self.content_trust = ContentTrust(self.home / "acp" / "context_trust.json")
 

@@ -4,7 +4,7 @@ What is loaded is screened and counted here, for commands and tools alike. All r
 happens in threads.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ import anyio
 from anyio import to_thread
 
 from acp_server.session.commands import Offer
+from acp_server.session.readings import Readings
 from acp_server.session.skills import IsBuiltIn, SkillCallError, Want
 from acp_server.skills.overview import overview_of
 from acp_server.skills.room import SETUP_SKILL, SkillRoom
@@ -119,11 +120,14 @@ class SessionSkills:
     async def index(self, want: Want) -> str:
         """Return the section of the system prompt that lists the skills."""
         self.tools = want.tools
-        return await self._with_shelf(lambda shelf: self._index(shelf, want.preferred))
+        wanted = (want.tools, tuple(want.preferred))
+        return await self._with_shelf(
+            lambda shelf: self._index(shelf, want.preferred), self._room.index_readings, wanted
+        )
 
     async def waiting(self) -> Sequence[str]:
         """Return the names of the workspace's own skills that only wait for the user's trust."""
-        return await self._with_shelf(self._brought)
+        return await self._with_shelf(self._brought, self._room.brought_readings)
 
     async def listing(self, category: str | None = None) -> Listing:
         """Return what the session sees, of one category or all."""
@@ -225,10 +229,16 @@ class SessionSkills:
     def _circumstances(self) -> Circumstances:
         return self._room.circumstances(self.tools)
 
-    async def _with_shelf(self, work: Callable[[Shelf], Result]) -> Result:
+    async def _with_shelf(
+        self,
+        work: Callable[[Shelf], Result],
+        readings: Readings[tuple[Result] | None] | None = None,
+        wanted: Hashable = None,
+    ) -> Result:
         """Work, in a thread, with the shelf that the workspace's trust leads to at this moment.
 
-        The trust is looked at in the same thread: who waits for two waits long among many.
+        The trust is looked at in the same thread: who waits for two waits long among many. With
+        `readings` the result is that of all who read the same shelf and have `wanted` the same.
         """
         shelf, was_trusted = self._shelf, self._is_trusted
 
@@ -237,7 +247,11 @@ class SessionSkills:
                 return None
             return (work(shelf),)
 
-        done = await to_thread.run_sync(work_unmoved)
+        if readings is None:
+            done = await to_thread.run_sync(work_unmoved)
+        else:
+            key = (shelf, was_trusted, self._workspace, wanted)
+            done = await readings.read(key, work_unmoved)
         if done is None:
             return await to_thread.run_sync(work, await self._current())
         return done[0]

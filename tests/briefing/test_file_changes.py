@@ -18,7 +18,7 @@ from tests.briefing.briefed_room import (
     open_briefed_room,
 )
 from tests.briefing.test_stability import assert_each_begins_with_the_former
-from tests.session.watching import SAVES, quick_events
+from tests.session.watching import SAVES, quick_events, save_by_rename
 from tests.support.editor import at, configuration, is_update, open_editor
 from tests.support.patience import PATIENCE_SECONDS
 from tests.tools.typing_model import call
@@ -120,7 +120,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a rule for some paths": (lambda root: file(root / ".cursor/rules/x.mdc", CURSOR_RULE), ""),
     "a file behind it": (lambda root: file(root / "CLAUDE.md", "Behind."), ""),
-    "the same text": (lambda root: file(root / "AGENTS.md", "Be kind."), ""),
+    "the same text": (lambda root: save_by_rename(root / "AGENTS.md", "Be kind."), ""),
     "touched": (lambda root: (root / "AGENTS.md").touch(), ""),
     "any file": (lambda root: file(root / "new.txt", "text"), ""),
 }

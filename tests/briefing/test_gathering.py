@@ -8,6 +8,7 @@ import anyio
 from acp_server.session.briefing import Subject
 from acp_server.session.context import ProjectBriefing
 from acp_server.session.loading import LazyBriefing
+from acp_server.session.readings import BriefingReadings
 from acp_server.session.session import Workspace
 from acp_server.turn.conversation import Conversation
 from tests.briefing.briefed_room import ATTACK, file, prompt_settings
@@ -51,6 +52,34 @@ async def test_a_prompt_that_is_written_again_reads_them_anew(tmp_path: Path) ->
     assert before.startswith("You are Hermes Agent")
     assert after.startswith("You are Ada's gardener.")
     assert reader.count == 1
+
+
+async def test_sessions_that_prompt_together_share_what_is_read(tmp_path: Path) -> None:
+    reader, shared = Reader(tmp_path), BriefingReadings()
+    file(tmp_path / "AGENTS.md", "Of all.")
+    briefings = [
+        ProjectBriefing(reader.settings, reader.workspace, readings=shared) for _ in range(10)
+    ]
+    prompts: list[str] = []
+
+    async def write(briefing: ProjectBriefing) -> None:
+        prompts.append(await briefing.write(SUBJECT))
+
+    async with anyio.create_task_group() as tasks:
+        for briefing in briefings:
+            tasks.start_soon(write, briefing)
+    assert ("Of all." in prompts[0], len(prompts), len(set(prompts))) == (True, 10, 1)
+    assert reader.count <= 2
+    file(tmp_path / "AGENTS.md", "Of us.")
+    late = ProjectBriefing(reader.settings, reader.workspace, readings=shared)
+    assert "Of us." in await late.write(SUBJECT)
+
+
+async def test_the_user_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:
+    briefing = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
+    await briefing.gather()
+    file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
+    assert (await briefing.write(SUBJECT)).startswith("You are Ada's gardener.")
 
 
 async def test_the_project_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:

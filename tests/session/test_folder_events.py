@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from watchfiles import Change
 
-from acp_server.session.folder_events import FolderEvents, Notifier, open_notifier
+from acp_server.session.folder_events import FolderEvents, Notifier, RawChanges, open_notifier
+from acp_server.session.watch import Concern
 from tests.session.watching import CHECK_SECONDS, SAVES, Keeper, open_watch
 
 Save = Callable[[Path, str], None]
@@ -247,6 +249,28 @@ async def test_a_folder_that_goes_while_the_watching_begins_is_waited_for(tmp_pa
         folder.mkdir()
         await listener.until({folder})
         assert listener.problems == []
+
+
+def test_who_comes_while_changes_are_collected_is_told_of_them(tmp_path: Path) -> None:
+    """Two want the folder; the first cares for nothing in it."""
+    wanted: dict[Path, tuple[Concern, ...]] = {tmp_path: (lambda _path: False,)}
+
+    class Late:
+        def watch(
+            self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: None
+        ) -> RawChanges:
+            del debounce_ms, timeout_ms, stop_event
+            if step_ms == 1:  # nothing is left of a former notifier
+                return set()
+            wanted[tmp_path] = (*wanted[tmp_path], Keeper().is_concerned)
+            return {(Change.modified, str(tmp_path.resolve() / NAME))}
+
+        def close(self) -> None: ...
+
+    events = FolderEvents(lambda _folders: Late())
+    is_over = threading.Event()
+    assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path}
+    assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path / NAME}
 
 
 def test_an_end_is_seen(tmp_path: Path) -> None:

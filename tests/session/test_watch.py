@@ -205,3 +205,32 @@ async def test_a_cancelled_watch_lets_its_thread_go() -> None:
         source.say(ROOT)
         await listener.until({ROOT})
     assert source.is_over.is_set()
+
+
+async def test_one_that_has_read_nothing_yet_is_given_only_what_comes() -> None:
+    source = Told()
+    async with open_watch(source.open) as watch:
+        one, two = Keeper(), Keeper()
+        watch.subscribe(one).watch({ROOT})
+        subscription = watch.subscribe(two)
+        subscription.watch({ROOT}, is_read=False)
+        source.say(ROOT / "a.md")
+        await two.until_true(lambda: bool(two.looks))
+        assert two.looks == [{ROOT / "a.md"}]
+        two.forget()
+        subscription.look()
+        await two.until_true(lambda: bool(two.looks))
+        assert two.looks == [{ROOT}]
+
+
+async def test_a_closed_one_watches_nothing_whatever_it_asks_for() -> None:
+    source = Told()
+    async with open_watch(source.open) as watch:
+        one, two = Keeper(), Keeper()
+        watch.subscribe(one).watch({ROOT})
+        subscription = watch.subscribe(two)
+        subscription.close()
+        subscription.watch({ROOT, SUB})
+        source.say(ROOT / "a.md")
+        await one.until({ROOT / "a.md"})
+        assert (two.looks, source.wanted[-1]) == ([], {ROOT})

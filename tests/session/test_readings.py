@@ -1,0 +1,126 @@
+"""One reading for all who ask at the same time: who shares which, and what becomes of failures."""
+
+import threading
+from collections.abc import Hashable
+
+import anyio
+import anyio.lowlevel
+import pytest
+from anyio import to_thread
+
+from acp_server.session.readings import Readings
+
+PATIENCE_SECONDS = 10
+
+
+class Desk:
+    """Reads numbers, one after the other, each when it is let."""
+
+    def __init__(self) -> None:
+        self.readings = Readings[int]()
+        self.begun = 0
+        self.may_end = threading.Semaphore(0)
+        self.failures: list[Exception] = []
+        self.got: list[int] = []
+
+    async def ask(self, key: Hashable = "the same") -> None:
+        """Ask, and keep what comes."""
+        self.got.append(await self.readings.read(key, self.read))
+
+    def read(self) -> int:
+        """Return how many readings there were."""
+        self.begun += 1
+        number = self.begun
+        assert self.may_end.acquire(timeout=PATIENCE_SECONDS)
+        if self.failures:
+            raise self.failures.pop()
+        return number
+
+    async def until_begun(self, count: int) -> None:
+        """Wait until so many readings have begun."""
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while self.begun < count:
+                await to_thread.run_sync(bool)
+                await anyio.lowlevel.checkpoint()
+
+    def let(self, count: int) -> None:
+        """Let readings end."""
+        self.may_end.release(count)
+
+
+async def test_who_asks_together_shares_one_reading() -> None:
+    desk = Desk()
+    desk.let(1)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(50):
+            tasks.start_soon(desk.ask)
+    assert desk.got == [1] * 50
+
+
+async def test_who_asks_during_a_reading_is_given_the_next_one() -> None:
+    desk = Desk()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.ask)
+        await desk.until_begun(1)
+        for _ in range(3):
+            tasks.start_soon(desk.ask)
+        await anyio.wait_all_tasks_blocked()
+        desk.let(2)
+    assert desk.got == [1, 2, 2, 2]
+
+
+async def test_who_asks_for_something_else_waits_for_nobody() -> None:
+    desk = Desk()
+    async with anyio.create_task_group() as tasks:
+        for key in ("one", "two", "two"):
+            tasks.start_soon(desk.ask, key)
+        await desk.until_begun(2)
+        desk.let(2)
+    assert sorted(desk.got) in ([1, 1, 2], [1, 2, 2])
+
+
+async def test_a_failure_is_raised_to_one_and_another_one_tries() -> None:
+    desk = Desk()
+    desk.failures.append(OSError("no disk"))
+    desk.let(2)
+    failed: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await desk.ask()
+        except OSError as error:
+            failed.append(str(error))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(ask)
+    assert (failed, desk.got) == (["no disk"], [2, 2])
+
+
+@pytest.mark.parametrize("has_begun", [False, True], ids=["while it waits", "while it reads"])
+async def test_one_that_is_cancelled_leaves_the_others_a_reading(*, has_begun: bool) -> None:
+    desk, scope = Desk(), anyio.CancelScope()
+
+    async def ask_in_scope() -> None:
+        with scope:
+            await desk.readings.read("the same", desk.read)
+
+    async with anyio.create_task_group() as tasks:
+        if not has_begun:
+            tasks.start_soon(desk.ask)
+            await desk.until_begun(1)
+        tasks.start_soon(ask_in_scope)
+        await desk.until_begun(1)
+        tasks.start_soon(desk.ask)
+        await anyio.wait_all_tasks_blocked()
+        scope.cancel()
+        desk.let(3)
+    assert len(desk.got) == 2 - has_begun
+
+
+async def test_nothing_is_kept() -> None:
+    desk = Desk()
+    desk.let(2)
+    await desk.ask()
+    await desk.ask()
+    assert desk.got == [1, 2]
