@@ -1,9 +1,9 @@
-"""Where our own time goes: `uv run python -m tests.benchmarks.profile startup|chunks|turns`.
+"""Where our own time goes: `uv run python -m tests.benchmarks.profile WHAT`.
 
 `startup` tells, by `-X importtime`, what is imported before the first `session/new` is answered.
 `chunks` samples the server while it streams 20,000 chunks from an endpoint that answers at once,
-`turns` while it answers short prompts: by py-spy, which asks nothing of the process that it looks
-into (on macOS it needs root).
+`turns` while it answers short prompts, `crowd` while 50 sessions have their first: by py-spy, which
+asks nothing of the process that it looks into (on macOS it needs root).
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,8 @@ from tests.benchmarks.lab import endpoint_process
 
 CHUNKS = 20_000
 TURNS = 200
+CROWD = 50
+CROWD_WORDS = "paced 10 50"
 RATE_HZ = 500
 SETTLED_SECONDS = 3.0
 ATTACHED_SECONDS = 1.5
@@ -122,15 +124,22 @@ def sampled(work: str) -> list[str]:
             session = agent.new_session(home)
             time.sleep(SETTLED_SECONDS)
             agent.prompt(session, "hi")
+            crowd = [agent.new_session(home) for _ in range(CROWD)] if work == "crowd" else []
+            time.sleep(SETTLED_SECONDS if crowd else 0)
             with _watched(agent.pid, home / "stacks"):
                 spent = agent.cpu_seconds
-                count = _do(work, agent, session, home)
+                count = _do(work, agent, [session, *crowd], home)
                 spent = agent.cpu_seconds - spent
         print(f"{count} {work}, {spent / count * 1e6:.1f} µs of processor time for each")
         return (home / "stacks").read_text(encoding="utf-8").splitlines()
 
 
-def _do(work: str, agent: Agent, session: str, home: Path) -> int:
+def _do(work: str, agent: Agent, sessions: Sequence[str], home: Path) -> int:
+    session, *crowd = sessions
+    if crowd:
+        paced = order(CROWD_WORDS, home)
+        agent.finish([agent.begin_turn(each, paced) for each in crowd])
+        return len(crowd)
     if work == "chunks":
         agent.prompt(session, order(f"chunks {CHUNKS}", home))
         return CHUNKS
@@ -171,7 +180,7 @@ def show_samples(stacks: Iterable[str]) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["startup", "chunks", "turns"])
+    parser.add_argument("what", choices=["startup", "chunks", "turns", "crowd"])
     what = parser.parse_args().what
     if what == "startup":
         with tempfile.TemporaryDirectory() as name:

@@ -77,6 +77,7 @@ CROWD = [
     Row("crowd-median", "50 turns at once, each of 500 ms: median", "ms"),
     Row("crowd-worst", "50 turns at once: slowest", "ms"),
     Row("crowd-spread", "50 turns at once: slowest less fastest", "ms"),
+    Row("crowd-cpu", "50 turns at once: CPU of each", "ms"),
     Row("idle-session", "memory of a session that is idle, PSS", "MiB"),
     Row("used-session", "memory of a session that had a turn, PSS", "MiB"),
 ]

@@ -23,8 +23,10 @@ def measure_crowd(lab: Lab) -> Figures:
         idle = memory_of(agent.pid).proportional
         yield "idle-session", (idle - before) / (SESSIONS - 1)
         paced = lab.order(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
+        spent = agent.cpu_seconds
         turns = [agent.begin_turn(session, paced) for session in sessions]
         agent.finish(turns, PATIENCE_SECONDS)
+        yield "crowd-cpu", (agent.cpu_seconds - spent) / SESSIONS * 1000
         took = [turn.milliseconds for turn in turns]
         firsts = [turn.first_milliseconds for turn in turns]
         yield "crowd-chunk", max(firsts)
