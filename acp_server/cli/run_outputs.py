@@ -115,9 +115,9 @@ class _Printed:
         match self._outputs.format_:
             case "stream-json":
                 return StreamFeed(self._lines, self._cleaner)
-            case "text":
+            case "text" | "json":
                 return ProgressFeed(self._say, self._cleaner)
-            case "json" | "acp":
+            case "acp":
                 return SilentFeed()
 
     def _say(self, line: str, style: str) -> None:

@@ -104,6 +104,8 @@ def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
     assert sorted(str(each["id"]) for each in told) == sorted(outcomes)
     patches = {name: Path(str(entries[name]["patch"])).read_text() for name in others}
     assert [name for name in others if f"+++ b/{name}.txt" not in patches[name]] == []
+    logs = {name: (tmp_path / f"output/{name}.log").read_text() for name in others}
+    assert [name for name in others if f"edit: Create {name}.txt: done" not in logs[name]] == []
     assert models.asked == Counter(others)
     assert git(place.workspace, "worktree", "list").count("\n") == 1
     assert git(place.workspace, "status", "--short") == ""
