@@ -38,6 +38,8 @@ class EventReader:
         Raises:
             OversizedEventError: one that is not whole is too large already.
         """
+        if not chunk:
+            return []
         if self._ended_in_return or b"\r" in chunk:
             chunk = self._with_newlines(chunk)
         whole, newline, rest = chunk.rpartition(b"\n")

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.mcp.names import MOST_CHARACTERS
-from acp_server.session.server_configs import ProcessServer
+from acp_server.session.server_configs import Patience, ProcessServer
 from acp_server.session.servers import NONE
 from tests.mcp.office import QUICK, building, program, until
 from tests.support.patience import PATIENCE_SECONDS
@@ -32,8 +32,9 @@ async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
     tmp_path: Path,
 ) -> None:
     async with building(tmp_path) as house:
-        house.limits = replace(QUICK, connect_seconds=0.4, first_call_seconds=0.1)
-        office = house.office(program("stuck", "hangs"), program("well"))
+        house.limits = replace(QUICK, first_call_seconds=0.1)
+        stuck = replace(program("stuck", "hangs"), patience=Patience(connect_seconds=0.4))
+        office = house.office(stuck, program("well"))
         office.servers.begin()
         assert office.servers.tools() == ()
         await office.until("): connected")

@@ -1,7 +1,7 @@
 """Streams of events, cut wherever a network cuts them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_server.models.server_events import EventReader, OversizedEventError
@@ -34,6 +34,7 @@ def test_a_stream_that_comes_byte_by_byte_is_the_same(stream: bytes, events: lis
     assert [each for byte in stream for each in reader.feed(bytes([byte]))] == events
 
 
+@example([b"data: 1", b"\r", b"", b"\n"])
 @given(st.lists(st.sampled_from([b"data: 1", b"data", b":", b"\n", b"\r", b"\r\n", b""])))
 def test_where_a_stream_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
     cut, whole = EventReader(), EventReader()

@@ -73,23 +73,28 @@ class Victim:
     server: ServerProcess
     received: list[tuple[float, Object]] = field(default_factory=list[tuple[float, Object]])
     killed_at: float = 0.0
+    held_up_seconds: float = 0.0
+    """How long its threads waited for a processor meanwhile, all together."""
 
     def drive(self, prompts: list[tuple[str, str]], seconds: float) -> None:
         """Send prompts, each to a session, and read for a while; then kill."""
         for session, text in prompts:
             self.server.begin_prompt(session, text)
+        held_up_before = held_up_seconds(self.server.process.pid)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             with suppress(AssertionError, TimeoutError):
                 line = self.server.read_line(max(0.001, until - time.monotonic()))
                 self.received.append((time.monotonic(), check_message(line)))
         self.killed_at = time.monotonic()
+        self.held_up_seconds = held_up_seconds(self.server.process.pid) - held_up_before
         self.server.process.kill()
         self.server.process.wait()
 
     def certain(self, session: str) -> list[Object]:
         """The updates of a session that must have been kept, the first of all that were seen."""
-        return self.seen(session, self.killed_at - WRITTEN_WITHIN_SECONDS - SLACK_SECONDS)
+        within_seconds = WRITTEN_WITHIN_SECONDS + SLACK_SECONDS + self.held_up_seconds
+        return self.seen(session, self.killed_at - within_seconds)
 
     def seen(self, session: str, until: float = math.inf) -> list[Object]:
         """The updates of a session that the client had by some moment."""
@@ -101,6 +106,15 @@ class Victim:
             and at(message, "params", "sessionId") == session
         ]
         return [update for update in updates if isinstance(update, dict)]
+
+
+def held_up_seconds(process: int) -> float:
+    """How long the threads of a process waited for a processor, where the system tells."""
+    waited = 0
+    for file in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        with suppress(OSError):  # the thread has ended
+            waited += int(file.read_text().split()[1])
+    return waited / 1e9
 
 
 MOST_SECONDS = {"stream": 0.5, "work": 0.5, "ask": 0.5, "compact": 0.2, "two": 0.6}
