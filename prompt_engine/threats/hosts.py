@@ -21,8 +21,6 @@ _HOMES = {
     "azure": "azure.com|microsoft.com|windows.net|microsoftonline.com",
     "github": "github.com|githubusercontent.com|ghcr.io",
     "gh": "github.com|githubusercontent.com|ghcr.io",
-    "npm": "npmjs.org|npmjs.com",
-    "pypi": "pypi.org",
     "hf": "huggingface.co",
     "huggingface": "huggingface.co",
     "stripe": "stripe.com",
@@ -49,7 +47,7 @@ def goes_home(command: Span) -> bool:
 
 
 def _homes(owner: str) -> list[str]:
-    return _HOMES.get(owner, f"{owner}.com|{owner}.ai").split("|")
+    return _HOMES.get(owner, f"{owner}.com|{owner}.ai|{owner}.org|{owner}js.org").split("|")
 
 
 def _is_at_home(host: str, homes: list[str]) -> bool:
