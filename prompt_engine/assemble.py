@@ -4,10 +4,9 @@ Owns the order of the sections and how they are joined. Reads nothing, and knows
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from frozen_classes import frozen
 from prompt_engine.facts import Facts
 from prompt_engine.report import Report, report_on
 from prompt_engine.section import Section, Tier, joined
@@ -48,7 +47,7 @@ ORDER: Final[tuple[Write, ...]] = (
 """The sections as they stand in the prompt; a tier never comes back once another has begun."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A system prompt in its tiers, and the report on it; `text` is what is sent."""
 

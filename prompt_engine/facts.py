@@ -5,11 +5,10 @@ it is worded.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from frozen_classes import frozen
 from prompt_engine.inputs import ContextFile, FileNote
 
 Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
@@ -19,7 +18,7 @@ Enforcement = bool | Literal["auto"] | tuple[str, ...]
 """Whether a model is told to act: always, never, by its family, or by parts of its id."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A text that somebody else wrote, where it lay, and what was done to it."""
 
@@ -34,7 +33,7 @@ class Passage:
 NOTHING = Passage()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who the agent is to be."""
 
@@ -48,7 +47,7 @@ class Identity:
     """Whether SOUL.md is wanted even so."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Environment:
     """The machine that tools work on."""
 
@@ -70,7 +69,7 @@ class Environment:
     """The name of the active profile."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HintOverride:
     """How a setting changes the hint of a platform. A replacement may also be appended to."""
 
@@ -78,7 +77,7 @@ class HintOverride:
     append: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SteeringMarker:
     """The two lines that the user's words stand between where they cannot be a block."""
 
@@ -86,7 +85,7 @@ class SteeringMarker:
     closing: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Repository:
     """A git repository as it was when the session began."""
 
@@ -100,7 +99,7 @@ class Repository:
     conflicted: int = 0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """The session's folder and what it turned out to be. All paths are absolute."""
 
@@ -117,7 +116,7 @@ class Workspace:
     """What was left out, and why, in a sentence each."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class MemoryStore:
     """The entries of one memory file, as they may be shown."""
 
@@ -130,7 +129,7 @@ class MemoryStore:
     reason: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All slots of a prompt. Same facts, same bytes; nothing here varies by the minute."""
 

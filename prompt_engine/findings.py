@@ -1,15 +1,14 @@
 """What a scan for threats finds in a text. Shared by whoever scans and whoever reports."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
-
-from frozen_classes import frozen
 
 Scope = Literal["all", "context", "strict"]
 """How much is looked for: in any text, in a project's files and hints, in what an agent keeps."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that must not reach the model. Lines and columns are counted from 1."""
 

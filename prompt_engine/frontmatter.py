@@ -6,14 +6,12 @@ cannot grow large. Does not know what the values mean.
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from typing import cast
 
 import yaml
 from pydantic import JsonValue
-
-from frozen_classes import frozen
 
 MOST_CHARACTERS = 32_768
 MOST_DEPTH = 16
@@ -29,7 +27,7 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Frontmatter:
     """A text in two parts."""
 

@@ -14,10 +14,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from frozen_classes import frozen
 
 DIGEST_CHARACTERS = 12
 
@@ -30,7 +28,7 @@ _OURS = re.compile(rf"<(?=/?{_TAG})")
 _MOST_NAMED = 20
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Hint:
     """A file of instructions that applies where the work is now."""
 
@@ -48,7 +46,7 @@ class Hint:
     """The path that brought it, as the caller gave it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LoadedHints:
     """Which instructions the model has before it, in which state."""
 

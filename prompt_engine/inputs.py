@@ -1,8 +1,8 @@
 """The facts that a prompt is made of: read once, by whoever builds it, and frozen."""
 
+from dataclasses import dataclass
 from typing import Literal
 
-from frozen_classes import frozen
 from prompt_engine.findings import Finding
 
 FileOutcome = Literal[
@@ -26,7 +26,7 @@ the workspace).
 """
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContextFile:
     """A project's instructions: the path as the model is told it, and the text."""
 
@@ -36,7 +36,7 @@ class ContextFile:
     """The length of the whole file; more than the text holds when it was cut."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FileNote:
     """What became of a file of instructions, for the user and for the prompt's report."""
 

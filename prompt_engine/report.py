@@ -5,16 +5,15 @@ nothing: the fates were decided where the texts were read.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from frozen_classes import frozen
 from prompt_engine.facts import Fate
 from prompt_engine.section import JOINT, Section, Tier
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One section: what it is called, how much of the prompt it takes, and what became of it."""
 
@@ -45,7 +44,7 @@ class Entry:
 _FIELDS = tuple(field.name for field in fields(Entry))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Report:
     """The sections of a prompt. Their characters and the joints make up the whole prompt."""
 

@@ -1,8 +1,8 @@
 """A part of the prompt, ready to be joined: its text, its place, and what became of its source."""
 
+from dataclasses import dataclass
 from typing import Literal
 
-from frozen_classes import frozen
 from prompt_engine.facts import Fate, Passage
 
 Tier = Literal["stable", "context", "volatile"]
@@ -12,7 +12,7 @@ JOINT = "\n\n"
 """What stands between two parts: one blank line."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Section:
     """One part of the prompt. Without text it is only reported."""
 

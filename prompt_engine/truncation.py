@@ -6,9 +6,8 @@ character: a letter and its accents, the parts of an emoji, the halves of a flag
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
-
-from frozen_classes import frozen
 
 LEAST_CAP_CHARACTERS = 20_000
 MOST_CAP_CHARACTERS = 500_000
@@ -21,7 +20,7 @@ _JOINER = "\u200d"
 _MARKS = {"Mn", "Mc", "Me"}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Truncated:
     """A text within its limit, and how much of the whole it holds, in characters."""
 

@@ -6,9 +6,9 @@ caller's; any change of the file ends it by itself.
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.findings import Finding, Scan
 
 Trusted = Callable[[Path, str], bool]
@@ -28,7 +28,7 @@ def sha256_of(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a scan found in a file, and whether the user trusts it all the same."""
 

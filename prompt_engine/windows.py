@@ -5,9 +5,8 @@ that is too high breaks requests; whoever knows better hands it in. Sources: the
 models, as quoted by third parties in 2026.
 """
 
+from dataclasses import dataclass
 from typing import Literal
-
-from frozen_classes import frozen
 
 ASSUMED_TOKENS = 200_000
 """For a model that the table does not know."""
@@ -15,7 +14,7 @@ ASSUMED_TOKENS = 200_000
 Role = Literal["system", "developer"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Window:
     """A context window: prompt and answer together."""
 

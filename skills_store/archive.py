@@ -6,10 +6,10 @@ Nothing that is not elsewhere too is ever removed from here. It does not decide 
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from frozen_classes import frozen
 from skills_store.documents import Document, DocumentFile, Json
 from skills_store.folders import move_entries
 from skills_store.refusals import ArchiveConflictError, NotArchivedError
@@ -25,7 +25,7 @@ _RECORDS_NAME = "records.json"
 _STAMP = re.compile(r"-\d{14}(-\d+)?$")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ArchiveEntry:
     """A skill that was put away, and where it came from: a path below the skills folder."""
 

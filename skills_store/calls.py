@@ -1,12 +1,13 @@
 """What a call of `skill_manage` says, and what becomes of it. Values only."""
 
-from frozen_classes import frozen
+from dataclasses import dataclass
+
 from skills_store.changes import Action
 from skills_store.ownership import Origin
 from skills_store.refusals import CallRefusedError
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ManageCall:
     """The arguments of one call. Which of them an action needs, `Planner.plan` says."""
 
@@ -25,7 +26,7 @@ class ManageCall:
     """Why it is archived, for the record."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Done:
     """A change that was made. `undo_id` is given for those that nobody asked for."""
 

@@ -3,10 +3,10 @@
 Between making one and committing it stand a diff and a question. It writes nothing.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
-from frozen_classes import frozen
 from skills_store.archive import ArchiveEntry
 from skills_store.folders import capture_own, own_names
 from skills_store.ownership import Origin
@@ -20,7 +20,7 @@ Action = Literal["create", "patch", "edit", "delete", "write_file", "remove_file
 MOST_BYTES = 64 * 1024 * 1024
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Written:
     """A file that is made or replaced. `old` is None for a new one, `mode` for that of the old."""
 
@@ -30,7 +30,7 @@ class Written:
     mode: int | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Removed:
     """A file that is removed."""
 
@@ -38,7 +38,7 @@ class Removed:
     old: bytes
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Copied:
     """A skill that is copied to the user's folder, and changed there: the copy shadows it.
 
@@ -51,7 +51,7 @@ class Copied:
     inside: Written | Removed
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Moved:
     """What a skill has of its own, which goes to the archive."""
 
@@ -65,7 +65,7 @@ class Moved:
 Effect = Written | Removed | Copied | Moved
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FileDiff:
     """A text before and after; None where there is no file. Bytes that are no text are replaced."""
 
@@ -74,7 +74,7 @@ class FileDiff:
     new: str | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Change:
     """What one call would do. `folder` is where the skill is afterwards, or was."""
 

@@ -1,8 +1,8 @@
 """The skills of all roots as one: which wins a name, which it shadows. Looks at no content."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store.scans import UNSETTLED, Scan
 from skills_store.skill import LoadProblem, Shadowed, Skill
 
@@ -12,7 +12,7 @@ GENERAL = "general"
 Key = tuple[object, ...]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Collection:
     """What there is, whoever may see it."""
 

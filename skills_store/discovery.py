@@ -7,9 +7,9 @@ costs at most its own skill. Decides nothing about which skills are shown.
 import os
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store import document, frontmatter
 from skills_store.reading import Stamp, read_regular, reason_of, stamp_of
 from skills_store.scans import ABSENT, UNSETTLED, Scan, settled, status_of
@@ -38,7 +38,7 @@ _CACHE_ENDING = "_cache"  # .pytest_cache, .ruff_cache and their like
 _ENVIRONMENT_FILE = "pyvenv.cfg"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Folder:
     """A folder that is to be looked into."""
 

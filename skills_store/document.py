@@ -6,8 +6,8 @@ standard's own validator, which reads a strict YAML. Knows no folders and no fil
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store import frontmatter
 from skills_store.frontmatter import Block, text_of
 from skills_store.skill import (
@@ -28,7 +28,7 @@ _UNCLEAR = re.compile(r"---|: +(?:[|>][-+0-9]*)?#|\r(?!\n)|[\t\x0b\x0c\x85\u2028
 _READ_NAME = re.compile(r"[a-z0-9._-]+")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillDocument:
     """A SKILL.md in its two parts, unknown fields included, and what is wrong with it."""
 

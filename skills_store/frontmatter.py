@@ -6,8 +6,8 @@ with its values quoted. Nothing here raises on any text. Does not know what the 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store.documents import Json
 from skills_store.skill import Frontmatter, Problem
 
@@ -21,7 +21,7 @@ _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|\{[^{}]*\}""")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Block:
     """A text in two parts. Lines count from 1."""
 
@@ -31,7 +31,7 @@ class Block:
     """The line at which the body begins."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fields:
     """What a block says. Lines are those of the file."""
 

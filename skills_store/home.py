@@ -2,13 +2,13 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store.locks import locked
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Home:
     """The folder that an agent keeps what is its own in."""
 

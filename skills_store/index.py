@@ -6,10 +6,9 @@ how to reach what it leaves out.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from frozen_classes import frozen
 from skills_store.collection import Collection, call_name, category_name
 from skills_store.prose import prose
 from skills_store.skill import Skill
@@ -32,7 +31,7 @@ _WRITER = "skill_manage"
 _ELLIPSIS = "..."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class IndexRequest:
     """What an index depends on besides the skills."""
 
@@ -47,7 +46,7 @@ class IndexRequest:
     """The skill for questions on the server's own set-up."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Index:
     """The section, and whether it had to give way: only then did the recent use count."""
 
@@ -55,7 +54,7 @@ class Index:
     is_cut: bool = False
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Line:
     """A skill in the list."""
 
@@ -68,7 +67,7 @@ class _Line:
         return f"  - {self.name}: {self.description}" if self.description else f"  - {self.name}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Group:
     """A category in the list."""
 

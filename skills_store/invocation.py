@@ -6,8 +6,8 @@ the same name all the same.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store.collection import Collection, call_name
 from skills_store.prose import prose
 from skills_store.skill import Skill
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-z][\w.:-]*")
 _PREFIXED_NAME = re.compile(r"[\w.:-]+")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillInvocation:
     """The skills that a prompt calls, and what it says besides."""
 
@@ -30,7 +30,7 @@ class SkillInvocation:
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillCommand:
     """A slash command that loads a skill."""
 

@@ -5,11 +5,11 @@ changed. Knows no tools and no sessions; who asks says what a session has.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from threading import Lock
 
-from frozen_classes import frozen
 from skills_store.collection import Collection, call_name, category_name, joined, names_in
 from skills_store.discovery import scan
 from skills_store.errors import (
@@ -42,7 +42,7 @@ _NOBODY = Viewer()
 _MOST_SIMILAR = 3
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A skill in a list."""
 
@@ -52,7 +52,7 @@ class Listed:
     category: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Listing:
     """The skills that a session sees, and all the categories that they are in."""
 

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store.discovery import is_never_entered
 from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 
@@ -16,7 +16,7 @@ MOST_LEVELS = 6
 _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LinkedFiles:
     """The files of a skill. Paths are relative to its folder, with slashes, and sorted."""
 

@@ -4,10 +4,10 @@ It reads the lists of what was bundled and installed. It changes nothing.
 """
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
-from frozen_classes import frozen
 from skills_store.documents import DocumentFile
 from skills_store.home import Home
 from skills_store.refusals import PinnedError, ReadOnlyError, UnaskedChangeError
@@ -26,7 +26,7 @@ _OF_OTHERS: frozenset[Owner] = frozenset(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Claims:
     """The names of the skills in the user's folder that others put there."""
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from frozen_classes import frozen
 from skills_store.documents import Json
 from skills_store.skill import Problem
 
@@ -32,7 +31,7 @@ class NoPlainYamlError(ValueError):
         self.line = line
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Plain:
     """What a text says, and what of it the strict dialect of the standard does not allow."""
 

@@ -4,9 +4,9 @@ Nothing is written here, and no lock is held: whoever commits the change looks a
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from frozen_classes import frozen
 from skills_store import contents, patching
 from skills_store.addresses import (
     check_new_name,
@@ -45,7 +45,7 @@ from skills_store.usage import Clock, Usage
 _SCRIPT_MODE = 0o755
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Edit:
     """One file of a skill, before and after; `new` is None for one that goes."""
 

@@ -5,9 +5,8 @@ A FIFO, a device or a folder of the name is refused and never waited for. Knows 
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
-
-from frozen_classes import frozen
 
 _FLAGS: int = (
     os.O_RDONLY
@@ -25,7 +24,7 @@ class NoRegularFileError(OSError):
     """There is something of that name which is no regular file."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Content:
     """What a file held, and what the system told of it just before."""
 

@@ -5,15 +5,15 @@ Whether a workspace is trusted, and so may bring skills, is the caller's to say.
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store.skill import Root
 
 WORKSPACE_FOLDERS = (".agents/skills", ".hermes/skills", ".claude/skills")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Places:
     """The folders that skills may come from. All absolute."""
 

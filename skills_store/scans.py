@@ -7,10 +7,9 @@ stamp. As long as all of them are what they were, another look would find the sa
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store.reading import Stamp, stamp_of
 from skills_store.skill import CATEGORY_FILE, SKILL_FILE, LoadProblem, Root, Skill
 
@@ -25,7 +24,7 @@ _SETTLING_NANOSECONDS = 100_000_000  # a clock of files may tick this slowly
 status_of: Callable[[str], os.stat_result] = os.stat
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What was found in one root."""
 

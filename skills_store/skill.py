@@ -1,11 +1,10 @@
 """What a skill is, where skills are kept, and what is wrong with one. Reads nothing itself."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from frozen_classes import frozen
 from skills_store.documents import Json
 
 SKILL_FILE = "SKILL.md"
@@ -20,7 +19,7 @@ RootKind = Literal["workspace", "home", "agents", "external", "bundled", "plugin
 Frontmatter = Mapping[str, Json]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Root:
     """A folder of skills. Of several the first wins; the caller puts them in order."""
 
@@ -32,7 +31,7 @@ class Root:
     """Of a plugin: its name, which is said before its skills' names."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with a text. Lines count from 1."""
 
@@ -43,7 +42,7 @@ class Problem:
     """The text cannot be used at all."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LoadProblem:
     """What is wrong with a file or folder of a root. The line counts from 1; 0 is all of it."""
 
@@ -58,7 +57,7 @@ class LoadProblem:
         return f"{place}: {self.text}{' (skipped)' if self.is_skipped else ''}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Skill:
     """A skill that was found and can be loaded. Its text is not kept."""
 
@@ -89,7 +88,7 @@ class Skill:
         return f"{self.root.plugin}:{inside}" if self.root.plugin else inside
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Shadowed:
     """A skill that is not to be reached, and the one of the same name that won."""
 
@@ -97,7 +96,7 @@ class Shadowed:
     winner: Skill
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Archived:
     """A skill that was archived, and where it went."""
 

@@ -9,18 +9,17 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
-from frozen_classes import frozen
 from skills_store.atomic import write_atomically
 from skills_store.documents import Document, Json
 
 Kind = Literal["file", "link", "folder"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """One thing in a folder. `digest` is of a file's bytes or a link's target."""
 

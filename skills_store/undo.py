@@ -9,11 +9,11 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import assert_never, cast, get_args
 
-from frozen_classes import frozen
 from skills_store.changes import Action, Change, Copied, Moved, Removed, Written
 from skills_store.documents import Document, DocumentFile, Json
 from skills_store.folders import capture_own
@@ -37,7 +37,7 @@ _RECORD_NAME = "record.json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Step:
     """One change: a folder before it, and the digests of its files after it."""
 
@@ -51,7 +51,7 @@ class Step:
     """The name of the folder in the archive that a deleted skill went to."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Pass:
     """What was changed under one id."""
 

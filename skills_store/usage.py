@@ -6,11 +6,11 @@ names and times; what follows from them is decided elsewhere.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from frozen_classes import frozen
 from skills_store.documents import Document, DocumentFile, Json
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _FIELDS: Mapping[Event, tuple[str, str]] = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What is known of one skill's use. Times are in UTC."""
 

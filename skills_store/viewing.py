@@ -5,11 +5,10 @@ Where a skill is found, and who counts that it was looked at, is not known here.
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from mimetypes import MimeTypes
 from pathlib import Path
 
-from frozen_classes import frozen
 from skills_store import document, fields
 from skills_store.errors import FileTooLongError, UnreadableFileError, UnreadableSkillError
 from skills_store.linked import LinkedFiles, linked_files
@@ -35,7 +34,7 @@ for _font in ("ttf", "otf"):
     _TYPES.add_type(f"font/{_font}", f".{_font}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Viewer:
     """Who looks: what a text may be completed with, and where a skill would have to work."""
 
@@ -43,7 +42,7 @@ class Viewer:
     session_id: str | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillView:
     """A skill as a model sees it."""
 
@@ -62,7 +61,7 @@ class SkillView:
     problems: tuple[Problem, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextFileView:
     """A file of a skill that is text."""
 
@@ -75,7 +74,7 @@ class TextFileView:
     size_bytes: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class BinaryFileView:
     """A file of a skill that is no text: it is told of, and not shown."""
 

@@ -5,8 +5,8 @@ What is not known of a session hides nothing from it.
 
 import sys
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store import fields
 from skills_store.skill import Skill
 
@@ -33,7 +33,7 @@ _PLATFORMS: Mapping[str, str] = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Circumstances:
     """What a session has. None: nobody knows."""
 

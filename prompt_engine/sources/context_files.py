@@ -5,14 +5,13 @@ a few names and never lists a repository; knows no process: the folder is an arg
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 
-from frozen_classes import frozen
 from prompt_engine.findings import Scan
 from prompt_engine.hints import LoadedHints
 from prompt_engine.inputs import ContextFile, FileNote
@@ -28,7 +27,7 @@ AgentsScope = Literal["chain", "cwd"]
 """Where AGENTS.md is looked for: from the git root down to the folder, or in the folder alone."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContextRequest:
     """A workspace whose instructions are wanted."""
 
@@ -42,7 +41,7 @@ class ContextRequest:
     """The model's context window, if it is known and not assumed."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FoundSettings:
     """What the frontmatter of a `.hermes.md` says. Not used here, whatever it says."""
 
@@ -50,7 +49,7 @@ class FoundSettings:
     values: Mapping[str, JsonValue]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContextFound:
     """The instructions of a workspace, in the order in which the model is told them."""
 

@@ -6,12 +6,12 @@ Format: https://cursor.com/docs/context/rules
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from frozen_classes import frozen
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.ignoring import Patterns, compile_patterns, meaning
 from prompt_engine.sources.instructions import Source, read_source
@@ -30,7 +30,7 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CursorRule:
     """A rule and its conditions."""
 

@@ -7,9 +7,9 @@ import platform
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.facts import Environment, Passage
 from prompt_engine.sources.own_files import OwnText, read_own
 
@@ -33,7 +33,7 @@ SERVICES = (
 _NO = frozenset({"", "0", "false", "no"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Host:
     """What a process knows of its machine without asking anybody.
 

@@ -14,7 +14,6 @@ from typing import cast
 
 from pathspec import GitIgnoreSpec
 
-from frozen_classes import frozen
 from prompt_engine.decoding import UndecodableError, decode
 from prompt_engine.sources.places import chain, children, git_root, is_file, slashed
 from prompt_engine.sources.reading import ReadFile, Remembered, read_within
@@ -71,7 +70,7 @@ def meaning(patterns: Patterns, relative: str) -> bool | None:
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Way:
     """The way from a root down to a folder, as far as it is the project's own."""
 

@@ -1,11 +1,11 @@
 """One file of instructions: read, decoded, scanned, its frontmatter split off. Not yet cut."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from frozen_classes import frozen
 from prompt_engine.decoding import UndecodableError, decode
 from prompt_engine.findings import Scan
 from prompt_engine.frontmatter import split
@@ -15,7 +15,7 @@ from prompt_engine.sources.reading import Identity, ReadFile, Unread, read_withi
 from prompt_engine.trust import Trusted, Verdict, blocked_line, judge, sha256_of, told
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Source:
     """A file that was read; whether it may be shown is not decided."""
 
@@ -46,7 +46,7 @@ class Source:
 _ENDINGS = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A file as it may be shown: its text, or the line that stands for it."""
 

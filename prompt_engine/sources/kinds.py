@@ -5,11 +5,10 @@ other, and cuts nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from frozen_classes import frozen
 from prompt_engine.findings import Scan
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.cursor_rules import MOST_RULES, CursorRule, rule_of, rule_paths
@@ -23,7 +22,7 @@ CLAUDE_NAMES = ("CLAUDE.md", "claude.md")
 CURSOR_NAME = ".cursorrules"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A file that was read, and what of it goes into the prompt."""
 
@@ -42,7 +41,7 @@ Look = Piece | FileNote
 """A file that was read, or what is to be said of one that could not be."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reader:
     """Reads files of instructions for a session that works in `home`, a resolved folder."""
 

@@ -3,16 +3,16 @@
 Not for files of a repository, which must not lead out of it.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.decoding import UndecodableError, decode
 from prompt_engine.sources.reading import ReadFile, Unread, read_within, resolve
 
 MOST_BYTES = 1024 * 1024
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OwnText:
     """A file's text, with the bytes that trust goes by and the path they lie at."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from frozen_classes import frozen
-
 MOST_BYTES = 16 * 1024 * 1024
 MOST_REMEMBERED = 2_048
 SETTLED_NANOSECONDS = 2_000_000_000
@@ -35,7 +33,7 @@ _Stamp = tuple[int, ...]
 _Kept = TypeVar("_Kept")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReadFile:
     """The whole of a regular file."""
 
@@ -44,7 +42,7 @@ class ReadFile:
     raw: bytes
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Unread:
     """A file that is there and was not read."""
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.findings import Finding, Scan
 from prompt_engine.hints import Hint, LoadedHints
 from prompt_engine.inputs import FileNote
@@ -38,7 +37,7 @@ _MOST_REMEMBERED = 2_048
 _RULE_DEPTH = 10_000  # rules come after folders
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HintDelivery:
     """What is to be appended to a result or message, and what the user is told of it."""
 
@@ -55,7 +54,7 @@ class HintDelivery:
         return LoadedHints({hint.label: hint.digest for hint in self.hints})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Candidate:
     """A file that applies to a touched path."""
 

@@ -10,10 +10,9 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.facts import Repository
 from prompt_engine.sources.places import git_root
 
@@ -41,7 +40,7 @@ class _LateError(Exception):
     """The time for git is over."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Git:
     """Runs git in a folder until a deadline."""
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from frozen_classes import frozen
 from prompt_engine.inputs import FileNote
 from prompt_engine.sources.cursor_rules import FOLDER, MOST_RULES, CursorRule, read_rule, rule_paths
 from prompt_engine.sources.ignoring import IgnoreRules, Way
@@ -79,7 +78,7 @@ class Root:
         return read_source(path, label(path, self.home), self._top if is_shared else self.path)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Touched:
     """A path that a call named, resolved, in its root."""
 

@@ -8,12 +8,12 @@ for a gap that may be missing, `{name}` for an entry of `vocabulary.toml`.
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from typing import TypedDict
 
-from frozen_classes import frozen
 from prompt_engine.findings import Scope
 from prompt_engine.threats.engine import Expression, Match, compiled
 from prompt_engine.threats.folding import fold
@@ -49,7 +49,7 @@ class _Table(TypedDict):
     patterns: dict[str, list[str]]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """One way to put a threat, in all its wordings."""
 
@@ -59,7 +59,7 @@ class Pattern:
     expression: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Group:
     """Patterns that are looked for together; which of them matched is asked afterwards.
 

@@ -9,9 +9,9 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
-from frozen_classes import frozen
 from prompt_engine.threats.engine import Expression, compiled
 
 TELLING_WORDS = (
@@ -25,7 +25,7 @@ _BOUNDARY = "\n\x1e\n"
 _ENCODED_BOUNDARY = "Ch4K"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Decoded:
     """All runs of base64, decoded into one text, and where each of them begins."""
 

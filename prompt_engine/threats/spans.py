@@ -1,9 +1,9 @@
 """A stretch of a text, and what stands around it. Knows no patterns."""
 
-from frozen_classes import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Span:
     """The characters text[start:end]."""
 

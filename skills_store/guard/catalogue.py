@@ -8,12 +8,12 @@ category and severity are looked for together: only the place differs then, not 
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from typing import Literal, NotRequired, TypedDict
 
-from frozen_classes import frozen
 from skills_store.guard.engine import Expression, compiled
 from skills_store.guard.verdict import Category, Severity
 
@@ -37,7 +37,7 @@ class _Rule(TypedDict):
     excused_examples: NotRequired[bool]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A judgement, and what leads to it."""
 
@@ -52,7 +52,7 @@ class Rule:
     """Not said of what is plainly a placeholder."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Group:
     """Rules that are looked for together: group n of the expression is rule n."""
 

@@ -1,15 +1,14 @@
 """What the guard looks at: the files of a skill, and what else its folder holds. Reads no disk."""
 
 from collections.abc import Mapping
-
-from frozen_classes import frozen
+from dataclasses import dataclass
 
 MOST_FILES = 50
 MOST_BYTES = 1024 * 1024
 """Of all files together; more is a finding, not a reason not to look."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Contents:
     """A skill as bytes. Paths are relative to its folder and use slashes."""
 

@@ -6,8 +6,7 @@ in their comments; what was hidden by a code gets it never.
 """
 
 import re
-
-from frozen_classes import frozen
+from dataclasses import dataclass
 
 _BEFORE_BYTES = 500
 _AFTER_BYTES = 200
@@ -41,7 +40,7 @@ _QUOTES = (b'"', b"`", b"'", b"\xe2\x80\x9c", b"\xc2\xab")
 _CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Passage:
     """The bytes data[start:end] of a text."""
 

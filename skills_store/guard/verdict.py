@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from frozen_classes import frozen
-
 Category = Literal[
     "exfiltration",
     "injection",
@@ -46,7 +44,7 @@ class Finding:
         return f"{place}: {self.severity}: {self.category}: {self.what}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """How bad it is, and why: the findings in the order of files and lines."""
 

@@ -8,9 +8,9 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 
-from frozen_classes import frozen
 from skills_store.guard.decoding import decoded
 from skills_store.guard.disguises import undisguised
 
@@ -35,7 +35,7 @@ _LONGEST_LINE = 500
 _OVERLAP = 200
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class View:
     """One way to read a file: UTF-8, and the line of the file that each of its parts stands in."""
 

@@ -6,10 +6,9 @@ before and after the change. Only what is new is the model's, indented by the ru
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from frozen_classes import frozen
 from skills_store.patching.folding import BLANKS, Fold, source_columns
 from skills_store.patching.indentation import indent_of
 from skills_store.patching.places import Place, Wanted
@@ -17,14 +16,14 @@ from skills_store.patching.places import Place, Wanted
 _TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A line of the old text that stays."""
 
     old_index: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Written:
     """A line of the new text; `old_index` is the line it was made from, if there is one."""
 

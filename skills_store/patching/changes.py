@@ -1,13 +1,12 @@
 """What a patch says, as values: which files change and how. Knows no syntax and no text."""
 
+from dataclasses import dataclass
 from typing import Literal
-
-from frozen_classes import frozen
 
 Sign = Literal[" ", "-", "+"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HunkLine:
     """A line that stays, goes or comes; without its line end."""
 
@@ -15,7 +14,7 @@ class HunkLine:
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Hunk:
     """One connected change. `headings` lead to it, the outermost first.
 
@@ -38,7 +37,7 @@ class Hunk:
         return tuple(line.text for line in self.lines if line.sign != "-")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AddFile:
     """A file that is to be made; every line of its text is ended."""
 
@@ -46,7 +45,7 @@ class AddFile:
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UpdateFile:
     """A file that is to be changed, moved, or both."""
 
@@ -55,7 +54,7 @@ class UpdateFile:
     move_to: str | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DeleteFile:
     """A file that is to be removed."""
 

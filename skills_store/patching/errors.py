@@ -12,13 +12,12 @@ PatchError                  nothing was changed; the text says what to do instea
 """
 
 from collections.abc import Sequence
-
-from frozen_classes import frozen
+from dataclasses import dataclass
 
 MAX_SHOWN_PLACES = 10
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Nearest:
     """The part of a text that is most like what was looked for. Lines count from 1."""
 

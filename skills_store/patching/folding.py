@@ -7,8 +7,7 @@ the text. Columns of a folded line lead back to those of the line.
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-
-from frozen_classes import frozen
+from dataclasses import dataclass
 
 BLANKS = " \t\r"
 """What may stand at the end of a line unseen; a stray carriage return is one of them."""
@@ -51,7 +50,7 @@ def _translated(table: dict[int, str]) -> Callable[[str], str]:
     return translate
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fold:
     """A way to compare: which characters count as the same, then which blanks do not count."""
 

@@ -1,13 +1,12 @@
 """What of a patch can be shown while it is still being written. Raises nothing, checks nothing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from frozen_classes import frozen
 from skills_store.patching.changes import joined
 from skills_store.patching.sections import Reader, Section
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Region:
     """A connected change so far, in the patch's own lines; `old` is None for an added file."""
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from frozen_classes import frozen
 from skills_store.patching.indentation import indent_of
 from skills_store.patching.places import Place, line_starts
 
@@ -11,7 +11,7 @@ MAX_HEADINGS = 20
 """A heading that is there more often leads nowhere."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scope:
     """A part of a text in which a hunk is looked for. `heading` is where its heading begins."""
 

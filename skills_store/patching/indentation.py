@@ -1,11 +1,9 @@
 """How a text's indentation follows from the one the model wrote. Knows nothing but line starts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-
-from frozen_classes import frozen
 
 _USUAL_WIDTH = 4
 _WIDTHS = (2, 3, 4, 8)
@@ -22,7 +20,7 @@ def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Indentation:
     """What each written indentation is in the text; others follow from the nearest known one."""
 

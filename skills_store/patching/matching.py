@@ -6,9 +6,9 @@ must agree, and every line must be there, in order.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
-from frozen_classes import frozen
 from skills_store.patching.anchors import find_anchored
 from skills_store.patching.blending import Plan, blend, plan_lines, with_end_blanks
 from skills_store.patching.disguises import (
@@ -36,7 +36,7 @@ from skills_store.patching.places import (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Replacement:
     """A text after an edit. `spans` are in the original text, `line` is in the new one, from 1."""
 
@@ -47,7 +47,7 @@ class Replacement:
     line: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Where a strategy found a wanted text: in at least one place."""
 

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from frozen_classes import frozen
 from skills_store.patching.folding import BLANKS, PLAIN, Fold, source_columns
 from skills_store.patching.indentation import UNCHANGED, Indentation, derive_indentation
 
@@ -48,7 +47,7 @@ class Source:
         return self._keys[fold]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What is looked for and what shall stand there instead, and where its ends must lie."""
 
@@ -60,7 +59,7 @@ class Wanted:
     takes_newline_after: bool = False
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Place:
     """A span of the text that reads as the wanted text does, line for line."""
 

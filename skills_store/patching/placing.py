@@ -6,9 +6,8 @@ the same block. Line numbers decide only between places that are equally good.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from frozen_classes import frozen
 from skills_store.patching.blending import plan_lines
 from skills_store.patching.changes import Hunk
 from skills_store.patching.errors import (
@@ -29,7 +28,7 @@ from skills_store.patching.nearest import find_applied, find_nearest
 from skills_store.patching.places import Place, Wanted, line_number
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HunksApplied:
     """A text after a patch, and the first changed line of each hunk in it, from 1."""
 
@@ -37,7 +36,7 @@ class HunksApplied:
     lines: tuple[int, ...]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Edit:
     """What a hunk does to a text: this span becomes that. `line` is the first changed one."""
 

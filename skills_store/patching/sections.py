@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from frozen_classes import frozen
 from skills_store.patching.changes import Hunk, HunkLine, Sign
 
 SectionKind = Literal["add", "update", "delete"]
@@ -45,7 +44,7 @@ class Section:
     hunks: list[HunkDraft] = field(default_factory=list[HunkDraft])
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fault:
     """What is wrong with a line of a patch."""
 
