@@ -111,7 +111,7 @@ BLOCKS: list[JsonValue] = [
     {"type": "resource", "resource": {"uri": "file:///nowhere/here.txt", "text": "its text"}},
     {"type": "image", "mimeType": "image/png", "data": PNG},
 ]
-TALK = 13
+TALK = 15
 """How many prompts make a conversation long enough to be summed up."""
 
 
