@@ -70,14 +70,13 @@ def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Resul
     peers = [PEERS[OURS], *_known(_names(options.peers))]
     peers += [any_agent(shlex.split(command)) for command in options.agent]
     there = [peer for peer in peers if _is_there(peer)]
-    runs: list[Results] = []
-    for number in range(options.repeat):
-        runs.append(run(there, groups, options.runs))
+    repeated = run(there, groups, options.runs, options.repeat)
+    for number, results in enumerate(repeated, 1):
         if options.json:
             path: Path = options.json
-            mark = f"-{number + 1}" if options.repeat > 1 else ""
-            report.save(runs[-1], path.with_stem(f"{path.stem}{mark}"))
-    return runs
+            mark = f"-{number}" if options.repeat > 1 else ""
+            report.save(results, path.with_stem(f"{path.stem}{mark}"))
+    return repeated
 
 
 def _known(names: Sequence[str]) -> list[Peer]:

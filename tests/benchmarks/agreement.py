@@ -1,7 +1,8 @@
 """Whether several runs of the whole benchmark agree, row by row.
 
-The medians of a row agree if none is farther from the middle one than the stated spread: half of
-the range within a run (the widest of them), a tenth of the figure, or what a clock tick is worth.
+Two medians agree if what is stated of them, each with half of its run's range to both sides, has
+figures in common; or if a tenth of the figure, or what a clock tick is worth, is all between them.
+A row agrees if each of its medians agrees with the middle one.
 """
 
 import statistics
@@ -14,6 +15,7 @@ from tests.benchmarks.running import Results
 
 LEAST_SHARE = 0.1
 LEAST = {"ms": 1.0, "µs": 5.0, "MiB": 1.0, "s": 0.05}
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,19 @@ class Agreement:
     title: str
     unit: str
     medians: Sequence[float]
-    spread: float
+    spreads: Sequence[float]
+    least: float
+    """What may lie between two medians whatever their spread."""
 
     @property
     def agrees(self) -> bool:
-        """Whether all lie within the spread of the middle one."""
-        middle = statistics.median(self.medians)
-        return all(abs(median - middle) <= self.spread for median in self.medians)
+        """Whether each agrees with the middle one."""
+        ordered = sorted(zip(self.medians, self.spreads, strict=True))
+        middle, around = ordered[len(ordered) // 2]
+        return all(
+            abs(median - middle) <= max(self.least, spread + around) + _ROUNDING
+            for median, spread in zip(self.medians, self.spreads, strict=True)
+        )
 
 
 def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agreement]:
@@ -44,16 +52,16 @@ def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agr
             medians = [statistics.median(values) for values in found]
             middle = statistics.median(medians)
             least = max(LEAST.get(row.unit, 0.0), LEAST_SHARE * abs(middle))
-            widest = max(least, *(spread(values) for values in found))
-            yield Agreement(name, row.title, row.unit, medians, widest)
+            spreads = [spread(values) for values in found]
+            yield Agreement(name, row.title, row.unit, medians, spreads, least)
 
 
 def lines(found: Sequence[Agreement]) -> Iterator[str]:
     """Yield what does not agree, and how many do."""
     for each in found:
         if not each.agrees:
-            medians = ", ".join(f"{median:,.2f}" for median in each.medians)
-            told = f"medians {medians} {each.unit}; stated spread ±{each.spread:,.2f}"
-            yield f"DISAGREE  {each.agent}: {each.title}: {told}"
+            stated = zip(each.medians, each.spreads, strict=True)
+            told = ", ".join(f"{median:,.2f} ±{spread:,.2f}" for median, spread in stated)
+            yield f"DISAGREE  {each.agent}: {each.title}: {told} {each.unit}".rstrip()
     count = sum(each.agrees for each in found)
     yield f"{count} of {len(found)} rows agree within their spread"

@@ -132,8 +132,8 @@ def make_groups() -> list[Group]:
     return [
         Group("start", "Start", measure_start, START),
         Group("turns", "Turns", measure_turns, TURNS),
-        Group("streams", "Streams", measure_streams, STREAMS, 3),
-        Group("crowd", "Fifty sessions", measure_crowd, CROWD, 2),
+        Group("streams", "Streams", measure_streams, STREAMS, 5),
+        Group("crowd", "Fifty sessions", measure_crowd, CROWD, 5),
         Group("past", "Kept sessions", past.measure, PAST, 5),
         Group("search", "Search", library.measure, FINDING, 1),
         Group("words", "What the model is sent", measure_words, WORDS, 1),

@@ -1,5 +1,8 @@
 """The order of a benchmark: every agent in every run, each run begun by another of them.
 
+What is repeated as a whole takes turns too, run by run: a machine that others use is now faster and
+now slower, for minutes, and that would be all that three repeats one behind the other show.
+
 It knows no row; what cannot be measured is noted with its reason and the rest goes on.
 """
 
@@ -12,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
@@ -25,6 +29,8 @@ from tests.benchmarks.rows import Group
 MISHAPS = (AgentError, LookupError, OSError, ValueError, psutil.Error, sqlite3.Error)
 BUSY_LOAD_PER_CORE = 0.5
 
+Some = TypeVar("Some")
+
 
 @dataclass(slots=True)
 class Results:
@@ -37,10 +43,12 @@ class Results:
     """The load average before the first run."""
 
 
-def run(peers: Sequence[Peer], groups: Sequence[Group], runs: int) -> Results:
-    """Measure the agents, telling on stderr how far it is."""
+def run(
+    peers: Sequence[Peer], groups: Sequence[Group], runs: int, repeats: int = 1
+) -> list[Results]:
+    """Measure the agents, so many runs in each repeat, telling on stderr how far it is."""
     load = os.getloadavg()[0]
-    results = Results({peer.name: Sheet() for peer in peers}, machine=machine(), load=load)
+    repeated = [_no_results(peers, load) for _ in range(repeats)]
     if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
         say(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
     with _folder() as name, endpoint_process() as endpoint:
@@ -48,11 +56,17 @@ def run(peers: Sequence[Peer], groups: Sequence[Group], runs: int) -> Results:
         _warm(labs)
         for group in groups:
             for number in range(min(runs, group.most_runs)):
-                _note(results.limits, measure_limits(endpoint) if group is groups[0] else iter(()))
-                for lab in _rotated(labs, number):
-                    say(f"{group.name}, run {number + 1}: {lab.peer.name}")
-                    _measure(group, lab, results.sheets[lab.peer.name])
-    return results
+                for results in _rotated(repeated, number):
+                    if group is groups[0]:
+                        _note(results.limits, measure_limits(endpoint))
+                    for lab in _rotated(labs, number):
+                        say(f"{group.name}, run {number + 1}: {lab.peer.name}")
+                        _measure(group, lab, results.sheets[lab.peer.name])
+    return repeated
+
+
+def _no_results(peers: Sequence[Peer], load: float) -> Results:
+    return Results({peer.name: Sheet() for peer in peers}, machine=machine(), load=load)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -85,9 +99,9 @@ def _warm(labs: Sequence[Lab]) -> None:
             say(f"{lab.peer.name}: {error}")
 
 
-def _rotated(labs: Sequence[Lab], number: int) -> list[Lab]:
-    first = number % len(labs)
-    return [*labs[first:], *labs[:first]]
+def _rotated(all_of_them: Sequence[Some], number: int) -> list[Some]:
+    first = number % len(all_of_them)
+    return [*all_of_them[first:], *all_of_them[:first]]
 
 
 def _note(sheet: Sheet, figures: Figures) -> None:

@@ -1,6 +1,8 @@
 """The benchmark itself: agents are driven, counted and told about as they should be; no times."""
 
+import itertools
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,12 +72,25 @@ def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None
 def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
     agent = any_agent([sys.executable, "-c", PLAIN_AGENT])
 
-    results = run([agent], [GROUP], runs=2)
+    (results,) = run([agent], [GROUP], runs=2)
 
     sheet = results.sheets[agent.name]
     assert sheet.values == {"speed": [2.0, 2.0], "size": [1.0, 1.0]}
     assert sheet.notes == {"rest": "it has no rest"}
     assert len(results.limits.values["python"]) == 2
+
+
+def test_repeats_take_turns_run_by_run() -> None:
+    agent = any_agent([sys.executable, "-c", PLAIN_AGENT])
+    begun = itertools.count()
+
+    def measure(lab: Lab) -> Figures:
+        del lab
+        yield "speed", float(next(begun))
+
+    repeated = run([agent], [replace(GROUP, measure=measure)], runs=2, repeats=2)
+
+    assert [each.sheets[agent.name].values["speed"] for each in repeated] == [[0, 3], [1, 2]]
 
 
 def test_a_table_has_medians_ratios_and_the_reasons_for_empty_cells() -> None:

@@ -49,7 +49,7 @@ class Past:
             return took
 
     def _with(self, lab: Lab, name: str, make: Callable[[], tuple[Lab, str]]) -> tuple[Lab, str]:
-        key = f"{lab.peer.name} {name}"
+        key = f"{lab.place.home} {name}"  # another repeat has other places
         if key not in self._made:
             try:
                 self._made[key] = make()
