@@ -19,18 +19,25 @@ _under_way = [0]
 
 
 def uncollected(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Make a function that imports one during which nothing is collected.
+    """Make a function that imports one during which nothing is collected, the first time.
 
-    What is there at its end is not looked through again, until the process ends.
+    What is there at its end is not looked through again, until the process ends; that counts for
+    what happens to be garbage then, so it must not be done again with every session.
     """
+    has_imported = False
 
     @wraps(work)
     def rested(*arguments: Given.args, **options: Given.kwargs) -> Made:
+        nonlocal has_imported
+        if has_imported:
+            return work(*arguments, **options)
         with _lock:
             _under_way[0] += 1
             gc.disable()
         try:
-            return work(*arguments, **options)
+            made = work(*arguments, **options)
+            has_imported = True
+            return made
         finally:
             with _lock:
                 _under_way[0] -= 1

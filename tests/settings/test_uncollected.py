@@ -36,3 +36,22 @@ def test_what_fails_ends_the_rest_too() -> None:
     with pytest.raises(ImportError, match="none"):
         fail()
     assert gc.isenabled()
+
+
+def test_it_is_done_once_so_that_later_garbage_is_collected() -> None:
+    again = uncollected(gc.isenabled)
+    assert [again() for _ in range(3)] == [False, True, True]
+
+
+def test_what_failed_is_tried_in_the_same_way_again() -> None:
+    outcomes = [ImportError("none"), None]
+
+    @uncollected
+    def work() -> bool:
+        if outcome := outcomes.pop(0):
+            raise outcome
+        return gc.isenabled()
+
+    with pytest.raises(ImportError, match="none"):
+        work()
+    assert not work()
