@@ -1,6 +1,5 @@
 """Packages that are entered part by part offer the same as when they are imported whole."""
 
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.lazy_packages import enter
+from tests.settings.written_packages import imported_of, written_package
 
 NAME = "package_of_parts"
 FILES = {
@@ -21,34 +21,23 @@ FILES = {
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Write a package, and forget it afterwards."""
-    for name, text in FILES.items():
-        path = tmp_path / NAME / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    yield NAME
-    for name in [each for each in sys.modules if each.partition(".")[0] == NAME]:
-        del sys.modules[name]
-
-
-def imported() -> set[str]:
-    return {each for each in sys.modules if each.partition(".")[0] == NAME}
+def package(tmp_path: Path) -> Iterator[str]:
+    with written_package(NAME, FILES, tmp_path) as name:
+        yield name
 
 
 def test_only_what_has_a_name_is_imported(package: str) -> None:
     enter([package, f"{package}.inner"])
     entered = import_module(package)
     assert (entered.wanted, entered.renamed, entered.inner.wanted) == (1, 2, 1)
-    assert imported() == {package, f"{package}.inner", f"{package}.light"}
+    assert imported_of(NAME) == {package, f"{package}.inner", f"{package}.light"}
 
 
 def test_whoever_asks_for_anything_else_gets_the_whole(package: str) -> None:
     enter([package])
     entered = import_module(package)
     assert entered.made_here == 7
-    assert imported() == {package, f"{package}.light", f"{package}.heavy"}
+    assert imported_of(NAME) == {package, f"{package}.light", f"{package}.heavy"}
     assert (entered.wanted, entered.unwanted) == (1, 3)
 
 
@@ -57,7 +46,7 @@ def test_modules_are_found_and_what_is_not_there_is_missed(package: str) -> None
     entered = import_module(package)
     assert entered.light.other == 2
     assert not hasattr(entered, "__wrapped__")
-    assert imported() == {package, f"{package}.light"}
+    assert imported_of(NAME) == {package, f"{package}.light"}
     with pytest.raises(AttributeError, match="nowhere"):
         _ = entered.nowhere
 

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from acp_server.stand_ins import stood_in
+from tests.settings.written_packages import imported_of, written_package
 
 NAME = "package_with_shapes"
 FILES = {
@@ -30,20 +31,9 @@ FILES = {
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Write a package, and forget it afterwards."""
-    for name, text in FILES.items():
-        path = tmp_path / NAME / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    yield NAME
-    for name in [each for each in sys.modules if each.partition(".")[0] == NAME]:
-        del sys.modules[name]
-
-
-def imported() -> set[str]:
-    return {each for each in sys.modules if each.partition(".")[0] == NAME}
+def package(tmp_path: Path) -> Iterator[str]:
+    with written_package(NAME, FILES, tmp_path) as name:
+        yield name
 
 
 def user_without_shapes(package: str) -> ModuleType:
@@ -53,7 +43,7 @@ def user_without_shapes(package: str) -> ModuleType:
 
 def test_what_is_only_named_is_not_imported(package: str) -> None:
     user_without_shapes(package)
-    assert imported() == {package, f"{package}.user"}
+    assert imported_of(NAME) == {package, f"{package}.user"}
     assert not hasattr(sys.modules[package], "shapes")
 
 
