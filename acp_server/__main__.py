@@ -7,6 +7,8 @@ a mistyped one included, goes to `acp_server.cli`.
 import gc
 import sys
 
+from acp_server.startup.isolation import drop_workspace_entries
+
 SERVE_OPTIONS = ("--model", "--mode", "--sandbox", "--log-level", "--log-file", "--unstable")
 CHOICES = {
     "--mode": ("ask", "accept_edits", "plan", "bypass"),
@@ -19,6 +21,7 @@ CHOICES = {
 
 def main() -> None:
     """Run the command line; the process ends with its exit code."""
+    drop_workspace_entries(sys.path)
     arguments = sys.argv[1:]
     options = serve_options(arguments)
     if options is not None:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 
+from acp_server.startup.isolation import isolated_server
 from acp_server.version import __version__
 
 TYPE_CHECKING = False  # typing itself is not imported
@@ -104,11 +105,9 @@ def _auth_methods(params: JsonValue) -> JsonValue:
         "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
     }
     if _look_up(params, "clientCapabilities", "_meta", "terminal-auth") is True:
-        command: JsonValue = {
-            "label": "acp-server setup",
-            "command": sys.executable,
-            "args": ["-m", "acp_server", "setup"],
-        }
+        # The client runs this in the workspace, whose files must not be imported.
+        program, *arguments = isolated_server("setup")
+        command: JsonValue = {"label": "acp-server setup", "command": program, "args": [*arguments]}
         stored["_meta"] = {"terminal-auth": command}
     if _look_up(params, "clientCapabilities", "auth", "terminal") is not True:
         return [stored]

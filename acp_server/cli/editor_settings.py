@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from acp_server.cli.commented_json import look_up, put
+from acp_server.startup.isolation import isolated_server
 
 PROGRAM = "acp-server"
 PACKAGE = "hermes-acp-server"
@@ -101,9 +102,10 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
     """
     beside = Path(sys.executable).with_name(PROGRAM + (".exe" if sys.platform == "win32" else ""))
     if any(part.startswith(_TEMPORARY) for part in beside.parts):
-        return (which("uvx") or "uvx", PACKAGE)
+        found = which("uvx")
+        return (found if found and Path(found).is_absolute() else "uvx", PACKAGE)
     if not beside.exists():
-        return (sys.executable, "-m", "acp_server")
+        return isolated_server()
     found = which(PROGRAM)
     return (found if found and _is_same(Path(found), beside) else str(beside),)
 

@@ -1,7 +1,6 @@
 """`acp-server run --tasks`: many tasks, each by the same command, and one report on all of them."""
 
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -28,11 +27,11 @@ from acp_server.headless.run.result import VERSION
 from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
 from acp_server.headless.run.task_pool import TaskEntry, TaskPool, gravest
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees
+from acp_server.startup.isolation import isolated_server
 from acp_server.turn.loop import COST_DIGITS
 
 Json = dict[str, JsonValue]
 Value = str | float | Path | None
-COMMAND = (sys.executable, "-m", "acp_server", "run", "-")
 _OF_ONE_TASK = ("prompt", "prompt_file", "session", "resume")
 _FOR_ALL = {
     "ask": "--ask",
@@ -89,7 +88,7 @@ def run_tasks(many: Many, given: Given, outputs: Outputs, endings: Endings) -> i
             output=place,
             arguments=lambda task: [*_options(given, task)],
             jobs=many.jobs,
-            command=COMMAND,
+            command=isolated_server("run", "-"),
             tell=work.tell,
         )
         return work.run(pool, tasks, many.shard, endings)

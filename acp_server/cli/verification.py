@@ -4,7 +4,6 @@ Trusts nobody's word: the tests are run anew, and git and the files themselves a
 """
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,8 @@ from pydantic import BaseModel
 from acp_server.cli.workspace import FILES, run_git
 from acp_server.models.script import Call, parse_script
 from acp_server.settings import child_environment
+from acp_server.startup.isolation import isolated_python
 
-TEST_COMMAND = (sys.executable, "-m", "unittest")
 TEST_SECONDS = 30.0
 
 
@@ -78,7 +77,8 @@ async def _test(folder: Path) -> Finding:
     done = None
     with anyio.move_on_after(TEST_SECONDS):
         environment = child_environment({"FORCE_COLOR": None})
-        done = await anyio.run_process(TEST_COMMAND, cwd=folder, env=environment, check=False)
+        command = isolated_python("-m", "unittest")  # which itself imports from where it runs
+        done = await anyio.run_process(command, cwd=folder, env=environment, check=False)
     if done is None:
         return Finding("tests", "stopped", (f"the tests did not end within {TEST_SECONDS:g} s",))
     said = done.stderr.decode("utf-8", "replace").split("\n")

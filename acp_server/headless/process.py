@@ -6,7 +6,6 @@ order: its stdin is closed, and only if that is not enough its whole process gro
 
 import os
 import signal
-import sys
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -20,6 +19,7 @@ from anyio.abc import Process
 
 from acp_server.headless.errors import AgentStartError
 from acp_server.jsonrpc.stdio import Descriptors
+from acp_server.startup.isolation import isolated_server
 
 LAST_WORDS_BYTES = 64 * 1024
 LAST_WORDS_SECONDS = 1.0
@@ -56,8 +56,8 @@ class Exit:
 
 
 def serve_command(*options: str) -> tuple[str, ...]:
-    """Return the command of our own server; no module of the working directory can shadow it."""
-    return (sys.executable, "-P", "-m", "acp_server", "serve", *options)
+    """Return the command that starts our own server, isolated from the working directory."""
+    return isolated_server("serve", *options)
 
 
 class ChildProcess:

@@ -186,5 +186,5 @@ def test_without_a_program_the_module_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    expected = (str(tmp_path / "python"), "-m", "acp_server")
+    expected = (str(tmp_path / "python"), "-I", "-m", "acp_server")
     assert server_command({"acp-server": "/bin/acp-server"}.get) == expected

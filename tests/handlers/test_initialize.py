@@ -200,7 +200,7 @@ async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
     command: JsonValue = {
         "label": "acp-server setup",
         "command": sys.executable,
-        "args": ["-m", "acp_server", "setup"],
+        "args": ["-I", "-m", "acp_server", "setup"],
     }
     assert methods == [{**expected.API_KEY, "_meta": {"terminal-auth": command}}]
 

@@ -1,0 +1,1 @@
+"""How the process starts: isolation from the workspace."""
