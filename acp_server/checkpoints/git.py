@@ -6,15 +6,15 @@ and of tracked ones.
 """
 
 import os
-import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from acp_server.checkpoints.errors import KeepingError
 from acp_server.frozen import frozen
 from skills_store.atomic import write_atomically
+from skills_store.programs import find_program
 
 REAP_SECONDS = 0.5
 LATE = "there was no time"
@@ -65,9 +65,9 @@ def make_repository(folder: Path) -> None:
             write_atomically(path, text.encode())
 
 
-def find_git(variables: Mapping[str, str]) -> str | None:
-    """Return git's path, if there is one."""
-    return shutil.which("git", path=variables.get("PATH", os.defpath))
+def find_git(variables: Mapping[str, str], roots: Iterable[Path]) -> str | None:
+    """Return git's path, if there is one outside of the workspace `roots`."""
+    return find_program("git", variables.get("PATH"), outside=roots)
 
 
 @frozen

@@ -44,7 +44,7 @@ class WorkspaceLook:
             KeepingError: nothing can be kept.
             OSError: likewise.
         """
-        program = find_git(self.variables)
+        program = find_git(self.variables, self.roots)
         if program is None:
             raise KeepingError(NO_GIT)
         began_at, deadline = time.time(), time.monotonic() + self.store.rules.snapshot_seconds
@@ -75,7 +75,7 @@ class WorkspaceLook:
             KeepingError: another process is at it, or git failed.
             OSError: something cannot be removed.
         """
-        program = find_git(self.variables)
+        program = find_git(self.variables, self.roots)
         with self.store.alone(0.0):
             names = list(self._indexed(program)) if program else []
             return self.store.prune(names)

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio import to_thread
 
+from acp_server import settings
 from acp_server.cli.config_files import checked_files
 from acp_server.cli.editors_found import editors, found_editors
 from acp_server.cli.endpoint_check import endpoint
@@ -31,6 +32,7 @@ from acp_server.models.catalog import scripted_catalog
 from acp_server.redaction import without_secrets
 from acp_server.settings import Configuration
 from acp_server.version import __version__
+from skills_store.programs import find_program
 
 PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
@@ -122,12 +124,13 @@ async def model(configuration: Configuration) -> Finding:
 
 async def git() -> Finding:
     """Look for git."""
-    found = shutil.which("git")
+    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    found = find_program("git", environment.get("PATH"), outside=[Path()])
     advice = "install git: the demo and the view of your workspace use it"
     if found is None:
         return Finding("git", "warning", "git is not on PATH", advice)
     try:
-        done = await anyio.run_process([found, "--version"])
+        done = await anyio.run_process([found, "--version"], env=environment)
     except (OSError, CalledProcessError) as error:
         return Finding("git", "warning", f"{found} does not run: {error}", advice)
     version = done.stdout.decode("utf-8", "replace").strip()

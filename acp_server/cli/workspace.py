@@ -4,7 +4,6 @@ Touches nothing outside its folder: no configuration of git's is read or written
 """
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from subprocess import CalledProcessError
 
 import anyio
 
-from acp_server.settings import child_environment
+from acp_server import settings
+from skills_store.programs import find_program
 
 BRANCH = "main"
 FILES: Mapping[str, str] = {
@@ -113,16 +113,15 @@ async def run_git(folder: Path, *arguments: str) -> str:
     Raises:
         WorkspaceError: git is not there, or failed.
     """
-    git = shutil.which("git")
+    environment = settings.child_environment(_ENVIRONMENT)
+    git = find_program("git", environment.get("PATH"))
     if git is None:
         reason = "git was not found, and the demo's project needs it; install git and try again"
         raise WorkspaceError(reason)
-    settings = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
-    options = [word for setting in settings for word in ("-c", setting)]
+    configured = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
+    options = [word for setting in configured for word in ("-c", setting)]
     try:
-        done = await anyio.run_process(
-            [git, *options, *arguments], cwd=folder, env=child_environment(_ENVIRONMENT)
-        )
+        done = await anyio.run_process([git, *options, *arguments], cwd=folder, env=environment)
     except CalledProcessError as error:
         words = error.stderr.decode("utf-8", "replace").strip()
         raise WorkspaceError(f"git {arguments[0]} failed: {words}") from error

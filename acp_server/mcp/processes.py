@@ -6,7 +6,6 @@ is no moment at which a server runs that nobody would end.
 """
 
 import os
-import shutil
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from acp_server.tools.shell.environment import MARK_VARIABLE, SHORTEST_SECRET
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.processes import end_processes
 from acp_server.tools.shell.watcher import Watcher
+from skills_store.programs import find_program
 
 READ_BYTES = 256 * 1024
 MOST_LINE_BYTES = 64 * 1024 * 1024
@@ -204,11 +204,14 @@ def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str
     if os.name != "posix":
         message = "servers cannot be started here: this system has no POSIX shell"
         raise ServerError(message)
-    program = shutil.which(server.command, path=environment.get("PATH", os.defpath))
-    if program is None and os.sep not in server.command:
-        message = f"there is no program `{server.command}` on the PATH"
-        raise ServerError(message)
-    return "/bin/sh", "-c", _WAIT_THEN_RUN, "sh", program or server.command
+    program = server.command
+    if os.sep not in program:
+        found = find_program(program, environment.get("PATH"))
+        if found is None:
+            message = f"there is no program `{server.command}` on the PATH"
+            raise ServerError(message)
+        program = found
+    return "/bin/sh", "-c", _WAIT_THEN_RUN, "sh", program
 
 
 async def _read_lines(pipe: int, receive: Receive) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from re import fullmatch
 
+from skills_store.programs import find_program
 from skills_store.sources.errors import CloneError
 from skills_store.sources.locations import RepositorySource
 
@@ -86,11 +87,15 @@ class Git:
         self._run(source, [*inside, "checkout", "--quiet", "--detach", "FETCH_HEAD"])
 
     def _run(self, source: RepositorySource, arguments: Sequence[str]) -> str:
+        program = find_program(self.program, self.environment.get("PATH"))
+        if program is None:
+            raise CloneError(source.url, f"{self.program} was not found on PATH")
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         kept = {n: value for n, value in self.environment.items() if n not in _MOVING_VARIABLES}
         try:
             process = subprocess.Popen(  # noqa: S603  # a list, no shell; the words are checked
-                [self.program, *settings, *arguments],
+                [program, *settings, *arguments],
+                cwd=Path(os.sep),  # a repository in our own working directory has its settings too
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

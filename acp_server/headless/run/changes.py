@@ -129,7 +129,7 @@ class ChangeWatch(AbstractContextManager["ChangeWatch"]):
 
     def _git(self, top: Path) -> Git:
         store = self._look.store
-        program = find_git(self.variables) or "git"
+        program = find_git(self.variables, [self.folder]) or "git"
         index = store.folder / "comparison"
         deadline = time.monotonic() + LOOK_SECONDS
         return Git(program, store.repository, index, top, top, self.variables, deadline)

@@ -12,7 +12,18 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from acp_server import settings
+from skills_store.programs import find_program
+
 GIT_SECONDS = 120.0
+_SETTINGS = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "submodule.recurse=false"),
+)
+_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""A checkout needs no network: objects a partial clone lacks are an error, not a download."""
 
 
 class WorktreeError(Exception):
@@ -59,11 +70,16 @@ class Worktrees:
 
 
 def _output(folder: Path, arguments: tuple[str, ...]) -> str:
-    command = ("git", "-c", "core.hooksPath=/dev/null", *arguments)
+    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    git = find_program("git", environment.get("PATH"), outside=[folder])
+    if git is None:
+        raise WorktreeError("git was not found; install it and try again")
+    command = (git, *_SETTINGS, *arguments)
     try:
         done = subprocess.run(  # noqa: S603  git, and arguments of our own
             command,
             cwd=folder,
+            env={**environment, **_VARIABLES},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_SECONDS,

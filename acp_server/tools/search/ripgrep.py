@@ -5,7 +5,6 @@ environment nor our standard input, reads no configuration and starts no other p
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -22,6 +21,7 @@ from anyio.abc import ByteReceiveStream, Process
 from acp_server.frozen import frozen
 from acp_server.tools.search.place import Place
 from acp_server.tools.search.query import SearchError
+from skills_store.programs import find_program
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "PATH": os.defpath,
@@ -70,9 +70,9 @@ def find_ripgrep() -> Path:
         SearchError: there is none.
     """
     ours = os.pathsep.join((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
-    for found in (shutil.which("rg", path=ours), shutil.which("rg")):
-        # A relative entry of the search path could be a repository's own program.
-        if found is not None and Path(found).is_absolute():
+    for search_path in (ours, None):
+        found = find_program("rg", search_path)
+        if found is not None:
             return Path(found)
     raise SearchError("ripgrep is missing: install it with `pip install ripgrep`")
 

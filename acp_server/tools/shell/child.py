@@ -11,7 +11,6 @@ is no moment at which a command runs and nobody would end it.
 import errno
 import math
 import os
-import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -26,6 +25,7 @@ from acp_server.frozen import frozen
 from acp_server.session.editor import Exit
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.errors import ShellError
+from skills_store.programs import find_program
 
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
@@ -251,8 +251,8 @@ def _arguments(launch: Launch) -> tuple[str, ...]:
     The waiting shell is of the same kind, for others drop variables whose names they cannot use.
     `-p` keeps bash from reading BASH_ENV twice.
     """
-    shell = shutil.which("bash", path=launch.environment.get("PATH", os.defpath))
-    shell, options = (shell, ("-p",)) if shell and Path(shell).is_absolute() else ("/bin/sh", ())
+    bash = find_program("bash", launch.environment.get("PATH"))
+    shell, options = (bash, ("-p",)) if bash else ("/bin/sh", ())
     wait = _WAIT_THEN_RUN[launch.stdin]
     command = (*launch.launcher, shell, *options, "-c", launch.command)
     return (shell, *options, "-c", wait, shell, *command)

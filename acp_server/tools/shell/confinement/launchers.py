@@ -5,7 +5,6 @@ is started with every command.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Protocol
 from acp_server.frozen import frozen
 from acp_server.tools.shell.confinement.bounds import Bounds
 from acp_server.tools.shell.confinement.seatbelt import profile
+from skills_store.programs import find_program
 
 SCRIPT = Path(__file__).with_name("launcher.pl")
 SEATBELT = "/usr/bin/sandbox-exec"
@@ -22,7 +22,7 @@ FAILED = "acp-server: this cannot be confined"
 FAILED_CODE = 121
 """With that line, the sign that nothing was run; see `launcher.pl`."""
 PROBE_SECONDS = 5.0
-OBEYED_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB")
+OBEYED_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PERL_USE_UNSAFE_INC")
 """They would bring other code into the launcher; it hands them on to the command."""
 
 
@@ -84,8 +84,8 @@ def find_launcher(environment: Mapping[str, str]) -> Launcher | Missing:
         return _tried(SeatbeltLauncher(), environment)
     if not sys.platform.startswith("linux"):
         return Missing("this system offers no means that are known here")
-    perl = shutil.which("perl", path=f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
-    if perl is None or not Path(perl).is_absolute():
+    perl = find_program("perl", f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
+    if perl is None:
         return Missing("it needs perl, which is not installed")
     return _tried(PerlLauncher(perl), environment)
 

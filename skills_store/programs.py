@@ -1,0 +1,28 @@
+"""Finds installed programs without picking up one that a workspace brings along."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def find_program(name: str, search_path: str | None, *, outside: Iterable[Path] = ()) -> str | None:
+    """Return a program's absolute path; None if there is none.
+
+    Without `search_path` the PATH of this process is searched.
+    Entries of `search_path` that are relative or empty mean the working directory, which is often a
+    stranger's repository, and are passed over. So are entries inside the directories `outside`.
+    """
+    directories = [Path(directory).resolve() for directory in outside]
+    entries = os.get_exec_path() if search_path is None else search_path.split(os.pathsep)
+    for entry in entries:
+        if not Path(entry).is_absolute():
+            continue
+        found = shutil.which(name, path=entry)
+        # On Windows `which` looks in the working directory first, whatever the path is.
+        if found is None or not Path(found).is_absolute():
+            continue
+        resolved = Path(found).parent.resolve()
+        if not any(resolved.is_relative_to(directory) for directory in directories):
+            return found
+    return None
