@@ -1,1 +1,1 @@
-"""Conversations that outlive their turns. Knows the engine; has never heard of ACP."""
+"""Conversations that outlive their turns. Builds on the turn engine; knows no ACP."""

@@ -1,4 +1,4 @@
-"""What becomes of a prompt, for whoever sent it."""
+"""The result of a prompt, as its caller receives it."""
 
 from acp_server.frozen import frozen
 from acp_server.turn.loop import Spent
@@ -7,7 +7,7 @@ from acp_server.turn.ports import StopReason
 
 @frozen
 class Answer:
-    """How a prompt ended, and what it used."""
+    """How a prompt ended and the usage it caused."""
 
     reason: StopReason
     spent: Spent

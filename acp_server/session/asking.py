@@ -1,4 +1,4 @@
-"""The model is asked for a text beside the conversation: a summary, something condensed."""
+"""Model requests outside the conversation, for a summary or a condensed text."""
 
 from typing import NoReturn
 
@@ -11,20 +11,20 @@ from acp_server.turn.step import Step
 
 
 class Nobody:
-    """A sink for what nobody is to see."""
+    """A sink that discards all events."""
 
     async def emit(self, event: Event) -> None:
-        """Drop it."""
+        """Discard the event."""
 
     def emit_now(self, event: Event) -> None:
-        """Drop it."""
+        """Discard the event."""
 
 
 async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -> str:
-    """Return the text that the model answers with; what it used is counted, however it ends.
+    """Return the model's answer as text; its usage is counted however the request ends.
 
     Raises:
-        TurnError: it cannot be asked, failed, or wrote no text.
+        TurnError: the model cannot be asked, failed, or returned no text.
     """
     step = Step(kit.model, _NoCalls(), sink, kit.new_id, None)
     try:
@@ -34,41 +34,42 @@ async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -
             spent.add(step.usage, kit.meter.cost_usd(step.usage))
     parts = step.reply(with_calls=False)
     said = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
+    # A reply with a tool call is unusable too: no tool was offered, so the text is incomplete.
     if stop == "refusal" or step.calls() or not said:
-        reason = "the model wrote nothing"
+        reason = "the model returned no text"
         raise ModelFailedError(reason)
     return "\n".join(said)
 
 
 class _NoCalls:
-    """A toolbox whose calls lead to nothing: for a text, none is made."""
+    """A toolbox without tools: a text request allows none."""
 
     specs: tuple[ToolSpec, ...] = ()
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Take a call that will never run."""
+        """Return a call that never runs."""
         del call_id, name, sink
         return _DeadCall()
 
     async def attach(self, link: Link, sink: Sink) -> tuple[PromptPart, ...]:
-        """Leave a link as it is."""
+        """Return the link unchanged."""
         del sink
         return (link,)
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: no tool is running."""
 
 
 class _DeadCall:
-    """A call that will never run."""
+    """A tool call that never runs."""
 
     async def write(self, fragment: str) -> None:
-        """Drop it."""
+        """Discard the arguments."""
 
     async def run(self, call: ToolCall) -> NoReturn:
-        """Refuse."""
+        """Refuse to run."""
         raise NotImplementedError(call.name)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
+        """Return the reason as a failed outcome."""
         return Outcome(reason, is_error=True)

@@ -1,7 +1,7 @@
-"""What a session tells its model beside the conversation: the port, and a plain way to provide it.
+"""The prompt provider port: supplies a session's system prompt and directory instructions.
 
-The system prompt is written from facts that are read once and frozen; instructions that lie in
-folders come along with the results of the calls which touched them.
+The system prompt is written from facts that are read once and then frozen. Instructions found in
+subdirectories are delivered with the results of the tool calls that touched those directories.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,22 +15,22 @@ from acp_server.turn.conversation import Conversation
 
 @frozen
 class Subject:
-    """Whom a system prompt is written for."""
+    """Inputs for rendering a system prompt."""
 
     model_id: str
     window_tokens: int | None
-    """The model's window, if it is known and not assumed."""
+    """The model's context window in tokens; None if it is only assumed."""
     tools: frozenset[str]
-    """The names of the tools that are sent along."""
+    """Names of the tools sent with the request."""
     skills_index: str = ""
-    """The section that lists the skills."""
+    """The prompt section that lists the skills."""
     external_memory: str = ""
-    """The section of the external memory."""
+    """The prompt section of the external memory."""
 
 
 @frozen
 class Delivery:
-    """Instructions for the model, and which they are, for the user."""
+    """Instructions for the model, and the names of their files for the user."""
 
     text: str
     labels: tuple[str, ...]
@@ -39,134 +39,134 @@ class Delivery:
 
 @frozen
 class LoadedFile:
-    """A file of instructions that the model was given."""
+    """An instruction file that was delivered to the model."""
 
     path: str
-    """As the model is told it: relative to the session's folder, or absolute."""
+    """As shown to the model: relative to the session's directory, or absolute."""
     sha256: str
-    """Of the text that was given, in UTF-8."""
+    """Of the delivered text, in UTF-8."""
     characters: int
     is_truncated: bool = False
 
 
 class Briefing(Protocol):
-    """What one session tells its model."""
+    """Supplies the system prompt and instructions of one session."""
 
     async def gather(self) -> None:
-        """Read the facts while nobody waits for them."""
+        """Read the facts ahead of time, before a prompt needs them."""
         ...
 
     async def write(self, subject: Subject) -> str:
-        """Return the system prompt; written again, it is made of what the facts are then."""
+        """Return the system prompt; every call renders it from the facts as they are then."""
         ...
 
     def notices(self) -> Sequence[str]:
-        """Return what the user is to know of the prompt that was written last, once."""
+        """Return notices for the user about the prompt written last; each is returned once."""
         ...
 
     def description(self) -> str:
-        """Return what the prompt holds, as Markdown."""
+        """Describe the prompt's contents as Markdown."""
         ...
 
     def loaded(self) -> Sequence[LoadedFile]:
-        """Return the files of instructions that the model was given, here and on the way."""
+        """Return the instruction files delivered so far, in the prompt and with tool results."""
         ...
 
     async def findings(self) -> str:
-        """Return what the workspace turned out to be, as a list in Markdown."""
+        """Return the detected facts of the workspace as a Markdown list."""
         ...
 
     def project_settings(self) -> Mapping[str, JsonValue]:
-        """Return what the project asks for in its files of instructions; the nearest counts."""
+        """Return the settings from the frontmatter of instruction files; the nearest file wins."""
         ...
 
     def remarks(self, conversation: Conversation) -> Sequence[str]:
-        """Return what the model is to be told with the next prompt, and does not know yet."""
+        """Return remarks for the next prompt that the model has not received yet."""
         ...
 
     def state(self) -> Mapping[str, JsonValue]:
-        """Return what another process needs to go on from the prompt that was written last."""
+        """Return the state that another process needs to continue with the prompt written last."""
         ...
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
-        """Go on from a prompt of a former process; return whether it is still as files say."""
+        """Continue with a previous process's prompt; return whether it still matches its files."""
         ...
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
-        """Return what is new for touched paths (absolute), under the same keys, in that order."""
+        """Return new instructions for touched absolute paths, with the same keys in order."""
         ...
 
     def listen(self, show: Callable[[str], bool]) -> None:
-        """Have the user told when something of it changes on the disk, a sentence at a time.
+        """Register `show`, called with one sentence when an instruction file changes on disk.
 
-        `show` returns whether the user sees it at once; what he does not is among the notices.
+        `show` returns whether the user sees it immediately; otherwise it is added to the notices.
         """
         ...
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting changes."""
         ...
 
 
 class PlainBriefing:
-    """A system prompt that is given, and nothing else."""
+    """A fixed system prompt without instructions or settings."""
 
     def __init__(self, system: str = "") -> None:
         self.system = system
 
     async def gather(self) -> None:
-        """There is nothing to read."""
+        """Do nothing."""
 
     async def write(self, subject: Subject) -> str:
-        """Return what was given."""
+        """Return the fixed prompt."""
         del subject
         return self.system
 
     def notices(self) -> Sequence[str]:
-        """There are none."""
+        """Return no notices."""
         return ()
 
     def description(self) -> str:
-        """Say how long it is."""
+        """Report the prompt's length."""
         return f"The system prompt has {len(self.system):,} characters."
 
     def loaded(self) -> Sequence[LoadedFile]:
-        """There are none."""
+        """Return no files."""
         return ()
 
     async def findings(self) -> str:
-        """Nothing was looked for."""
+        """Return an empty text."""
         return ""
 
     def project_settings(self) -> Mapping[str, JsonValue]:
-        """There are none."""
+        """Return no settings."""
         return {}
 
     def remarks(self, conversation: Conversation) -> Sequence[str]:
-        """There are none."""
+        """Return no remarks."""
         del conversation
         return ()
 
     def state(self) -> Mapping[str, JsonValue]:
-        """There is nothing to go on from."""
+        """Return an empty state."""
         return {}
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
-        """Say whether it is the prompt that was given."""
+        """Return whether the text is the fixed prompt."""
         del state
         return text == self.system
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
-        """There are none."""
+        """Return no instructions."""
         del conversation, touched
         return {}
 
     def listen(self, show: Callable[[str], bool]) -> None:
-        """Nothing changes."""
+        """Do nothing: a fixed prompt never changes."""
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing."""

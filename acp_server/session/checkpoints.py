@@ -1,4 +1,4 @@
-"""What a session needs of whoever keeps what its turns change: the port, and its commands."""
+"""The checkpoint port of a session, and the slash commands `/undo` and `/checkpoints`."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -8,53 +8,53 @@ from acp_server.session.commands import Command, CommandRegistry
 from acp_server.turn.conversation import Conversation, UserMessage
 from acp_server.turn.ports import Sink
 
-UNDO = "Bring back the files as they were before the last turn, or another one"
-LIST = "List what can be undone"
-NOTHING_KEPT = "Nothing is kept here, so nothing can be undone."
+UNDO = "Restore files to their state before the last or an earlier turn"
+LIST = "List the checkpoints that you can restore"
+NOTHING_KEPT = "No checkpoints are kept in this session, so there is nothing to undo."
 
 
 class Checkpoints(Protocol):
-    """Keeps what files were before each turn, and brings it back."""
+    """Saves the state of files before each turn and restores it."""
 
     def turn(
         self, prompt: UserMessage, conversation: Conversation
     ) -> AbstractAsyncContextManager[None]:
-        """Keep what is changed inside."""
+        """Record file changes made within the context."""
         ...
 
     async def undo(self, arguments: str, sink: Sink) -> str:
-        """Bring files back, as far as the user lets it; return Markdown that says what was done."""
+        """Restore files, asking the user where needed; return Markdown that reports the result."""
         ...
 
     async def listing(self) -> str:
-        """Return what can be undone, as Markdown."""
+        """Return the available checkpoints as Markdown."""
         ...
 
 
 class NoCheckpoints:
-    """Keeps nothing."""
+    """A checkpoint port that records nothing."""
 
     @asynccontextmanager
     async def turn(self, prompt: UserMessage, conversation: Conversation) -> AsyncGenerator[None]:
-        """Do nothing."""
+        """Record nothing."""
         del prompt, conversation
         yield
 
     async def undo(self, arguments: str, sink: Sink) -> str:
-        """Say that nothing is kept."""
+        """Report that there is nothing to undo."""
         del arguments, sink
         return NOTHING_KEPT
 
     async def listing(self) -> str:
-        """Say that nothing is kept."""
+        """Report that there are no checkpoints."""
         return NOTHING_KEPT
 
 
 class CheckpointDesk:
-    """What one session keeps of its turns, from when its tools are there; and its commands."""
+    """The checkpoint commands of one session; has no checkpoints until the tools are built."""
 
     def __init__(self, commands: CommandRegistry, prepare: Callable[[], Awaitable[object]]) -> None:
-        """Have the commands answered; `prepare` has the tools made."""
+        """Register the commands; `prepare` builds the tools, and the checkpoints with them."""
         self._prepare = prepare
         self._checkpoints: Checkpoints = NoCheckpoints()
         hint = "[number or id] [--conversation]"
@@ -63,13 +63,13 @@ class CheckpointDesk:
         )
 
     def take(self, checkpoints: Checkpoints) -> None:
-        """Use these from now on."""
+        """Use these checkpoints from now on."""
         self._checkpoints = checkpoints
 
     def turn(
         self, prompt: UserMessage, conversation: Conversation
     ) -> AbstractAsyncContextManager[None]:
-        """Keep what is changed inside."""
+        """Record file changes made within the context."""
         return self._checkpoints.turn(prompt, conversation)
 
     async def _undo(self, arguments: str, sink: Sink) -> str:

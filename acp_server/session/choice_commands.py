@@ -1,4 +1,4 @@
-"""The commands /model and /mode: they show a picker, or choose from it, as the editor's own do."""
+"""The slash commands `/model` and `/mode`: list values or select one, as editor pickers do."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,14 +12,14 @@ from acp_server.turn.ports import Sink
 
 @frozen
 class ChoiceCommands:
-    """The choices of one session, for somebody who types."""
+    """Typed access to one session's options."""
 
     choices: Choices
     tell: Callable[[], None]
-    """Shows the editor what was chosen."""
+    """Notifies the editor of a selection made here."""
 
     def all(self) -> Sequence[Command]:
-        """Return them."""
+        """Return the commands."""
         return (
             Command("mode", "Show the modes, or switch to one", self._mode, "[mode]"),
             Command("model", "Show the models, or switch to one", self._model, "[model]"),
@@ -31,6 +31,7 @@ class ChoiceCommands:
 
     async def _model(self, arguments: str, sink: Sink) -> str:
         del sink
+        # An endpoint's model list may not be loaded yet; ask it before the name is rejected.
         if arguments and not _meant(arguments, self._option(MODEL_OPTION)):
             await self.choices.learn_of(arguments)
         return self._answer(MODEL_OPTION, arguments)
@@ -52,7 +53,7 @@ class ChoiceCommands:
 
 def _line(choice: Choice, option: Option) -> str:
     description = f": {choice.description}" if choice.description else ""
-    now = " (now)" if choice.value == option.current else ""
+    now = " (current)" if choice.value == option.current else ""
     return f"- {_shown(choice)}{description}{now}"
 
 
@@ -62,7 +63,7 @@ def _shown(choice: Choice) -> str:
 
 
 def _meant(wanted: str, option: Option) -> Sequence[Choice]:
-    """Return the choice of this id or name, else all of which it is a part."""
+    """Return the choice with this id or name, otherwise every choice that contains the word."""
     word = wanted.casefold()
     names = [((each.value.casefold(), each.name.casefold()), each) for each in option.choices]
     exact = [choice for known, choice in names if word in known]
@@ -70,7 +71,7 @@ def _meant(wanted: str, option: Option) -> Sequence[Choice]:
 
 
 def _not_clear(wanted: str, found: Sequence[Choice], option: Option) -> str:
-    """Say that a word means nothing or several things, and what it could have meant."""
+    """Explain that a word matches no choice or several, and suggest similar ones."""
     what = option.name.lower()
     if found:
         return f"`{wanted}` may be {' or '.join(f'`{each.value}`' for each in found)}."

@@ -1,4 +1,4 @@
-"""What the user has chosen for one session: a mode, a model, how deeply it thinks."""
+"""The options selected for one session: mode, model and thought level."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from acp_server.session.options import (
 from acp_server.session.ports import ModelCatalog
 
 LIST_SECONDS = 10.0
-"""How long a choice waits for the list of an endpoint, which may be far away or not there."""
+"""How long to wait for an endpoint's model list; the endpoint may be slow or unreachable."""
 
 
 def _nobody() -> None: ...
@@ -31,24 +31,24 @@ def _forget(model_id: str) -> None:
 
 @dataclass(slots=True)
 class Choices:
-    """The choices of one session. A turn that runs goes on with the model it has."""
+    """The selected options of one session. A running turn keeps the model it started with."""
 
     catalog: ModelCatalog
     mode: Mode
     chosen_model: str | None = None
-    """None for whatever is the default."""
+    """None for the default model."""
     chosen_level: str | None = None
     on_change: Callable[[], None] = field(default=_nobody)
-    """Called behind every change."""
+    """Called after every change."""
     on_switch: Callable[[str], None] = field(default=_forget)
-    """Called with the model that is chosen in the place of another."""
+    """Called with the new model's id when it replaces another."""
     list_seconds: float = LIST_SECONDS
     _awaited: str | None = field(default=None, init=False)
-    """The newest choice, while it waits for its endpoint's list."""
+    """The latest model selection that still waits for its endpoint's list."""
 
     @property
     def model_id(self) -> str:
-        """The chosen model while it can be had, else the default as it is known by now."""
+        """The selected model while it is available, otherwise the current default."""
         for choice in self.catalog.choices():
             if choice.id == self.chosen_model:
                 return choice.id
@@ -56,7 +56,7 @@ class Choices:
 
     @property
     def thought_level(self) -> str | None:
-        """The chosen level if the model has it, else the model's own; None for no choice."""
+        """The selected level if the model supports it, else its default; None if it has none."""
         levels = self.catalog.thought_levels(self.model_id)
         if self.chosen_level in levels:
             return self.chosen_level
@@ -64,14 +64,14 @@ class Choices:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The pickers, as they stand."""
+        """The options with their current values."""
         return options_of(Chosen(self.mode, self.model_id, self.thought_level), self.catalog)
 
     def set_mode(self, mode: str) -> None:
         """Switch the mode.
 
         Raises:
-            UnknownModeError: it is none of ours.
+            UnknownModeError: there is no such mode.
         """
         if not is_mode(mode):
             raise UnknownModeError(mode, MODE_IDS)
@@ -79,7 +79,7 @@ class Choices:
         self.on_change()
 
     def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
-        """Choose a value of an option.
+        """Select a value of an option.
 
         Raises:
             UnknownOptionError: there is no such option.
@@ -95,9 +95,9 @@ class Choices:
         self.on_change()
 
     def awaits(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
-        """Whether a value may be a model that its endpoint has not told of yet.
+        """Return whether a value may be a model that its endpoint has not listed yet.
 
-        If so it is the newest choice from here on, and `choose_listed` makes it.
+        If so, it becomes the latest selection, and `choose_listed` completes it.
         """
         if option_id != MODEL_OPTION or not isinstance(value, str) or self._offers(value):
             return False
@@ -105,18 +105,20 @@ class Choices:
         return True
 
     async def choose_listed(self, model_id: str) -> None:
-        """Choose an awaited model once its endpoint's list has come, unless another one was since.
+        """Select an awaited model once its endpoint's list has arrived, unless superseded.
 
         Raises:
-            InvalidValueError: the endpoint does not have it, or does not tell in time.
+            InvalidValueError: the endpoint does not offer the model, or did not answer in time.
         """
         await self.learn_of(model_id)
+        # Validated even if superseded: the client asked for this value and must get the error.
         choose(MODEL_OPTION, model_id, self.options)
+        # A newer selection may have come during the wait; the older one must not undo it.
         if self._awaited == model_id:
             self.set_option(MODEL_OPTION, model_id)
 
     async def learn_of(self, model_id: str) -> None:
-        """Have a model's endpoint tell what it offers, if it has not told of it; not for ever."""
+        """Load the model list of an unknown model's endpoint; gives up after a time limit."""
         with anyio.move_on_after(self.list_seconds):
             await self.catalog.learn_of(model_id)
 
@@ -124,6 +126,7 @@ class Choices:
         return any(choice.id == model_id for choice in self.catalog.choices())
 
     def _switch(self, model_id: str) -> None:
+        # Any completed selection supersedes one that still waits for its list.
         self._awaited = None
         before, self.chosen_model = self.model_id, model_id
         if self.model_id != before:

@@ -1,4 +1,4 @@
-"""Slash commands: the registry, what is one, and those that need no session."""
+"""Slash commands: the registry, how a prompt is parsed as a command, `/help` and `/version`."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -13,20 +13,20 @@ _FIRST_WORD = re.compile(r"/([a-z][\w.:-]{0,99})(?:\s+(.*))?", re.DOTALL)
 
 @frozen
 class Command:
-    """A command: its name without the slash, what it does, what may follow it, and its answer."""
+    """A slash command that the session answers itself, without the model."""
 
     name: str
     description: str
     run: Callable[[str, Sink], Awaitable[str]]
-    """Takes what follows the name, and somebody to tell while it works; returns Markdown."""
+    """Takes the argument text and a sink for progress events; returns Markdown."""
     hint: str | None = None
 
 
 @frozen
 class Errand:
-    """A command that the model carries out: a turn whose prompt takes the place of what was typed.
+    """A prompt command: the model carries it out in a turn whose prompt replaces the typed text.
 
-    `prepare` takes what follows the name and returns the prompt. It raises ErrandError.
+    `prepare` takes the argument text and returns the prompt. It raises PromptCommandError.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Errand:
 
 
 class ErrandError(Exception):
-    """The command cannot be carried out now; the text tells the user why, and what to do."""
+    """The command cannot be carried out now; the text tells the user why and how to proceed."""
 
 
 @frozen
 class Offer:
-    """A command that the session passes on and does not answer itself."""
+    """A command that is listed here but answered elsewhere, such as a skill."""
 
     name: str
     description: str
@@ -57,10 +57,10 @@ class Invocation:
 
 
 def parse_invocation(text: str) -> Invocation | None:
-    """Return the command that a prompt is, or None for ordinary text.
+    """Parse a prompt as a slash command; return None for ordinary text.
 
-    A command is a first word of a slash and a name with no further slash, so `/etc/hosts is
-    broken` is text.
+    A command is a slash and a name without another slash as the first word, so `/etc/hosts is
+    broken` is ordinary text.
     """
     found = _FIRST_WORD.fullmatch(text.strip())
     return Invocation(found[1], (found[2] or "").strip()) if found else None
@@ -71,40 +71,40 @@ class CommandRegistry:
 
     def __init__(self, commands: Sequence[Command | Errand] = ()) -> None:
         self.on_change: Callable[[], None] = _nobody
-        """Called when somebody has changed the commands that they serve."""
+        """Called when an owner has replaced the commands it serves."""
         self._commands: dict[str, Command | Errand] = {}
         self._served: dict[str, Mapping[str, Command | Errand]] = {}
         self._offers: dict[str, Offer] = {}
         self.add(
             Command("help", "List the commands, or explain one", self._help, "[command]"),
-            Command("version", "Say which version of acp-server this is", _version),
+            Command("version", "Show the version of acp-server", _version),
             *commands,
         )
 
     def add(self, *commands: Command | Errand) -> None:
-        """Add commands; those of the same name give way."""
+        """Add commands; they replace commands of the same name."""
         self._commands.update({command.name: command for command in commands})
 
     def serve(self, owner: str, commands: Iterable[Command | Errand]) -> None:
-        """Answer these too, in the place of those that the owner had; added ones win."""
+        """Replace the commands that an owner serves; commands from `add` take precedence."""
         self._served[owner] = {command.name: command for command in commands}
         self.on_change()
 
     def offer(self, offers: Iterable[Offer]) -> None:
-        """List these too, in the place of those before; what is answered here wins."""
+        """Replace the offered commands; commands answered here take precedence in the list."""
         self._offers = {offer.name: offer for offer in offers}
 
     def is_known(self, name: str) -> bool:
-        """Whether a command of the name is answered here."""
+        """Return whether a command of this name is answered here."""
         return self._answered(name) is not None
 
     def errand(self, name: str) -> Errand | None:
-        """Return the command of a name if it is one for the model."""
+        """Return the prompt command of this name, if it is one."""
         command = self._answered(name)
         return command if isinstance(command, Errand) else None
 
     def all(self) -> tuple[Command | Errand | Offer, ...]:
-        """Return the commands in the order of their names."""
+        """Return the commands sorted by name."""
         found = self._all()
         return tuple(found[name] for name in sorted(found))
 
@@ -112,7 +112,7 @@ class CommandRegistry:
         """Return the Markdown answer to a command, known or not.
 
         Raises:
-            TurnError: the command needed the model, and could not have it.
+            TurnError: the command needed the model, which could not be asked or failed.
         """
         command = self._answered(invocation.name)
         if not isinstance(command, Command):
@@ -129,6 +129,8 @@ class CommandRegistry:
         return f"{_usage(command)}: {command.description}" if command else self._unknown(name)
 
     def _answered(self, name: str) -> Command | Errand | None:
+        # Built-in commands come first: a server's prompt must not be able to take over `/undo`,
+        # say.
         served = (commands[name] for commands in self._served.values() if name in commands)
         return self._commands.get(name) or next(served, None)
 

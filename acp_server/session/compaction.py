@@ -1,7 +1,7 @@
-"""When a conversation grows too long for the window: it is summed up, by the model itself.
+"""Compaction: when a conversation nears the context-window limit, the model summarizes it.
 
-The question for the summary is the conversation as it stands with one more part behind it, so that
-it is read from the provider's cache. Until the summary is there, nothing changes.
+The summary request is the conversation itself plus one message, so that the provider reads it from
+its cache. Nothing changes until the summary is complete.
 """
 
 import logging
@@ -33,11 +33,11 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 600.0
 LEAST_SAVED_SHARE = 0.1
 MOST_POOR_PASSES = 2
-NOT_WORTH_IT = "The conversation is too short to be summed up."
+NOT_WORTH_IT = "The conversation is too short to summarize."
 
 
 class TooShortError(TurnError):
-    """There is too little to sum up."""
+    """The conversation is too short to summarize."""
 
     def __init__(self) -> None:
         super().__init__(NOT_WORTH_IT)
@@ -45,19 +45,19 @@ class TooShortError(TurnError):
 
 @dataclass(slots=True)
 class Compactor:
-    """Keeps one session's conversation within the window."""
+    """Keeps one session's conversation within the context window."""
 
     spent: Spent
     rebuild_system: Callable[[], Awaitable[str]]
-    """Writes the system prompt anew: the provider's cache is lost anyway."""
+    """Writes the system prompt again; the provider's cache is lost by the compaction anyway."""
     threshold: float = 0.75
-    """The share of the window from which on it is done unasked."""
+    """The share of the context window above which compaction starts by itself."""
     now_seconds: Callable[[], float] = time.monotonic
     _failed_at: float = field(default=float("-inf"), init=False)
     _poor_passes: int = field(default=0, init=False)
 
     async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
-        """Return the kit for the next request, the conversation made shorter if it is time."""
+        """Return the context for the next request; compacts the conversation first if it is due."""
         is_full = self.spent.context_tokens > self.threshold * kit.meter.window_tokens
         is_resting = self.now_seconds() - self._failed_at < RETRY_SECONDS
         if not is_full or is_resting or self._is_vain(conversation):
@@ -65,10 +65,13 @@ class Compactor:
         try:
             return await self.compact(conversation, kit, sink, is_asked_for=False)
         except TurnError:
+            # The turn goes on uncompacted. The pause keeps every further step from asking again.
             self._failed_at = self.now_seconds()
             return kit
 
     def _is_vain(self, conversation: Conversation) -> bool:
+        # The head and tail that compaction keeps can fill the window alone; without this stop,
+        # every step would pay for another useless summary.
         return self._poor_passes >= MOST_POOR_PASSES or split(tuple(conversation)) is None
 
     async def compact(
@@ -80,12 +83,12 @@ class Compactor:
         *,
         is_asked_for: bool = True,
     ) -> Kit:
-        """Sum the conversation up now; `focus` says what must not be lost.
+        """Compact the conversation now; `focus` names the topics that the summary must keep.
 
-        The user is told of a failure where it is not the answer to a request of theirs.
+        The user gets a failure notice only if they did not request the compaction themselves.
 
         Raises:
-            TooShortError: there is too little to sum up.
+            TooShortError: the conversation is too short to summarize.
             TurnError: the model failed; nothing has changed.
         """
         messages = tuple(conversation)
@@ -95,28 +98,31 @@ class Compactor:
         progress = _Progress(sink, kit.new_id, is_asked_for=is_asked_for)
         async with progress.shown():
             summary = await self._summary(request_for_summary(messages, focus), kit, progress)
+        # No await until the end event: a cancel must not leave a rebuilt conversation without it.
         shorter = compacted(parts, summary)
         self._judge(messages, shorter, kit)
         conversation.rebuild(shorter)
+        # The last measurement describes the old conversation; kept, it would trigger again at once.
         self.spent.context_tokens = 0
-        title = f"The conversation was summed up: {len(messages)} messages are {len(shorter)} now"
+        title = f"The conversation was summarized: {len(messages)} messages became {len(shorter)}"
         progress.end("completed", notice=NoticeRaised("info", title, kit.new_id()))
         return replace(kit, system=await self.rebuild_system())
 
     async def _summary(self, messages: tuple[Message, ...], kit: Kit, sink: Sink) -> str:
+        # The same system prompt and tools as in a normal request, or the cache would not match.
         specs = tuple(kit.toolbox.specs)
         request = ModelRequest(messages, kit.system, specs, kit.thought_level)
         return await answer_to(request, kit, self.spent, sink)
 
     def _judge(self, before: tuple[Message, ...], after: tuple[Message, ...], kit: Kit) -> None:
-        """Count passes in a row that saved little; there is an end to them."""
+        """Count consecutive compactions that saved little; after a few, they stop."""
         size = kit.meter.estimate(ModelRequest(before))
         saved = size - kit.meter.estimate(ModelRequest(after))
         self._poor_passes = self._poor_passes + 1 if saved < LEAST_SAVED_SHARE * size else 0
 
 
 class _Progress:
-    """Shows how a summary comes about; of what the model says, only its text."""
+    """Shows a compaction's progress; of the model's output only the text is shown."""
 
     def __init__(self, sink: Sink, new_id: NewId, *, is_asked_for: bool) -> None:
         self._sink = sink
@@ -126,11 +132,12 @@ class _Progress:
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        """Show the beginning, and an end that is none to wish for."""
+        """Emit the start event, and an end event on failure or cancellation."""
         await self._sink.emit(CompactionChanged(self._id, "in_progress"))
         try:
             yield
         except TurnError as error:
+            # Every start event needs an end event, or clients show a compaction for ever.
             self.end("failed", error.reason, self._notice_of(error))
             raise
         except anyio.get_cancelled_exc_class():
@@ -143,17 +150,17 @@ class _Progress:
         error: str = "",
         notice: NoticeRaised | None = None,
     ) -> None:
-        """Show the end, also while the turn is being cancelled."""
+        """Emit the end event; works during cancellation as well."""
         self._sink.emit_now(CompactionChanged(self._id, status, error, notice))
 
     async def emit(self, event: Event) -> None:
-        """Show more of the summary."""
+        """Show another piece of the summary."""
         if isinstance(event, MessageChunk):
             await self._sink.emit(SummaryChunk(self._id, event.text))
 
     def emit_now(self, event: Event) -> None:
-        """Drop it."""
+        """Discard the event."""
 
     def _notice_of(self, error: TurnError) -> NoticeRaised | None:
-        title = f"The conversation could not be summed up: {error.reason}"
+        title = f"The conversation could not be summarized: {error.reason}"
         return None if self._is_asked_for else NoticeRaised("warning", title, self._new_id())

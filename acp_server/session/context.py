@@ -1,6 +1,7 @@
-"""A session's system prompt from its workspace, and the instructions of the folders it comes to.
+"""Workspace prompt provider: connects the prompt engine to a session.
 
-Joins the prompt engine to a session. All reading of disk happens off the event loop.
+Renders the system prompt from the workspace and delivers the instructions of the directories that
+the work reaches. All disk reads run in threads, off the event loop.
 """
 
 import secrets
@@ -37,7 +38,7 @@ from prompt_engine.trust import sha256_of
 
 @dataclass(slots=True)
 class _History:
-    """Which hints stand in a conversation, as far as it was looked through."""
+    """The hints found in a conversation, as far as it was scanned."""
 
     conversation: Conversation = field(default_factory=Conversation)
     generation: int = 0
@@ -46,7 +47,7 @@ class _History:
 
 
 class ProjectBriefing:
-    """What a session in a workspace tells its model."""
+    """Prompt provider for a session in a workspace."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class ProjectBriefing:
         today: Callable[[], date] = date.today,
         readings: BriefingReadings | None = None,
     ) -> None:
-        """Prepare; `readings` are those of all sessions with these settings."""
+        """Prepare; `readings` is shared by all sessions with the same settings."""
         self._settings = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
@@ -67,30 +68,32 @@ class ProjectBriefing:
         self._window_tokens: int | None = None
         self._today = today
         self._day: date | None = None
-        """The one that the prompt names."""
+        """The day that the written prompt names."""
         self._finder: HintFinder | None = None
         self._history = _History()
         self._notices: tuple[str, ...] = ()
         self._told: set[str] = set()
         self._on_the_way: dict[str, LoadedFile] = {}
-        """Files of instructions that came with results, by their labels."""
+        """Instruction files delivered with tool results, by label."""
         self._standing = Standing()
-        """What files said when the model was told of them."""
+        """Digests of the files as they were delivered to the model."""
         self._file_news = FileNews(watch, self._reader.home, self._compared)
         self._reading = anyio.Lock()
-        """One thread reads at a time: a first prompt waits for what is gathered already."""
+        """One reader thread at a time: the first prompt waits for a `gather` that is under way."""
 
     async def gather(self) -> None:
-        """Do what takes its time: read the repository, the machine, the user's own files."""
+        """Read the slow facts: the repository, the machine, the user's own files."""
         await self._gather()
 
     async def write(self, subject: Subject) -> str:
-        """Return the system prompt; a second one is made of facts that are read anew."""
+        """Return the system prompt; every call after the first reads the facts again."""
+        # The first prompt may use facts gathered ahead of time; a rewrite must read them again.
         if self._prompt is not None:
             self._gathered = None
         gathered = await self._gather()
         async with self._reading:
-            if self._prompt is None:  # before anything is read that may change
+            # Watch before reading: a change in between would otherwise go unnoticed.
+            if self._prompt is None:
                 self._file_news.expect(gathered.places)
             spoken = await self._reader.spoken(subject.window_tokens)
             self._found, self._window_tokens = spoken.found, subject.window_tokens
@@ -100,19 +103,19 @@ class ProjectBriefing:
         return self._prompt.text
 
     def notices(self) -> Sequence[str]:
-        """Return what of the project's and the user's files the model does not see."""
+        """Return notices about project and user files that the model does not see in full."""
         return (*self._news(self._notices), *self._file_news.take())
 
     def listen(self, show: Callable[[str], bool]) -> None:
-        """Have the user told of files that change; `show` returns whether it is seen at once."""
+        """Register `show` for changed files; it returns whether the user sees it immediately."""
         self._file_news.show = show
 
     def close(self) -> None:
-        """Watch no files any more."""
+        """Stop watching files."""
         self._file_news.close()
 
     def description(self) -> str:
-        """Return a table of the prompt's sections, and the instructions that came on the way."""
+        """Return a table of the prompt's sections, and the directory instructions loaded so far."""
         if self._prompt is None:
             return "The system prompt is written at the first prompt."
         report = self._prompt.report
@@ -122,15 +125,15 @@ class ProjectBriefing:
         table = "\n".join([head, *rows, total])
         files = self._loaded(self._history.conversation).files
         loaded = ", ".join(f"`{label}`" for label in files) or "none yet"
-        return f"{table}\n\nInstructions of folders, loaded on the way: {loaded}."
+        return f"{table}\n\nDirectory instructions loaded so far: {loaded}."
 
     @property
     def report(self) -> JsonValue:
-        """What the prompt that was written last is made of."""
+        """The report on the prompt written last, as JSON."""
         return None if self._prompt is None else self._prompt.report.as_json()
 
     def state(self) -> Mapping[str, JsonValue]:
-        """Return the report on the prompt, the files in it, and the seal of the hints behind it."""
+        """Return the prompt's report, its files, and the secret that marks genuine hints."""
         return {
             "seal": self._secret.hex(),
             "window": self._window_tokens,
@@ -141,45 +144,48 @@ class ProjectBriefing:
         }
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
-        """Go on from a former prompt, unless its folders, or files in it, have changed since."""
+        """Continue with a previous prompt unless its directories or files have changed."""
         seal, window = _seal(state), state.get("window")
         report = report_from(state.get("report"))
+        # Stored by an older version, or damaged: write a new prompt.
         if seal is None or not isinstance(window, int | None) or report is None:
             return False
+        # Other roots mean other files: the old prompt would name directories that are not open.
         if state.get("roots") != [*map(str, self._workspace.roots)]:
             return False
         spoken = await self._reader.spoken(window)
         if _digests(spoken.found) != state.get("files"):
             return False
+        # The old secret is needed to recognise the hints that are already in the conversation.
         self._secret, self._window_tokens, self._found = seal, window, spoken.found
         self._prompt, self._day = Prompt(text, "", "", report), _day(state)
         await self._begin(spoken)
         return True
 
     def loaded(self) -> Sequence[LoadedFile]:
-        """Return the files of instructions that the model was given."""
+        """Return the instruction files that were delivered to the model."""
         return (*loaded_context(self._found), *self._on_the_way.values())
 
     async def findings(self) -> str:
-        """Return what the workspace turned out to be when the facts were read."""
+        """Return the workspace facts as they were read."""
         return workspace_list((await self._gather()).facts)
 
     def project_settings(self) -> Mapping[str, JsonValue]:
-        """Return the frontmatter of the project's files; the nearest counts."""
+        """Return the frontmatter settings of the project's files; the nearest file wins."""
         merged: dict[str, JsonValue] = {}
         for found in reversed(self._found.settings):
             merged |= found.values
         return merged
 
     def remarks(self, conversation: Conversation) -> Sequence[str]:
-        """Return the day, if it is another one than the model was told of last."""
+        """Return a remark on the date if it differs from the one the model last received."""
         remark = remark_on_day(conversation, self._day, self._today())
         return (remark,) if remark else ()
 
     async def instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Delivery]:
-        """Return the instructions of the folders that were touched and are new to the model."""
+        """Return instructions of touched directories that are new to the model."""
         async with self._reading:
             found = await to_thread.run_sync(self._delivered, conversation, touched)
             if any(delivery.text for delivery in found.values()):
@@ -189,9 +195,10 @@ class ProjectBriefing:
         return found
 
     async def _compared(self) -> tuple[Standing, Standing]:
-        """Return what files said when the model was told, and what they say now."""
+        """Return the file digests as delivered to the model, and as they are on disk now."""
+        # The lock keeps a rewrite from changing the delivered digests during the comparison.
         async with self._reading:
-            if self._prompt is None:  # nothing was told yet
+            if self._prompt is None:  # nothing was delivered yet, so nothing can differ
                 return Standing(), Standing()
             spoken = await self._reader.spoken(self._window_tokens)
             hints, now = self._standing.hints, LoadedHints()
@@ -206,7 +213,7 @@ class ProjectBriefing:
             return self._gathered
 
     async def _begin(self, spoken: Spoken) -> None:
-        """Keep what the files of a prompt say, and have their changes told from then on."""
+        """Store the digests of the prompt's files and report changes from now on."""
         hints, places = self._standing.hints, spoken.places
         self._standing = standing_of(spoken.found, spoken.soul, hints)
         if hints:
@@ -236,33 +243,40 @@ class ProjectBriefing:
         finder = self._finder = self._finder or HintFinder(
             self._workspace.roots, scan, self._settings.is_trusted
         )
+        # Read from the conversation, not from memory: after compaction or a fork, hints that are
+        # no longer in it must be delivered again.
         loaded = self._found.loaded.plus(self._loaded(conversation))
         deliveries: dict[str, Delivery] = {}
         for key, paths in touched.items():
             found = finder.find([Path(path) for path in paths], loaded)
+            # Protected files stay unread even if they have the name of an instruction file.
             is_protected = self._reader.is_protected
             open_hints = tuple(each for each in found.hints if not is_protected(each.path))
             found = replace(found, hints=open_hints)
             loaded = loaded.plus(found.loaded)
             self._on_the_way |= loaded_hints(found)
+            # Signed with a secret, so that a tool result cannot pretend that a file was delivered
+            # already.
             text = wrap_all(found.hints, found.named_only, self._secret)
             notices = self._news(note_texts(found.notes))
             if text or notices:
                 deliveries[key] = Delivery(text, _labels(found), notices)
+        # Files of the system prompt are compared separately (`RELOAD`, not `TOUCH`).
         own = self._found.loaded.files
         hints = {label: digest for label, digest in loaded.files.items() if label not in own}
         self._standing = replace(self._standing, hints=hints)
         return deliveries
 
     def _news(self, notices: Sequence[str]) -> tuple[str, ...]:
-        """Return what the user was not told before in this session; it counts as told then."""
+        """Return the notices not shown before in this session, and mark them as shown."""
         news = tuple(notice for notice in notices if notice not in self._told)
         self._told.update(news)
         return news
 
     def _loaded(self, conversation: Conversation) -> LoadedHints:
-        """Return which hints stand in a conversation; each message is looked through once."""
+        """Return the hints in a conversation; each message is scanned only once."""
         history, generation = self._history, conversation.generation
+        # A rebuild replaces messages, so the scan must start over.
         if history.conversation is not conversation or history.generation != generation:
             history = self._history = _History(conversation, generation)
         messages = tuple(conversation)
@@ -287,13 +301,13 @@ def _seal(state: Mapping[str, JsonValue]) -> bytes | None:
 
 
 def _digests(found: ContextFound) -> list[JsonValue]:
-    """Return the files of a prompt, each with what identifies its text."""
+    """Return the path and digest of each file in a prompt."""
     raw = [(file.path, file.text.encode(errors="surrogatepass")) for file in found.files]
     return [[path, sha256_of(text)] for path, text in raw]
 
 
 def _labels(found: HintDelivery) -> tuple[str, ...]:
-    """Return which files a delivery holds, for the user; a blocked one is only a line in it."""
+    """Return the labels of the delivered files for the user, blocked ones marked as such."""
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
     labels = [hint.label for hint in found.hints]
     return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)

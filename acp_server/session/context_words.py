@@ -1,4 +1,4 @@
-"""Sentences for the user about what a prompt is made of. Reads nothing, decides nothing."""
+"""User-facing sentences about a prompt's contents. Pure text: reads nothing, decides nothing."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
 
 
 def notices_on(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]:
-    """Return a sentence for each text that the model does not see as it was written."""
+    """Return a sentence for each text that the model sees only in part or not at all."""
     files = {note.path for note in notes}
     told = [
         entry.notice
@@ -21,7 +21,7 @@ def notices_on(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]
 
 
 def note_texts(notes: Sequence[FileNote]) -> list[str]:
-    """Return a sentence for each file of which the model does not see all."""
+    """Return a sentence for each file that the model sees only in part or not at all."""
     return [_note_text(note) for note in notes if note.outcome in TOLD_OUTCOMES]
 
 
@@ -32,14 +32,14 @@ def _note_text(note: FileNote) -> str:
             return f"{note.path} is long: {kept:,} of its {total:,} characters are shown"
         case "blocked":
             lines = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
-            trust = f"`acp-server context trust {note.path}` allows exactly this text"
-            return f"{note.path} is kept from the model: {lines}; {trust}"
+            trust = f"to allow exactly this text, run `acp-server context trust {note.path}`"
+            return f"{note.path} is hidden from the model: {lines}; {trust}"
         case _:
             return f"{note.path} cannot be used: {note.reason or note.outcome}"
 
 
 def row_of(entry: Entry) -> str:
-    """Return a section as a row of a table in Markdown."""
+    """Return a prompt section as a Markdown table row."""
     fate = "" if entry.fate == "kept" else f"{entry.fate}: {entry.reason}".rstrip(": ")
     size = f"{entry.characters:,} | {entry.estimated_tokens:,}"
     return f"| {entry.name} | {entry.source} | {size} | {fate} |"

@@ -1,7 +1,7 @@
-"""A day that begins while a session goes on: the model is told in the next message of the user's.
+"""Date changes during a session: the model is told the new date in the next user message.
 
-The system prompt names the day it was written on and stays as it is. What was said stands in the
-conversation and is read from there, so that load, fork and compaction follow by themselves.
+The system prompt keeps the date on which it was written. Earlier remarks are found in the
+conversation itself, so loading, forking and compaction need no extra state.
 """
 
 import re
@@ -14,15 +14,16 @@ _SAID = re.compile(r"\[It is another day now: [^\n\]]+\.\]")
 
 
 def remark_on_day(conversation: Conversation, written: date | None, today: date) -> str:
-    """Return what the model is to be told of the day; nothing if it knows.
+    """Return the date remark for the model, or an empty text if it already knows the date.
 
-    `written` is the day that its system prompt names, None if that is not known.
+    `written` is the date named in the system prompt, None if unknown.
 
     >>> remark_on_day(Conversation(), date(2026, 11, 21), date(2026, 11, 22))
     '[It is another day now: Sunday, November 22, 2026.]'
     """
     remark = f"[It is another day now: {day_in_words(today)}.]"
     last = _last_remark(conversation)
+    # Without an earlier remark the model knows the date in its system prompt.
     is_known = written == today if last is None else last == remark
     return "" if is_known else remark
 

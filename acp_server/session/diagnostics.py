@@ -1,6 +1,6 @@
-"""What the editor says is wrong with files: the newest of each, in the order of their arrival.
+"""The latest diagnostics that the editor reported for each file.
 
-Knows nothing of how they came, or of what they are used for.
+Independent of how they arrive and of how they are used.
 """
 
 from collections import OrderedDict
@@ -15,23 +15,23 @@ from acp_server.frozen import frozen
 
 MOST_FILES = 500
 MOST_PROBLEMS = 200
-"""How much is kept; of a file its first problems, of files those that were told of last."""
+"""Limits: the first problems of a file, and the most recently reported files."""
 
 Severity = Literal["error", "warning", "info", "hint"]
 
 
 @frozen
 class Problem:
-    """Something wrong with a file. Lines are counted from 1."""
+    """A diagnostic in a file. Lines are 1-based."""
 
     severity: Severity
     message: str
     line: int
     end_line: int | None = None
     source: str = ""
-    """The program that says so."""
+    """The program that reported it."""
     code: str = ""
-    """What that program calls it."""
+    """That program's code for it."""
 
 
 @frozen
@@ -42,10 +42,10 @@ class _Sheet:
 
 @dataclass(slots=True)
 class DiagnosticsBoard:
-    """The problems in the files of one session."""
+    """The diagnostics of one session's files."""
 
     now: int = field(default=0, init=False)
-    """Counts the arrivals: the time by which news are told from what is old."""
+    """Counts the reports; a logical clock that separates new reports from old ones."""
     _sheets: OrderedDict[Path, _Sheet] = field(
         default_factory=OrderedDict[Path, _Sheet], init=False
     )
@@ -53,26 +53,27 @@ class DiagnosticsBoard:
 
     @property
     def is_used(self) -> bool:
-        """Whether the editor has ever told anything."""
+        """Whether the editor has ever sent diagnostics."""
         return self.now > 0
 
     def receive(self, path: Path, problems: Sequence[Problem]) -> None:
-        """Take all that is wrong with a file, in the place of what was before."""
+        """Replace the diagnostics of a file."""
         self.now += 1
         self._sheets[path] = _Sheet(self.now, tuple(problems[:MOST_PROBLEMS]))
         self._sheets.move_to_end(path)
         if len(self._sheets) > MOST_FILES:
             self._sheets.popitem(last=False)
+        # An anyio event cannot be cleared: waiters get the old one, later waiters a new one.
         news, self._news = self._news, anyio.Event()
         news.set()
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
-        """Return what was said last of a file."""
+        """Return the latest diagnostics of a file."""
         sheet = self._sheets.get(path)
         return () if sheet is None else sheet.problems
 
     async def newer(self, path: Path, than: int) -> tuple[Problem, ...]:
-        """Wait for what is said of a file after a moment (`now`), and return it."""
+        """Wait for a report on a file that is newer than the clock value `than`; return it."""
         while (sheet := self._sheets.get(path)) is None or sheet.arrival <= than:
             await self._news.wait()
         return sheet.problems

@@ -1,7 +1,7 @@
-"""What the tools of one session need of its editor.
+"""The editor port: editor features that the tools of one session use.
 
-Owns the shape of these calls, not how they travel. An editor says what it can do; a call that it
-cannot answer is never made.
+Defines the calls, not their transport. The editor declares its capabilities; a call that it does
+not support is never made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from acp_server.frozen import frozen
 
 
 class EditorError(Exception):
-    """The editor refused a call, or is gone. `reason` is what it said, in one line."""
+    """The editor rejected a call or has disconnected. `reason` is its message in one line."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -21,7 +21,7 @@ class EditorError(Exception):
 
 @frozen
 class Exit:
-    """How a command ended: with a code, or by a signal such as `SIGKILL`."""
+    """How a command ended: with an exit code, or by a signal such as `SIGKILL`."""
 
     code: int | None = None
     signal: str | None = None
@@ -29,7 +29,7 @@ class Exit:
 
 @frozen
 class Screenful:
-    """What a terminal holds: its text, whether the beginning is lost, how its command ended."""
+    """A terminal's text, whether its beginning was dropped, and how its command ended."""
 
     text: str
     is_truncated: bool = False
@@ -38,7 +38,7 @@ class Screenful:
 
 @frozen
 class Launch:
-    """What a terminal is to run. `environment` is added to the editor's own."""
+    """The command that a terminal runs. `environment` is added to the editor's own."""
 
     argv: Sequence[str]
     cwd: Path
@@ -47,59 +47,59 @@ class Launch:
 
 
 class EditorTerminal(Protocol):
-    """A command that runs in the editor, in the user's sight. Each is released, always."""
+    """A command running in an editor terminal, visible to the user. Must always be released."""
 
     @property
     def id(self) -> str:
-        """What the editor calls it."""
+        """The editor's id for the terminal."""
         ...
 
     async def wait(self) -> Exit:
-        """Wait until the command has ended."""
+        """Wait for the command to end."""
         ...
 
     async def output(self) -> Screenful:
-        """Return what it has printed until now."""
+        """Return the output so far."""
         ...
 
     async def kill(self) -> None:
-        """End the command; its output can still be had."""
+        """Kill the command; its output stays readable."""
         ...
 
     async def release(self) -> None:
-        """Give the terminal back; it must not be used any more."""
+        """Release the terminal; it must not be used afterwards."""
         ...
 
 
 class Editor(Protocol):
-    """The editor, as far as the tools of one session use it. Every call raises EditorError."""
+    """The editor as the tools of one session use it. Every call may raise EditorError."""
 
     @property
     def can_read(self) -> bool:
-        """Whether files can be read through its buffers."""
+        """Whether files can be read through the editor's buffers."""
         ...
 
     @property
     def can_write(self) -> bool:
-        """Whether files can be written through its buffers, where it can offer a review."""
+        """Whether files can be written through the editor's buffers, where the user may review."""
         ...
 
     @property
     def has_terminals(self) -> bool:
-        """Whether it runs commands in terminals of its own."""
+        """Whether the editor can run commands in its own terminals."""
         ...
 
     @property
     def shows_output(self) -> bool:
-        """Whether it shows the output of our commands as a live terminal."""
+        """Whether the editor renders the output of our commands as a live terminal."""
         ...
 
     async def read_text(self, path: Path) -> str:
-        """Return the text of a file, unsaved changes included."""
+        """Return the text of a file, including unsaved changes."""
         ...
 
     async def write_text(self, path: Path, text: str) -> None:
-        """Make this the text of a file."""
+        """Replace the text of a file."""
         ...
 
     async def open_terminal(self, launch: Launch) -> EditorTerminal:
@@ -108,7 +108,7 @@ class Editor(Protocol):
 
 
 class NoEditor:
-    """Nobody's editor: it can do nothing, so nothing is asked of it."""
+    """An editor without capabilities, for sessions that have none connected."""
 
     can_read = False
     can_write = False
@@ -116,17 +116,17 @@ class NoEditor:
     shows_output = False
 
     async def read_text(self, path: Path) -> NoReturn:
-        """Refuse."""
+        """Raise EditorError."""
         del path
         raise EditorError(_NOBODY)
 
     async def write_text(self, path: Path, text: str) -> NoReturn:
-        """Refuse."""
+        """Raise EditorError."""
         del path, text
         raise EditorError(_NOBODY)
 
     async def open_terminal(self, launch: Launch) -> NoReturn:
-        """Refuse."""
+        """Raise EditorError."""
         del launch
         raise EditorError(_NOBODY)
 

@@ -1,4 +1,4 @@
-"""What an MCP server asks the user: the port, and nobody to be asked."""
+"""The elicitation port: MCP servers ask the user for input."""
 
 from collections.abc import Mapping
 from typing import Literal, Protocol
@@ -10,7 +10,7 @@ from acp_server.frozen import frozen
 
 @frozen
 class Form:
-    """A server asks the user to fill in a form."""
+    """A server's request to fill in a form."""
 
     server: str
     message: str
@@ -19,18 +19,18 @@ class Form:
 
 @frozen
 class Page:
-    """A server asks the user to visit a page."""
+    """A server's request to visit a web page."""
 
     server: str
     message: str
     url: str
     id: str
-    """As the server names it; what asks the user has a name of its own for it."""
+    """The server's id for the page; the ACP side assigns its own."""
 
 
 @frozen
 class Answer:
-    """What the user made of a server's question."""
+    """The user's response to an elicitation."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, JsonValue] | None = None
@@ -40,27 +40,27 @@ DECLINED = Answer("decline")
 
 
 class Elicitor(Protocol):
-    """Passes a server's questions on to the user."""
+    """Forwards elicitation requests to the user."""
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether a user can be asked."""
         ...
 
     async def ask(self, question: Form | Page) -> Answer:
-        """Ask; cancelling takes the question back.
+        """Ask the user; cancelling withdraws the question.
 
-        What the editor cannot show is declined; a failure is a decline too.
+        Requests that the editor cannot show are declined, and so are failures.
         """
         ...
 
     async def complete(self, page_id: str) -> None:
-        """Tell that a page that was asked about has done its work."""
+        """Report that the flow on a requested page has completed."""
         ...
 
 
 class NobodyToAsk:
-    """Declines everything."""
+    """An elicitor that declines every request."""
 
     @property
     def can_ask(self) -> bool:
@@ -73,4 +73,4 @@ class NobodyToAsk:
         return DECLINED
 
     async def complete(self, page_id: str) -> None:
-        """There is nobody to tell."""
+        """Do nothing."""

@@ -1,6 +1,6 @@
-"""What the model asks the user in the middle of its work: the port, and nobody to be asked.
+"""The user-question port: the model asks the user during a turn.
 
-Owns the shape of a question with choices. Permissions are none of these: the gate asks for them.
+Covers questions with proposed answers. Permission requests are separate: the gate sends those.
 """
 
 from typing import NoReturn, Protocol
@@ -9,12 +9,12 @@ from acp_server.frozen import frozen
 
 
 class EnquiryError(Exception):
-    """The question did not reach the user, or what came back is no answer."""
+    """The question did not reach the user, or the response is not an answer."""
 
 
 @frozen
 class Enquiry:
-    """A question of a call's, and the answers that are proposed; any other may be given."""
+    """A question of a tool call, with proposed answers; free-text answers are allowed too."""
 
     call_id: str
     question: str
@@ -26,7 +26,7 @@ class Enquirer(Protocol):
 
     @property
     def is_attended(self) -> bool:
-        """Whether there is anybody who could answer, be it with the next prompt."""
+        """Whether a user is present who could answer, if only with the next prompt."""
         ...
 
     @property
@@ -35,22 +35,22 @@ class Enquirer(Protocol):
         ...
 
     async def ask(self, enquiry: Enquiry) -> str | None:
-        """Return what the user answers; None if they turn away from the question.
+        """Return the user's answer; None if they dismiss the question.
 
-        Cancelling takes the question back, and what is answered later is dropped.
+        Cancelling withdraws the question; a later answer is dropped.
 
         Raises:
-            EnquiryError: it cannot be asked.
+            EnquiryError: the question cannot be asked.
         """
         ...
 
 
 class NoEnquirer:
-    """Nobody is there: a run without an editor."""
+    """An asker without a user: a run without an editor."""
 
     is_attended = False
     has_forms = False
 
     async def ask(self, enquiry: Enquiry) -> NoReturn:
-        """Refuse."""
+        """Raise EnquiryError."""
         raise EnquiryError(enquiry.question)

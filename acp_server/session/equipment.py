@@ -1,4 +1,4 @@
-"""What a session begins with: its folders, what a server gives to all sessions, and its past."""
+"""Dependencies of a session: its workspace, the shared services, its saved state."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
@@ -29,50 +29,50 @@ if TYPE_CHECKING:
 
 @frozen
 class Workspace:
-    """The folders of a session: absolute, `cwd` first among equals."""
+    """The directories of a session: absolute paths, `cwd` first."""
 
     cwd: Path
     additional: tuple[Path, ...] = ()
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """All of them."""
+        """All directories."""
         return (self.cwd, *self.additional)
 
 
 @frozen
 class Equipment:
-    """What every session of a server works with."""
+    """Services and settings shared by all sessions of a server."""
 
     catalog: ModelCatalog
     toolbox: Callable[["Session"], Awaitable[Toolbox]]
-    """Makes the tools of a session, once it is open."""
+    """Builds a session's tools once it is open."""
     briefing: Callable[[Workspace], Briefing]
-    """Makes what a session tells its model beside the conversation."""
+    """Creates a session's prompt provider."""
     trust: Callable[["Session"], TrustKeeper] | None = None
-    """Knows whether a session's workspace is trusted; without it none is."""
+    """Knows whether a session's workspace is trusted; without it no workspace is."""
     skills: Callable[["Session"], Awaitable[Skills]] | None = None
-    """Finds the skills of a session, once it is open; without it there are none."""
+    """Finds a session's skills once it is open; None for no skills."""
     memory: ExternalMemory | None = None
-    """Remembers beside the conversation; without it nobody does."""
+    """The external memory; None if there is none."""
     read_memory: ReadMemory = no_pages
-    """Reads what is remembered, for the user to see."""
+    """Reads the memory pages for display to the user."""
     reviews: Callable[["Session", KitMaker], Reviews] = NoReviews
-    """Goes over a session's conversation between its turns."""
+    """Creates the background reviews that run between a session's turns."""
     close: Callable[[], Awaitable[None]] | None = None
-    """Ends what the sessions shared, once all are closed."""
+    """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
     compaction_threshold: float = 0.75
     busy_prompt: Manner = "queue"
-    """What becomes of a prompt that comes while a turn runs."""
+    """How to treat a prompt that arrives while a turn runs."""
     archive: Archive = field(default_factory=UnkeptArchive)
-    """Keeps what is said."""
+    """Stores the sessions."""
 
 
 @frozen
 class Past:
-    """What a session goes on from."""
+    """The state that a session starts from."""
 
     facts: SessionFacts
     messages: tuple[Message, ...]
@@ -80,7 +80,7 @@ class Past:
 
 
 def beginning(workspace: Workspace, equipment: Equipment) -> Past:
-    """Return the past of a new session: none."""
+    """Return the empty state of a new session."""
     now = datetime.now(UTC)
     facts = SessionFacts(
         id=new_session_id(),
@@ -94,7 +94,8 @@ def beginning(workspace: Workspace, equipment: Equipment) -> Past:
 
 
 def fresh(facts: SessionFacts, workspace: Workspace) -> SessionFacts:
-    """Return the facts of a session that goes on from another one, having cost nothing yet."""
+    """Return the facts of a fork: a new id and no usage yet."""
+    # The context fill carries over: the fork's first request sends the same conversation.
     now, spent = datetime.now(UTC), Spent(context_tokens=facts.spent.context_tokens)
     return replace(
         facts,

@@ -1,6 +1,6 @@
-"""The commands that the model carries out: /init and /review. Their prompts stand in `text/`.
+"""Prompt commands that the model carries out: `/init` and `/review`. Their prompts are in `text/`.
 
-What can be found out without a model is found out here and put into the prompt.
+Facts that need no model are collected here and inserted into the prompt.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,30 +15,30 @@ from acp_server.session.commands import Errand, ErrandError
 FILE_NAME = "AGENTS.md"
 REWRITE = "again"
 OTHER_FILES = (".hermes.md", "HERMES.md", "CLAUDE.md", ".cursorrules", "README.md")
-"""What may say already what belongs into the new file."""
+"""Files that may already contain text for the new file."""
 MOST_NAMES = 60
 IS_THERE = (
-    f"There is an {FILE_NAME} already, and it was left as it is. `/init {REWRITE}` has it brought "
+    f"{FILE_NAME} already exists and was not changed. Run `/init {REWRITE}` to have it brought "
     "up to date."
 )
-UNKNOWN = f"`/init` takes nothing, or `{REWRITE}`."
-IN_PLAN_MODE = "Plan mode writes nothing and runs nothing; `/mode ask` leaves it."
+UNKNOWN = f"`/init` takes no argument, or `{REWRITE}`."
+IN_PLAN_MODE = "Plan mode writes and runs nothing. Run `/mode ask` to leave it, then try again."
 
 Findings = Callable[[], Awaitable[str]]
-"""Returns what is known of the workspace, as Markdown; empty if nothing is."""
+"""Returns the workspace facts as Markdown; empty if none are known."""
 
 
 @frozen
 class Errands:
-    """The errands of one session."""
+    """The prompt commands of one session."""
 
     folder: Path
-    """The session's own, absolute."""
+    """The session's directory, absolute."""
     mode: Callable[[], Mode]
     findings: Findings
 
     def all(self) -> Sequence[Errand]:
-        """Return them."""
+        """Return the commands."""
         write = f"Write a first {FILE_NAME} for this project"
         review = "Review the uncommitted changes, or others"
         return (
@@ -47,7 +47,7 @@ class Errands:
         )
 
     async def _init(self, arguments: str) -> str:
-        """Return the prompt; a file that is there is rewritten only when that was asked for."""
+        """Return the prompt; an existing file is only rewritten on explicit request."""
         self._require_deeds()
         if arguments not in {"", REWRITE}:
             raise ErrandError(UNKNOWN)
@@ -71,7 +71,7 @@ class Errands:
 
 
 def _names_in(folder: Path) -> Sequence[str]:
-    """Return the names in a folder, of folders with a slash; none if it cannot be listed."""
+    """Return the entries of a directory, subdirectories with a slash; none if it cannot be read."""
     try:
         return sorted(f"{each.name}/" if each.is_dir() else each.name for each in folder.iterdir())
     except OSError:
@@ -79,9 +79,10 @@ def _names_in(folder: Path) -> Sequence[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first of many names on one line, whatever they hold."""
+    """Return the first names on one line, unprintable characters replaced."""
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     line = ", ".join(names[:MOST_NAMES]) or "none"
+    # A file name may contain line breaks and could otherwise add lines to the prompt.
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line) + more
 
 

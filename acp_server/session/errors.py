@@ -1,23 +1,23 @@
-"""What can be wrong with a request to a session.
+"""Errors in requests to a session.
 
 SessionError
-  UnknownSessionError     no such session here
+  UnknownSessionError     no open or stored session has this id
   UnknownModeError        not one of the modes
   UnknownOptionError      no such configuration option
-  InvalidValueError       the option exists, the value does not fit it
-  InvalidRootError        a workspace folder that cannot be one
-  InvalidCursorError      not a cursor that a list of sessions gave out
-  SessionInUseError       another process, which is alive, has the session
-  ArchiveError            what is kept of sessions cannot be read or written
+  InvalidValueError       the option has no such value
+  InvalidRootError        a path that cannot be a workspace root
+  InvalidCursorError      a cursor that no session list returned
+  SessionInUseError       another running process has the session open
+  ArchiveError            stored sessions cannot be read or written
 """
 
 
 class SessionError(Exception):
-    """A request that a session cannot follow; the text says what to do instead."""
+    """A request that a session cannot fulfil; the text suggests an alternative."""
 
 
 class UnknownSessionError(SessionError):
-    """No session of this id is open here."""
+    """There is no open or stored session with this id."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"no session {session_id!r}: it was closed, or never opened here")
@@ -28,36 +28,36 @@ class UnknownModeError(SessionError):
     """Not one of the modes."""
 
     def __init__(self, mode: str, known: str) -> None:
-        super().__init__(f"unknown mode {mode!r}; there are {known}")
+        super().__init__(f"unknown mode {mode!r}; choose one of {known}")
 
 
 class UnknownOptionError(SessionError):
     """Not one of the configuration options."""
 
     def __init__(self, option: str, known: str) -> None:
-        super().__init__(f"unknown configuration option {option!r}; there are {known}")
+        super().__init__(f"unknown configuration option {option!r}; choose one of {known}")
 
 
 class InvalidValueError(SessionError):
-    """The option exists; the value is none of its values."""
+    """The option exists but has no such value."""
 
     def __init__(self, option: str, value: object, known: str) -> None:
-        super().__init__(f"{value!r} is no value of {option!r}; there are {known}")
+        super().__init__(f"{value!r} is not a value of {option!r}; choose one of {known}")
 
 
 class InvalidRootError(SessionError):
-    """A folder that cannot be a workspace root."""
+    """A path that cannot be a workspace root."""
 
 
 class InvalidCursorError(SessionError):
-    """Not a cursor that a list of sessions gave out."""
+    """A cursor that no session list returned."""
 
     def __init__(self) -> None:
-        super().__init__("the cursor is none of this list; ask again without one")
+        super().__init__("the cursor does not belong to this list; list again without a cursor")
 
 
 class SessionInUseError(SessionError):
-    """Another process has the session; it can be had here when that has ended."""
+    """Another process has the session open; it becomes available when that process ends."""
 
     def __init__(self, session_id: str, holder: str) -> None:
         super().__init__(
@@ -66,4 +66,4 @@ class SessionInUseError(SessionError):
 
 
 class ArchiveError(SessionError):
-    """What is kept of sessions cannot be read or written; the text says why and what to do."""
+    """Stored sessions cannot be read or written; the text says why and how to fix it."""

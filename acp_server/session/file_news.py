@@ -1,8 +1,8 @@
-"""What the user is told when files change that a session's model was told of.
+"""Reports to the user that instruction files changed after the model received them.
 
-Nothing that was sent changes by it: the system prompt stands until it is written anew, and a
-folder's instructions come again, as changed, when the work next comes there. Compares what was told
-with what files say now; does not read them, and knows no editor.
+The sent prompt does not change: the system prompt stays until it is written again, and a
+directory's instructions are delivered again the next time a call touches it. This module compares
+digests; it reads no files and knows no editor.
 """
 
 import os
@@ -20,26 +20,26 @@ from prompt_engine.sources.soul import NAME as SOUL_NAME
 
 NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES, *CLAUDE_NAMES, CURSOR_NAME, SOUL_NAME))
 RULE_SUFFIX = ".mdc"
-RELOAD = "`/reload` uses what is there now"
-TOUCH = "what is there now comes with the next work in its folder"
-UNWATCHED = "they are seen only when the work comes there"
+RELOAD = "run `/reload` to use the current text"
+TOUCH = "the current text is loaded when the agent next works in its directory"
+UNWATCHED = "you are not told about changes; the agent reads them when it works in their directory"
 
 
 @frozen
 class Standing:
-    """What files say, or said when the model was told: a digest or a text by each one's label."""
+    """The contents of instruction files at one moment, as digests or texts by label."""
 
     prompt: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of the system prompt."""
+    """Files in the system prompt."""
     hints: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of folders that the work came to."""
+    """Files of directories that the work reached."""
     faulty: frozenset[str] = frozenset()
-    """Those that are there and say nothing: empty, or not to be read."""
+    """Files that exist but are empty or unreadable."""
 
 
 @frozen
 class Places:
-    """Where the files are, by their names and by where links lead."""
+    """The locations of the files, by their given names and by their symlink targets."""
 
     folders: frozenset[Path]
     names: frozenset[str]
@@ -47,7 +47,7 @@ class Places:
 
 @frozen
 class _Difference:
-    """A file that says something else than the model was told."""
+    """A file whose content differs from the delivered one."""
 
     label: str
     told: str
@@ -55,8 +55,9 @@ class _Difference:
 
 
 def standing_of(found: ContextFound, soul: Passage, hints: Mapping[str, str]) -> Standing:
-    """Return what a workspace's files, the user's own and those of folders say."""
+    """Return the digests of a workspace's files, the user's own files and directory hints."""
     digests = found.loaded.files
+    # A file without a digest is compared by its text.
     prompt = {file.path: digests.get(file.path, file.text) for file in found.files}
     faulty = {note.path for note in found.notes if note.path not in prompt}
     if soul.fate != "absent":
@@ -65,7 +66,7 @@ def standing_of(found: ContextFound, soul: Passage, hints: Mapping[str, str]) ->
 
 
 def places_of(standing: Standing, home: Path, folders: Collection[Path]) -> Places:
-    """Return where the files of a standing are, and the folders besides. Blocks on the disk."""
+    """Return the locations of the digested files plus other directories. Blocks on the disk."""
     named = [home / label for label in (*standing.prompt, *standing.hints)]
     paths = [*named, *map(resolve, named)]
     names = NAMES.union(path.name for path in paths)
@@ -73,7 +74,7 @@ def places_of(standing: Standing, home: Path, folders: Collection[Path]) -> Plac
 
 
 class FileNews:
-    """Tells the user, once for each file and state, that the model was told something else."""
+    """Notifies the user, once per file and state, that the model has an outdated text."""
 
     def __init__(
         self,
@@ -81,9 +82,9 @@ class FileNews:
         home: Path,
         compare: Callable[[], Awaitable[tuple[Standing, Standing]]],
     ) -> None:
-        """Watch for a session in `home`; `compare` returns what it told, and what files say."""
+        """Watch for a session in `home`; `compare` returns the delivered and current digests."""
         self.show: Callable[[str], bool] = _not_shown
-        """Shows the user a sentence at once; returns whether that can be done."""
+        """Shows a sentence immediately; returns whether that was possible."""
         self._watch = watch
         self._home = home
         self._compare = compare
@@ -95,47 +96,51 @@ class FileNews:
         self._problems: list[str] = []
 
     def expect(self, places: Places) -> None:
-        """Watch these places from now on, before a prompt is written of what is read there."""
+        """Watch these places from now on; called before a prompt is written from them."""
         self._watch_places(places, is_read=False)
 
     def begin(self, places: Places) -> None:
-        """Go on from a prompt that was written just now: all there was to say is past."""
+        """Start over from a prompt that was just written: earlier differences no longer count."""
         self._told.clear()
         self._waiting.clear()
         self.follow(places)
 
     def follow(self, places: Places) -> None:
-        """Watch these places, which have been read, from now on."""
+        """Watch these places, which have already been read."""
         self._watch_places(places, is_read=True)
 
     def _watch_places(self, places: Places, *, is_read: bool) -> None:
+        # A read in a thread may end after `close`; it must not subscribe again.
         if self._watch is None or self._is_closed:
             return
         has_new_names, self._names = not places.names <= self._names, places.names
         self._subscription = self._subscription or self._watch.subscribe(self)
         self._subscription.watch(places.folders, is_read=is_read)
-        if is_read and has_new_names:  # until now a change of theirs was not told of
+        if is_read and has_new_names:
+            # Changes to these names were filtered out until now, so one may have been missed.
             self._subscription.look()
 
     def take(self) -> tuple[str, ...]:
-        """Return what could not be shown at once; it counts as told then."""
+        """Return the sentences that could not be shown immediately, once."""
         waiting = (*self._problems, *self._waiting)
         self._problems, self._waiting = [], []
         return waiting
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         self._is_closed = True
         if self._subscription is not None:
             self._subscription.close()
 
     def is_concerned(self, path: Path) -> bool:
-        """Whether a file of this name may tell a model something."""
+        """Return whether a path may be an instruction file, by its name."""
         return path.name in self._names or path.suffix == RULE_SUFFIX
 
     async def look(self, paths: frozenset[Path]) -> None:
-        """Find out whether something is different, wherever; tell of what is new."""
+        """Compare all files, regardless of `paths`, and report new differences."""
         del paths
+        # An event is only a reason to compare: editors save by rename, so one save causes several
+        # events.
         told, now = await self._compare()
         for before, after, remedy in (
             (told.prompt, now.prompt, RELOAD),
@@ -149,8 +154,8 @@ class FileNews:
                 self._tell(f"{changes}; {remedy}", self._waiting)
 
     def hear(self, problem: str) -> bool:
-        """Tell the user that changes will be noticed late."""
-        sentence = f"Changed instructions cannot be told of ({problem}); {UNWATCHED}"
+        """Tell the user that changes will not be reported."""
+        sentence = f"Instruction files cannot be watched ({problem}); {UNWATCHED}"
         self._tell(sentence, self._problems)
         return True
 
@@ -162,16 +167,16 @@ class FileNews:
 def _differences(
     before: Mapping[str, str], after: Mapping[str, str], faulty: Collection[str], home: Path
 ) -> Iterator[_Difference]:
-    """Find what differs; a file that only stands back behind another says nothing different."""
+    """Yield the files that differ; one that is merely superseded by another counts as unchanged."""
     for label, told in before.items():
         if label in after and after[label] == told:
             continue
         if label in after or label in faulty:
             yield _Difference(label, told, "has changed")
         elif not os.path.lexists(home / label):
-            yield _Difference(label, told, "is gone")
+            yield _Difference(label, told, "was deleted")
     for label in after.keys() - before.keys():
-        yield _Difference(label, "", "counts now")
+        yield _Difference(label, "", "now applies")
 
 
 def _not_shown(sentence: str) -> bool:

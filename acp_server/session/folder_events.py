@@ -1,11 +1,11 @@
-"""What happens in folders, as the system tells it, for the one thread that waits for it.
+"""Directory change events from the operating system, for one waiting thread.
 
-Built on watchfiles, which is imported with this module and so by nobody but `loading`. Its backend
-is used directly: so it is known when the watching has begun, no variable of the environment can
-turn on polling unsaid, and of Python's threads none waits but the caller's. On network drives the
-system tells of no changes by other machines; whoever needs these looks for itself.
+Uses the backend of watchfiles directly. This way the start of watching is known, no environment
+variable can silently enable polling, and the caller's thread is the only Python thread that waits.
+The module imports watchfiles, so it is itself imported only through `lazy_imports`. On network
+drives the system reports no changes by other machines; users of those must check for themselves.
 
-Knows folders by where they really are, and tells of them by the names they were given.
+Watches directories by their real path and reports changes under the names that were given.
 """
 
 import os
@@ -22,41 +22,41 @@ from watchfiles._rust_notify import RustNotify
 from acp_server.session.watch import Seen, Wanted
 
 DEBOUNCE_MILLISECONDS = 300
-"""How long changes may be collected that follow upon each other."""
+"""The longest time over which consecutive changes are collected."""
 STEP_MILLISECONDS = 100
-"""How long it must be quiet; also how soon another set of folders, or the end, is seen."""
+"""The quiet time that ends a collection; also the reaction time to new directories or shutdown."""
 CHECK_SECONDS = 2.0
-"""How often it is asked whether folders are still what they were: a folder that is not there, or
-whose parents were renamed, is told of by nobody."""
+"""How often to verify that directories are still the same. The system reports nothing for a
+directory that does not exist, or whose parent was renamed."""
 
 _POLL_DELAY_MILLISECONDS = 300  # watchfiles wants one, though it never polls here
 
 RawChanges = set[tuple[int, str]]
 _Identity = tuple[int, int] | None
-"""Device and inode of a folder; None if there is none that can be read."""
+"""Device and inode of a directory; None if it does not exist or is unreadable."""
 
 
 class Notifier(Protocol):
-    """What collects the system's events from its making on."""
+    """Collects file-system events from its creation on."""
 
     def watch(
         self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: None
     ) -> RawChanges | Literal["signal", "stop", "timeout"]:
-        """Return changes as soon as it is quiet behind them, or that there were none in time."""
+        """Return changes once a quiet period follows them, or "timeout" if there were none."""
         ...
 
     def close(self) -> None:
-        """Collect no more."""
+        """Stop collecting."""
         ...
 
 
 def open_notifier(folders: Iterable[Path]) -> Notifier:
-    """Return what watches these folders, without what is below them.
+    """Return a notifier for these directories, not for their subdirectories.
 
     Raises:
-        FileNotFoundError: one of them is not there.
+        FileNotFoundError: one of them does not exist.
         OSError: the system has no watches left.
-        RuntimeError: the system has nothing to watch with.
+        RuntimeError: the system has no watching facility.
     """
     return RustNotify(
         list(map(str, folders)),
@@ -64,12 +64,12 @@ def open_notifier(folders: Iterable[Path]) -> Notifier:
         force_polling=False,
         poll_delay_ms=_POLL_DELAY_MILLISECONDS,
         recursive=False,
-        ignore_permission_denied=False,  # True would hide as well that no watches are left
+        ignore_permission_denied=False,  # True would also hide that no watches are left
     )
 
 
 class FolderEvents:
-    """The source of a `FolderWatch`; only one thread uses it at a time."""
+    """The event source of a `FileWatch`; used by one thread at a time."""
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class FolderEvents:
         self._notifier: Notifier | None = None
         self._identities: Mapping[Path, _Identity] = {}
         self._names: Mapping[Path, tuple[Path, ...]] = {}
-        """By where a folder really is, the names it was given."""
+        """The given names of each watched directory, by real path."""
         self._gone: set[Path] = set()
-        """Folders to be watched anew: the system told of their end, and one that is there again may
-        look the same; or they could not be watched yet."""
+        """Directories to watch again: they were reported deleted (a recreated one may look the
+        same), or could not be watched yet."""
 
     def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
-        """Block until something concerns somebody; see `EventSource`."""
+        """Block until a change concerns a subscriber; see `EventSource`."""
         while not is_over.is_set():
             folders = wanted()
             if not folders:
@@ -104,7 +104,7 @@ class FolderEvents:
         return Seen()
 
     def _is_outdated(self, folders: Wanted) -> bool:
-        """Whether the folders that are watched are not those that are wanted."""
+        """Return whether the watched directories are no longer the wanted ones."""
         if folders.keys() != self._identities.keys():
             return True
         now = time.monotonic()
@@ -115,25 +115,29 @@ class FolderEvents:
         return bool(self._gone) or any(_identity(each) != identity for each, identity in known)
 
     def _follow(self, folders: Wanted, wanted: Callable[[], Wanted]) -> Seen:
-        """Watch these folders; tell of those in which something may have been missed.
+        """Watch these directories; return those in which changes may have been missed.
 
-        The former notifier collects until the new one does, so that the others miss nothing.
+        The old notifier keeps collecting until the new one has started, so that no change is lost.
         """
         before, identities = self._identities, {each: _identity(each) for each in folders}
         fresh = {
             folder
             for folder, identity in identities.items()
+            # `()` differs from every identity, so that a new directory counts as changed.
             if folder in self._gone or before.get(folder, ()) != identity
         }
         names = _names_by_place(identities)
         try:
             notifier = self._open(names)
-        except FileNotFoundError:  # one went at this very moment: all once more
+        except FileNotFoundError:
+            # A directory vanished between `stat` and the watch: start over.
             self._identities = {}
             return Seen()
-        except (OSError, RuntimeError) as error:  # tried again with every check
+        except (OSError, RuntimeError) as error:
+            # Out of watches, say. Retried with every check; the old notifier stays in use.
             self._identities, self._gone = identities, fresh
             return Seen(problem=_reason(error))
+        # Drain the old notifier before it is closed; its last events would be lost otherwise.
         left = self._collect(quiet_milliseconds=1)
         fresh |= self._gone
         self._drop()
@@ -142,7 +146,7 @@ class FolderEvents:
         return Seen(frozenset(fresh | self._told(left, wanted())))
 
     def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
-        """Return what happened; waits for it, or for the end of what is happening."""
+        """Return the changes; waits for some, or for the current ones to settle."""
         quiet = quiet_milliseconds
         if self._notifier is None:
             time.sleep(quiet / 1000)
@@ -150,20 +154,24 @@ class FolderEvents:
         debounce = DEBOUNCE_MILLISECONDS if quiet == STEP_MILLISECONDS else quiet
         try:
             raw = self._notifier.watch(debounce, quiet, quiet, None)
-        except RuntimeError:  # a name that is not UTF-8 ends it, say: all anew with the next check
+        except RuntimeError:
+            # A file name that is not UTF-8 ends the backend's watch, for example. Everything is
+            # watched again with the next check.
             self._drop()
             self._gone.update(self._identities)
             return set()
         return raw if isinstance(raw, set) else set()
 
     def _told(self, raw: RawChanges, folders: Wanted) -> set[Path]:
-        """Return, of what happened, the paths that concern somebody, by their given names.
+        """Return the changed paths that concern a subscriber, under their given names.
 
-        `folders` are those wanted by now: who came before something happened is to hear of it.
+        `folders` must be read after the changes were collected: a subscriber that came before a
+        change must hear of it.
         """
         told: set[Path] = set()
         for change, name in raw:
             path = Path(name)
+            # A watched directory itself changed: verify its identity at once.
             if path in self._names or path in folders:
                 self._check_at = 0.0
             if change == Change.deleted:
@@ -185,12 +193,13 @@ def _identity(folder: Path) -> _Identity:
         status = folder.stat()
     except OSError:
         return None
+    # Watching an unreadable directory fails for all of them at once.
     is_readable = stat.S_ISDIR(status.st_mode) and os.access(folder, os.R_OK)
     return (status.st_dev, status.st_ino) if is_readable else None
 
 
 def _reason(error: Exception) -> str:
-    """Return what the system says, without what the backend adds on where it came from."""
+    """Return the system's error text without the backend's suffix about the location."""
     return str(error).partition(" about [")[0].rstrip(".")
 
 

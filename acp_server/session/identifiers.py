@@ -1,13 +1,13 @@
-"""Ids that are unique for all time."""
+"""Globally unique ids."""
 
 from uuid import uuid4
 
 
 def new_session_id() -> str:
-    """Return an id for a session."""
+    """Return a new session id."""
     return f"sess_{uuid4().hex}"
 
 
 def new_id() -> str:
-    """Return an id for a message."""
+    """Return a new message id."""
     return f"msg_{uuid4().hex}"

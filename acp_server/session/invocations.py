@@ -1,4 +1,4 @@
-"""What becomes of a prompt: it is for the model, or it is a command and answered here."""
+"""Prompt routing: to the model, or to a slash command that is answered here."""
 
 from collections.abc import Awaitable, Callable
 
@@ -18,19 +18,19 @@ from acp_server.turn.step import NewId
 
 @frozen
 class Interpreter:
-    """Understands the prompts of one session."""
+    """Routes the prompts of one session."""
 
     commands: CommandRegistry
     skills: SkillDesk
     prepare: Callable[[], Awaitable[object]]
-    """Has the skills found, and a little time taken for servers' prompts."""
+    """Loads the skills and waits briefly for MCP prompts."""
     new_id: NewId
 
     async def for_model(self, message: UserMessage, sink: Sink) -> UserMessage | None:
-        """Return what the model is sent of a prompt; None if it was answered without.
+        """Return the message for the model; None if a command answered the prompt.
 
         Raises:
-            TurnError: a command needed the model, and could not have it.
+            TurnError: a command needed the model, which could not be asked or failed.
         """
         invocation = parse_invocation(text_of(message.parts))
         if invocation is None:
@@ -47,7 +47,8 @@ class Interpreter:
         return None
 
     async def _prepared(self, invocation: Invocation, message: UserMessage) -> UserMessage | None:
-        """Return the prompt that a command stands for; None if it stands for none."""
+        """Return the prompt that a command expands to; None if it is not a prompt command."""
+        # An unknown name may belong to a skill or server prompt that is not loaded yet.
         if not self.commands.is_known(invocation.name):
             await self.prepare()
         errand = self.commands.errand(invocation.name)

@@ -1,4 +1,4 @@
-"""Which files of instructions a model was given, for whoever wants to account for them."""
+"""Records of the instruction files that were delivered to a model."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,14 +10,14 @@ from prompt_engine.trust import sha256_of
 
 
 def loaded_context(found: ContextFound) -> Iterator[LoadedFile]:
-    """Yield the files that stand in the system prompt."""
+    """Yield the files in the system prompt."""
     notes = {note.path: note for note in found.notes}
     for file in found.files:
         yield _loaded(file.path, file.text, notes.get(file.path))
 
 
 def loaded_hints(found: HintDelivery) -> Mapping[str, LoadedFile]:
-    """Return the files that came along with a result, by their labels."""
+    """Return the files delivered with a tool result, by label."""
     notes = {note.path: note for note in found.notes}
     return {
         hint.label: _loaded(hint.label, hint.text, notes.get(hint.label)) for hint in found.hints

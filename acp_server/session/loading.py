@@ -1,7 +1,7 @@
-"""Imports what no session needs at its beginning.
+"""Deferred imports of modules that a session does not need at its start.
 
-What takes a while (the prompt engine, what watches folders) is imported in a thread. For types only
-does this module know the rest of the room.
+Slow imports (the prompt engine, the file watcher) run in a thread. The rest of the package is
+imported here for type checking only.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LazyBriefing:
-    """A session's briefing, from the first time that somebody needs it."""
+    """A prompt provider that is imported and created on first use."""
 
     def __init__(
         self,
@@ -47,57 +47,58 @@ class LazyBriefing:
         return await (await self._load()).write(subject)
 
     def notices(self) -> Sequence[str]:
-        """Return what the user is to know of it, once."""
+        """Return notices for the user, once."""
         return () if self._briefing is None else self._briefing.notices()
 
     def description(self) -> str:
-        """Return what the prompt holds, as Markdown."""
+        """Describe the prompt's contents as Markdown."""
         if self._briefing is None:
             return "The system prompt is written at the first prompt."
         return self._briefing.description()
 
     def loaded(self) -> "Sequence[LoadedFile]":
-        """Return the files of instructions that the model was given."""
+        """Return the instruction files delivered to the model."""
         return () if self._briefing is None else self._briefing.loaded()
 
     async def findings(self) -> str:
-        """Return what the workspace turned out to be."""
+        """Return the detected facts of the workspace."""
         return await (await self._load()).findings()
 
     def project_settings(self) -> "Mapping[str, JsonValue]":
-        """Return what the project asks for."""
+        """Return the project's settings."""
         return {} if self._briefing is None else self._briefing.project_settings()
 
     def remarks(self, conversation: "Conversation") -> Sequence[str]:
-        """Return what the model is to be told with the next prompt."""
+        """Return the remarks for the next prompt."""
         return () if self._briefing is None else self._briefing.remarks(conversation)
 
     def state(self) -> "Mapping[str, JsonValue]":
-        """Return what another process needs to go on from the prompt."""
+        """Return the state that another process needs to continue with the prompt."""
         return {} if self._briefing is None else self._briefing.state()
 
     async def restore(self, text: str, state: "Mapping[str, JsonValue]") -> bool:
-        """Go on from a prompt of a former process, if it still holds."""
+        """Continue with a previous process's prompt if it is still valid."""
         return await (await self._load()).restore(text, state)
 
     async def instructions(
         self, conversation: "Conversation", touched: Mapping[str, Sequence[str]]
     ) -> "Mapping[str, Delivery]":
-        """Return what is new for touched paths."""
+        """Return new instructions for touched paths."""
         return await (await self._load()).instructions(conversation, touched)
 
     def listen(self, show: Callable[[str], bool]) -> None:
-        """Have the user told of changes, once there is something that may change."""
+        """Register `show` for changes; it takes effect once the provider is loaded."""
         self._show = show
         if self._briefing is not None:
             self._briefing.listen(show)
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting changes."""
         if self._briefing is not None:
             self._briefing.close()
 
     async def _load(self) -> "Briefing":
+        # Two tasks may need the provider at once; without the lock each would create its own.
         async with self._lock:
             if self._briefing is None:
                 self._briefing = await to_thread.run_sync(self._make)
@@ -107,14 +108,14 @@ class LazyBriefing:
 
 
 def open_folder_events() -> "EventSource":
-    """Return what a `FolderWatch` learns of changes from; blocks for the import."""
+    """Return the event source for a `FileWatch`; blocks for the import."""
     from acp_server.session.folder_events import FolderEvents
 
     return FolderEvents()
 
 
 def near_names(name: str, names: Iterable[str]) -> Sequence[str]:
-    """Return at most three of the names, those that look most like one that is none of them."""
+    """Return up to three names that are most similar to an unknown one."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(names), n=3, cutoff=0.5)

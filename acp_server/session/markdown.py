@@ -1,8 +1,8 @@
-"""Texts as Markdown."""
+"""Markdown helpers."""
 
 
 def block(text: str, language: str = "") -> str:
-    """Return a text as a block of Markdown that nothing in it can end."""
+    """Return a text as a fenced Markdown block, with a fence that the text cannot close."""
     fence = "`" * 3
     while fence in text:
         fence += "`"

@@ -1,7 +1,7 @@
-"""Plan mode, as the model is told of it: with the next prompt, and only when it is news.
+"""Plan-mode notes for the model, added to the next prompt when the mode has changed.
 
-The system prompt stays as it is. What was said stands in the conversation and is read from there,
-so that load, fork and compaction follow by themselves.
+The system prompt stays unchanged. Earlier notes are found in the conversation itself, so loading,
+forking and compaction need no extra state.
 """
 
 from acp_server.permissions.modes import Mode
@@ -15,7 +15,7 @@ NOT_PLANNING = "[Plan mode is off.]"
 
 
 def remark_on_mode(conversation: Conversation, mode: Mode) -> str:
-    """Return what the model is to be told of the mode; nothing if it knows.
+    """Return the mode remark for the model, or an empty text if it already knows the mode.
 
     >>> remark_on_mode(Conversation((UserMessage((Text(PLANNING),)),)), "ask")
     '[Plan mode is off.]'
@@ -27,6 +27,7 @@ def remark_on_mode(conversation: Conversation, mode: Mode) -> str:
 
 
 def _last_remark(conversation: Conversation) -> str:
+    # Newest first: only the latest remark describes the mode that the model knows.
     for message in reversed(tuple(conversation)):
         for part in reversed(message.parts) if isinstance(message, UserMessage) else ():
             if isinstance(part, Text) and part.text in {PLANNING, NOT_PLANNING}:

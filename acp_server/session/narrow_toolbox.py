@@ -1,7 +1,7 @@
-"""Fewer tools than there are: what a project asks for, kept by whoever opens calls.
+"""A toolbox restricted to the tools that the project's settings allow.
 
-Narrows and never widens. The tools that are left keep their order, so that the list stays the same
-from the first call of the model on.
+Restricts and never extends. The remaining tools keep their order, so that the tool list is stable
+from the first request on.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,29 +16,31 @@ LEFT_OUT = "the project allows only these tools: {names}"
 
 @frozen
 class NarrowToolbox:
-    """Some of the tools of a toolbox."""
+    """A subset of the tools of another toolbox."""
 
     whole: Toolbox
     allowed: Collection[str]
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the model is told: the tools that are left, in their order."""
+        """The allowed tools, in their original order."""
         return tuple(spec for spec in self.whole.specs if spec.name in self.allowed)
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Open a call; one of a tool that was left out comes to nothing."""
+        """Open a call; a call of an excluded tool is refused."""
+        # Checked here too, not only in `specs`: the model may call a tool it was not offered.
+        # Unknown names pass, so that the full toolbox reports them as unknown.
         if name in self.allowed or all(spec.name != name for spec in self.whole.specs):
             return await self.whole.open(call_id, name, sink)
         await sink.emit(CallAppeared(call_id, name))
         return _RefusedCall(LEFT_OUT.format(names=", ".join(spec.name for spec in self.specs)))
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Return what a link of the user's leads to."""
+        """Resolve a link from the user."""
         return await self.whole.attach(link, sink)
 
     async def close(self) -> None:
-        """End all that still runs."""
+        """Stop everything that still runs."""
         await self.whole.close()
 
 
@@ -49,13 +51,13 @@ class _RefusedCall:
     reason: str
 
     async def write(self, fragment: str) -> None:
-        """Drop it."""
+        """Discard the arguments."""
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Say why nothing is done."""
+        """Return the refusal."""
         del call
         return Outcome(self.reason, is_error=True)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
+        """Return the reason as a failed outcome."""
         return Outcome(reason, is_error=True)

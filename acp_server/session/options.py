@@ -1,4 +1,4 @@
-"""What a user can choose for a session from pickers, in order of importance."""
+"""The options of a session that a user can select from pickers, most important first."""
 
 from acp_server.frozen import frozen
 from acp_server.permissions.modes import MODES, Mode
@@ -12,7 +12,7 @@ THOUGHT_OPTION = "thought_level"
 
 @frozen
 class Chosen:
-    """What a session's pickers stand at."""
+    """The current values of a session's options."""
 
     mode: Mode
     model_id: str
@@ -30,7 +30,7 @@ class Choice:
 
 @frozen
 class Option:
-    """A picker: its values and the one that holds. `category` is ACP's word for its meaning."""
+    """A picker with its values and the current one. `category` is ACP's name for its meaning."""
 
     id: str
     name: str
@@ -41,13 +41,13 @@ class Option:
 
 
 def options_of(chosen: Chosen, catalog: ModelCatalog) -> tuple[Option, ...]:
-    """Return the pickers of a session; one with nothing to choose is left out."""
+    """Return the options of a session, without those that offer no choice."""
     options = (_mode(chosen.mode), _model(chosen.model_id, catalog), _thinking(chosen, catalog))
     return tuple(option for option in options if option is not None)
 
 
 def choose(option_id: str, value: object, options: tuple[Option, ...]) -> str:
-    """Return the value that a choice stands for.
+    """Return the option value that matches the requested one.
 
     Raises:
         UnknownOptionError: there is no such option.
@@ -71,9 +71,10 @@ def _mode(current: Mode) -> Option:
 
 def _model(current: str, catalog: ModelCatalog) -> Option:
     choices = [Choice(model.id, model.name, "") for model in catalog.choices()]
+    # ACP requires the current value among the choices; a restored model may have left the catalog.
     if all(choice.value != current for choice in choices):
         choices.insert(0, Choice(current, current, ""))
-    return Option(MODEL_OPTION, "Model", "Who answers", "model", current, tuple(choices))
+    return Option(MODEL_OPTION, "Model", "The model that answers", "model", current, tuple(choices))
 
 
 def _thinking(chosen: Chosen, catalog: ModelCatalog) -> Option | None:

@@ -1,7 +1,7 @@
-"""One session and the external memory of its server: what it adds, and what it is told.
+"""External memory as one session uses it: text it adds to prompts, and the turns it receives.
 
-What it adds stands in the conversation, or in the system prompt, and is kept with these. Who
-remembers, and where, is not known here.
+The added text becomes part of the conversation or the system prompt and is stored with them. The
+memory provider itself is behind the port.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,28 +15,28 @@ RECALLED = "[What the memory {name!r} recalls; the user did not say it:\n{text}\
 
 
 class ExternalMemory(Protocol):
-    """A memory that somebody else keeps, for all sessions."""
+    """A memory kept by an external provider for all sessions."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The provider's name."""
         ...
 
     async def system_block(self) -> Reply:
-        """Return what it adds to a system prompt."""
+        """Return the text to add to a system prompt."""
         ...
 
     async def prefetch(self, query: str) -> Reply:
-        """Return what it remembers of a prompt."""
+        """Return memories that match a prompt."""
         ...
 
     def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
-        """Give it a turn that has ended, in the background; `tell` takes a sentence if it fails."""
+        """Pass on a completed turn in the background; `tell` receives a sentence if that fails."""
         ...
 
 
 class OutsideMemory:
-    """The external memory, as one session uses it; without one, nothing happens."""
+    """The external memory of one session; does nothing if none is configured."""
 
     def __init__(
         self, memory: ExternalMemory | None, bulletin: Bulletin, conversation: Conversation
@@ -46,24 +46,25 @@ class OutsideMemory:
         self._conversation = conversation
         self._told: set[str] = set()
         self._heard: list[Text] = []
-        """What the user has said in the turn that runs."""
+        """The user's texts in the running turn."""
 
     async def block(self) -> str:
-        """Return what the system prompt is to say from it."""
+        """Return the text for the system prompt."""
         return "" if self._memory is None else self._text_of(await self._memory.system_block())
 
     async def recalled(self, message: UserMessage) -> Sequence[Text]:
-        """Return what is recalled of something that the user says; it is heard, too."""
+        """Return memories that match a user message, and note the message for `end_turn`."""
         words = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
         if self._memory is None or not words:
             return ()
-        self._heard += words
+        self._heard += words  # before the await: a cancelled prompt was said all the same
         query = "\n".join(part.text for part in words)
         text = self._text_of(await self._memory.prefetch(query))
         return (Text(RECALLED.format(name=self._memory.name, text=text)),) if text else ()
 
     def end_turn(self) -> None:
-        """Hand over what was said in the turn that has just ended, if it was one."""
+        """Hand over the turn that has just ended, if the user said anything in it."""
+        # Cleared first, also without a memory: the next turn must not hand these over again.
         heard, self._heard = self._heard, []
         if self._memory is not None and heard:
             self._memory.hand_over(list(_said(tuple(self._conversation), heard)), self._tell)
@@ -74,15 +75,19 @@ class OutsideMemory:
         return reply.text
 
     def _tell(self, notice: str) -> None:
-        """Tell the user, once."""
+        """Show a notice to the user, once."""
         if notice not in self._told:
             self._told.add(notice)
             self._bulletin.say(notice)
 
 
 def _said(messages: Sequence[Message], heard: Sequence[Text]) -> Iterator[TurnMessage]:
-    """Return what was said from the first words on; of these, what a summary left of them."""
-    ids = {id(part) for part in heard}  # the same words may have been said before
+    """Yield the turn's messages.
+
+    If a compaction has removed the user's texts, they come first, followed by the last message.
+    """
+    # Compared by identity: the user may have sent the same words in an earlier turn.
+    ids = {id(part) for part in heard}
     begun = [n for n, each in enumerate(messages) if any(id(part) in ids for part in each.parts)]
     if not begun:
         yield TurnMessage("user", "\n".join(part.text for part in heard))

@@ -1,7 +1,7 @@
-"""The slash commands that every session has of itself and answers without the model.
+"""The built-in slash commands that every session answers without the model.
 
-What a command shows, it reads from the session's parts at that moment; those that choose a model or
-a mode, and those that the model carries out, are modules of their own.
+Each command reads the session's current state when it runs. Commands that select a model or mode,
+and prompt commands for the model, are in their own modules.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,22 +25,22 @@ from acp_server.turn.loop import Kit
 from acp_server.turn.ports import Sink, Toolbox
 from acp_server.turn.step import NewId
 
-SUM_UP = "Sum the conversation up to make room"
-SHOW_CONTEXT = "Show what the model is told, and how full its window is"
-SHOW_MEMORY = "Show what is remembered beyond this session"
-SHOW_TOOLS = "List the tools, and what the mode does with their calls"
-SHOW_USAGE = "Show what this session has used and cost"
-RELOAD = "Read the instructions of the project anew"
-QUEUE = "Run a prompt behind the turn that runs"
-STEER = "Say something to the turn that runs"
-NEEDS_TEXT = "Put the prompt behind it, in the same message."
-NO_MEMORY = "Nothing is remembered: both stores are switched off."
+SUM_UP = "Summarize the conversation to free space in the context window"
+SHOW_CONTEXT = "Show the system prompt's contents and how full the context window is"
+SHOW_MEMORY = "Show the memories that are kept across sessions"
+SHOW_TOOLS = "List the tools, and how the current mode treats their calls"
+SHOW_USAGE = "Show the tokens and the cost of this session"
+RELOAD = "Read the project's instructions again"
+QUEUE = "Run a prompt after the current turn"
+STEER = "Send a message to the current turn"
+NEEDS_TEXT = "Add the prompt after the command, in the same message."
+NO_MEMORY = "There are no memories: both stores are disabled."
 NOT_SHOWN = " **(blocked: the model does not see it)**"
 
 
 @frozen
 class OwnCommands:
-    """The commands of one session, and what they work on."""
+    """The built-in commands of one session."""
 
     conversation: Conversation
     briefing: Briefing
@@ -51,11 +51,11 @@ class OwnCommands:
     toolbox: Callable[[], Awaitable[Toolbox]]
     read_memory: ReadMemory
     tell_choice: Callable[[], None]
-    """Shows the editor a choice that was made here."""
+    """Notifies the editor of a selection made here."""
     new_id: NewId
 
     def all(self, errands: Errands) -> Sequence[Command | Errand]:
-        """Return them, with those for the model."""
+        """Return the commands, including the prompt commands for the model."""
         return (
             Command("compact", SUM_UP, self._compact, "[what must not be lost]"),
             Command("context", SHOW_CONTEXT, self._context),
@@ -73,23 +73,23 @@ class OwnCommands:
         del arguments, sink
         window, used = (await self.kit()).meter.window_tokens, self.compactor.spent.context_tokens
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
-        told = f"The window holds {share}." if used else "How full it is shows with an answer."
+        told = f"The window holds {share}." if used else "Its fill level shows after an answer."
         return f"{self.briefing.description()}\n\n{told}"
 
     async def _reload(self, arguments: str, sink: Sink) -> str:
-        """Write the system prompt anew; what a provider sealed before does not hold behind it."""
+        """Write the system prompt again; reasoning signed behind the old prompt becomes invalid."""
         del arguments
         self.system.forget_seals()
         await self.system.write(self.choices.model_id)
         await tell(self.briefing.notices(), sink, self.new_id)
-        return f"The instructions were read anew.\n\n{self.briefing.description()}"
+        return f"The instructions were read again.\n\n{self.briefing.description()}"
 
     async def _compact(self, focus: str, sink: Sink) -> str:
         try:
             await self.compactor.compact(self.conversation, await self.kit(), sink, focus)
         except TooShortError as error:
             return error.reason
-        return f"There are {len(self.conversation)} messages now."
+        return f"The conversation now has {len(self.conversation)} messages."
 
     async def _tools(self, arguments: str, sink: Sink) -> str:
         del arguments, sink
@@ -113,7 +113,7 @@ class OwnCommands:
 
 
 async def _needs_text(arguments: str, sink: Sink) -> str:
-    """Say that there was nothing to run: with a text these two are prompts (`steering`)."""
+    """Ask for a text: with one, `/queue` and `/steer` are prompts (see `steering`)."""
     del arguments, sink
     return NEEDS_TEXT
 

@@ -1,4 +1,4 @@
-"""What a session needs of the world beside its turns: the models to choose from."""
+"""The model catalog port: the models that a session can choose from."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -17,49 +17,49 @@ class ModelChoice:
 
 
 class ModelCatalog(Protocol):
-    """The models that can be had. Only `refresh`, `settle`, `learn_of` wait for a network."""
+    """The available models. Only `refresh`, `settle` and `learn_of` wait for the network."""
 
     @property
     def default_id(self) -> str:
-        """The model of a new session; a stand-in until the endpoint's list is known."""
+        """The model of a new session; a placeholder until the endpoint's list is known."""
         ...
 
     def choices(self) -> Sequence[ModelChoice]:
-        """Return the models known by now, the default among them."""
+        """Return the models known so far, including the default."""
         ...
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
-        """Return how deeply a model can be asked to think, mildest first; empty for no choice."""
+        """Return a model's thought levels, lowest first; empty if it offers no choice."""
         ...
 
     def default_thought_level(self, model_id: str) -> str | None:
-        """Return the level to begin with."""
+        """Return the thought level to start with."""
         ...
 
     def model(self, model_id: str) -> Model:
-        """Return the adapter of a model, known or not: an unknown one fails when it is asked."""
+        """Return the adapter of a model, known or not; an unknown model fails when it is asked."""
         ...
 
     def meter(self, model_id: str) -> Meter:
-        """Return what the model holds and costs."""
+        """Return a model's context window and prices."""
         ...
 
     def known_window_tokens(self, model_id: str) -> int | None:
-        """Return the size of the model's window; None if it is only assumed."""
+        """Return a model's context window in tokens; None if it is only assumed."""
         ...
 
     async def refresh(self) -> None:
-        """Learn what the endpoint offers, once; failing changes nothing and raises nothing."""
+        """Load the endpoint's model list once; a failure changes nothing and raises nothing."""
         ...
 
     async def settle(self) -> None:
-        """Learn which model the default is, if only the endpoint knows; failing raises nothing."""
+        """Resolve the default model if only the endpoint knows it; a failure raises nothing."""
         ...
 
     async def learn_of(self, model_id: str) -> None:
-        """Learn what the endpoint of a model offers, unless it is a choice by now."""
+        """Load the model list of a model's endpoint unless the model is already a choice."""
         ...
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have a function called whenever the choices change."""
+        """Register a function to call whenever the choices change."""
         ...

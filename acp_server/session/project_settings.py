@@ -1,8 +1,7 @@
-"""What a workspace asks for in the frontmatter of its `.hermes.md`, as far as it may.
+"""Settings that a workspace requests in the frontmatter of its `.hermes.md`.
 
-A project may narrow what the agent does, never widen it: a stricter mode, a model, fewer tools,
-skills to prefer. What it may not ask for, or asks in a way that is not understood, is named and not
-used.
+A project may restrict the agent, never extend its rights: a stricter mode, a model, fewer tools,
+preferred skills. Requests that are not allowed or not understood are reported and ignored.
 """
 
 import re
@@ -15,7 +14,7 @@ from acp_server.frozen import frozen
 from acp_server.permissions.modes import Mode
 
 STRICTNESS: tuple[Mode, ...] = ("bypass", "accept_edits", "ask", "plan")
-"""From the mode that asks for nothing to the one that allows the least."""
+"""The modes from the least to the most restrictive."""
 NARROW: tuple[Literal["ask", "plan"], ...] = ("ask", "plan")
 MOST_SKILLS = 50
 
@@ -24,19 +23,19 @@ _SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 @frozen
 class ProjectSettings:
-    """What a project asks for: the part that can be used, and why the rest is not."""
+    """A project's requested settings: the usable ones, and the reasons why others are not."""
 
     mode: Mode | None = None
     model: str | None = None
     tools: tuple[str, ...] = ()
-    """The names of the only tools that it wants; empty for all."""
+    """Names of the only tools to allow; empty for all."""
     skills: tuple[str, ...] = ()
-    """The names of skills to prefer."""
+    """Names of skills to prefer."""
     refused: tuple[str, ...] = ()
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """What would be used, in a phrase each."""
+        """The usable settings as phrases."""
         wanted = {
             "mode": self.mode,
             "model": self.model,
@@ -52,10 +51,11 @@ def understood(
     tools: Sequence[str] = (),
     prefixes: tuple[str, ...] = (),
 ) -> ProjectSettings:
-    """Return what of a project's settings can be used; `models` and `tools` can be had.
+    """Return the usable part of a project's settings; `models` and `tools` are the available ones.
 
-    Tools whose names begin with one of the `prefixes` may come later, and are taken at their word.
+    Tools whose names start with one of the `prefixes` may appear later and are accepted unchecked.
     """
+    # Only `ask` and `plan`: a repository must not be able to turn permission prompts off.
     mode: Mode | None = next((each for each in NARROW if values.get("mode") == each), None)
     model = next((each for each in models if values.get("model") == each), None)
     wanted = _names(values.get("tools"))
@@ -65,7 +65,7 @@ def understood(
     used = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
     unknown = [each for each in wanted if allowed and each not in allowed]
     refused = [_refusal(name) for name in values if not used.get(name)]
-    refused += [f"{each!r} among its tools (there is none of that name)" for each in unknown]
+    refused += [f"{each!r} among its tools (no such tool)" for each in unknown]
     return ProjectSettings(mode, model, allowed, skills[:MOST_SKILLS], tuple(refused))
 
 
@@ -77,7 +77,7 @@ def narrowed(mode: Mode, wanted: Mode | None) -> Mode:
 
 
 def _names(value: JsonValue) -> tuple[str, ...]:
-    """Return the names of a list, or of a line with commas or blanks between them, each once."""
+    """Return the unique names in a list, or in a line separated by commas or spaces."""
     texts = value if isinstance(value, list) else str(value or "").replace(",", " ").split()
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str)))
 
@@ -85,12 +85,12 @@ def _names(value: JsonValue) -> tuple[str, ...]:
 def _refusal(name: str) -> str:
     match name:
         case "mode":
-            return f"mode (a project may ask for {' or '.join(NARROW)})"
+            return f"mode (a project can only set {' or '.join(NARROW)})"
         case "model":
-            return "model (there is none of that name)"
+            return "model (no such model)"
         case "tools":
-            return "tools (none of them is there)"
+            return "tools (none of them exists)"
         case "skills":
-            return "skills (they are no names)"
+            return "skills (not valid names)"
         case _:
             return f"{name} (a project cannot set it)"

@@ -1,6 +1,7 @@
-"""What a project asks of a session, used only in a workspace that the user trusts, from then on.
+"""Applies a project's requests to a session once the user trusts the workspace.
 
-Says what is used, what is not, and why; what a project may ask for is `project_settings`' matter.
+Reports the requests that are used, and why others are not. `project_settings` defines the requests
+that are allowed.
 """
 
 from collections.abc import Sequence
@@ -24,34 +25,34 @@ MOST_NAMED = 10
 SERVERS = "mcp_servers"
 MODEL = "model"
 NOT_TRUSTED = "the workspace is not trusted (`acp-server trust`)"
-NOW_USED = "The workspace is trusted now. What it asks for is used from here on: {uses}"
+NOW_USED = "You trusted this workspace. Its settings apply from now on: {uses}"
 
 
 @dataclass(slots=True)
 class ProjectWishes:
-    """The wishes of one session's project."""
+    """The requests of one session's project."""
 
     briefing: Briefing
     choices: Choices
     system: SystemPrompt
     trust: TrustKeeper | None
-    """Knows whether the workspace is trusted; without it none is."""
+    """Knows whether the workspace is trusted; without it no workspace is."""
     new_id: NewId
     desk: SkillDesk | None = None
-    """The session's skills, among them those that its workspace brings."""
+    """The session's skills, including those from the workspace."""
     servers: ServerDesk | None = None
-    """The session's MCP servers, to which the workspace may bring some."""
+    """The session's MCP servers, to which the workspace may add some."""
     skills: tuple[str, ...] = field(default=(), init=False)
-    """The names of skills to prefer."""
+    """Names of skills to prefer."""
     _is_read: bool = field(default=False, init=False)
     _wish: "_Wish | None" = field(default=None, init=False)
-    """What is not used yet: it waits for trust, which may be given while the session runs."""
+    """The requests that still wait for trust, which may be granted while the session runs."""
 
     async def heed(self, tools: Sequence[str], sink: Sink) -> bool:
-        """Use what the project asks for, once it is trusted; return whether that changes anything.
+        """Apply the project's requests if it is trusted; return whether that changed anything.
 
-        `tools` are the names of all that there are. The user is told at the first call what is not
-        used, and why; at a later one only that it is used from now on.
+        `tools` are the names of all available tools. The first call tells the user which requests
+        are not used and why; later calls only report that waiting requests now apply.
         """
         if not self._is_read:
             return await self._heed_first(tools, sink)
@@ -62,13 +63,16 @@ class ProjectWishes:
         return True
 
     async def _heed_first(self, tools: Sequence[str], sink: Sink) -> bool:
+        # Set before the first await: the settings are read and reported only once per session.
         self._is_read = True
         values = {**self.briefing.project_settings()}
         models = await self._models(values.get(MODEL))
+        # Only registered here: a repository's servers are programs, and none starts without trust.
         servers = self._bring(values.pop(SERVERS, None))
         asked = understood(values, models, tools, servers.prefixes)
         skills = tuple(await self.desk.waiting()) if self.desk is not None else ()
         wish = _Wish(asked, _brought(skills), _programs(servers.servers))
+        # Without any request there is nothing to ask the user about.
         is_trusted = bool(wish.uses) and await self._is_trusted(wish)
         await tell((*_unused(wish, is_trusted=is_trusted), *servers.problems), sink, self.new_id)
         if not wish.uses:
@@ -79,7 +83,7 @@ class ProjectWishes:
         return is_trusted
 
     async def _models(self, wanted: JsonValue) -> Sequence[str]:
-        """Return the models that can be had; endpoints are asked if the wanted one is unknown."""
+        """Return the available models; the endpoints are asked if the requested one is unknown."""
         catalog = self.choices.catalog
         if wanted is not None and all(choice.id != wanted for choice in catalog.choices()):
             await catalog.refresh()
@@ -93,11 +97,13 @@ class ProjectWishes:
 
     def _use(self, wish: "_Wish") -> None:
         self._wish = None
+        # The prompt lists skills and tools, so it must be written again with the new ones.
         if wish.skills or wish.servers:
             self.system.discard()
         if self.servers is not None and wish.servers:
             self.servers.admit()
         asked = wish.asked
+        # Assigned directly: `set_mode` would store the facts; the caller does, after all changes.
         self.choices.mode = narrowed(self.choices.mode, asked.mode)
         self.choices.chosen_model = asked.model or self.choices.chosen_model
         self.skills = asked.skills
@@ -108,7 +114,7 @@ class ProjectWishes:
 
 @frozen
 class _Wish:
-    """What a project asks for and brings, the latter in a phrase each."""
+    """A project's requested settings, and the skills and servers it adds, as phrases."""
 
     asked: ProjectSettings
     skills: Sequence[str]
@@ -116,12 +122,12 @@ class _Wish:
 
     @property
     def uses(self) -> Sequence[str]:
-        """What would be used, in a phrase each."""
+        """Everything that would be used, as phrases."""
         return (*self.asked.uses, *self.skills, *self.servers)
 
 
 def _brought(names: Sequence[str]) -> Sequence[str]:
-    """Return the skills that a workspace brings, in one phrase if there are any."""
+    """Return a phrase for the skills that a workspace adds; nothing if there are none."""
     if not names:
         return ()
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -129,7 +135,7 @@ def _brought(names: Sequence[str]) -> Sequence[str]:
 
 
 def _programs(servers: Sequence[str]) -> Sequence[str]:
-    """Return the servers that a workspace brings, in one phrase if there are any."""
+    """Return a phrase for the servers that a workspace adds; nothing if there are none."""
     return (f"MCP servers of its own: {'; '.join(servers)}",) if servers else ()
 
 

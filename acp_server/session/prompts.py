@@ -1,7 +1,7 @@
-"""A prompt completed: the files that it points at, the day, what is recalled, what applies there.
+"""Prompt enrichment: linked files, date and mode remarks, recalled memories, local instructions.
 
-All of it is put behind the user's own words, once, and stored with them: a message is sent again
-exactly as it was first sent.
+Everything is appended to the user's text once and stored with it, so that each message is sent
+again exactly as it was sent first.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ from acp_server.turn.ports import Sink, Toolbox
 
 @frozen
 class PromptCompletion:
-    """Completes the prompts of one session."""
+    """Enriches the prompts of one session."""
 
     conversation: Conversation
     upkeep: SessionUpkeep
@@ -37,7 +37,7 @@ class PromptCompletion:
     async def completed(
         self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
     ) -> UserMessage:
-        """Return a prompt with all that goes with it; `active_file` is in the user's view."""
+        """Return the prompt with attachments and remarks; `active_file` is open in the editor."""
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
@@ -45,6 +45,7 @@ class PromptCompletion:
         on_servers = self.servers.news()
         remarks = (*self.upkeep.briefing.remarks(self.conversation), on_mode, *on_servers)
         parts += [Text(remark) for remark in remarks if remark]
+        # The original message: the query holds only the user's own words.
         parts += await self.outside.recalled(message)
         touched = _touched(message, active_file)
         if touched:
@@ -60,11 +61,12 @@ def _touched(message: UserMessage, active_file: Path | None) -> list[str]:
 
 
 def path_of_uri(uri: str) -> Path | None:
-    """Return the path that a `file:` URI of this machine names; None for anything else."""
+    """Return the path of a local `file:` URI; None for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
     path = unquote(parts.path)
+    # A NUL byte makes every later file call raise ValueError; other hosts are not on this disk.
     is_local = parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in path
     return Path(path) if is_local and path.startswith("/") else None

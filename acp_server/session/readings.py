@@ -1,7 +1,7 @@
-"""One reading of the disk for all who ask for the same at the same time.
+"""Single-flight disk reads: concurrent identical reads share one.
 
-Nothing is kept: everybody gets what was read after they asked, so it is as fresh as if they had
-read it themselves. Knows not what is read.
+Nothing is cached: every caller gets a result that was read after its call, as fresh as if it had
+read by itself. Independent of the data that is read.
 """
 
 from collections.abc import Callable, Hashable
@@ -18,41 +18,42 @@ Result = TypeVar("Result")
 
 
 class _Round(Generic[Result]):
-    """One reading, and those who share it."""
+    """One shared read and its waiters."""
 
     def __init__(self) -> None:
         self.is_led = False
-        """Whether somebody does it, or will when its turn has come."""
+        """Whether a caller performs this read, or will when it holds the lock."""
         self.is_over = anyio.Event()
         self.results: list[Result] = []
-        """What was read, once it was; nothing if that failed."""
+        """The result of the read; empty if it failed."""
 
 
 class _Desk(Generic[Result]):
-    """Where all queue who ask for the same."""
+    """The pending reads of one key."""
 
     def __init__(self) -> None:
         self.turn = anyio.Lock()
         self.next = _Round[Result]()
-        """The reading that has not begun."""
+        """The read that has not started; new callers join it."""
 
 
 class Readings(Generic[Result]):
-    """Readings of one kind."""
+    """Single-flight execution of blocking work."""
 
     def __init__(self) -> None:
-        """Nobody asks yet."""
+        """Start without pending reads."""
         self._desks: WeakValueDictionary[Hashable, _Desk[Result]] = WeakValueDictionary()
 
     async def read(self, key: Hashable, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns, done in a thread, once for all who wait with the same key.
+        """Run `work` in a thread, once for all callers waiting with the same key.
 
-        The key says everything that the result depends on, but for the disk. All go on at the same
-        moment. Raises what the work raises: to one of those who wait, and another one tries.
+        The key must contain everything that the result depends on except the disk. All waiters
+        continue together. If the work raises, one caller gets the error and another one retries.
         """
         desk = self._desks.get(key)
         if desk is None:
             desk = self._desks[key] = _Desk[Result]()
+        # A failed or cancelled leader leaves no result: one of its waiters becomes the next leader.
         while True:
             mine = desk.next
             if mine.is_led:
@@ -68,18 +69,22 @@ class Readings(Generic[Result]):
         mine.is_led = True
         try:
             async with desk.turn:
-                desk.next = _Round[Result]()  # who asks from now on may want what is newer
+                # Replaced before the read starts: a later caller may have changed a file that
+                # this read has already passed, so it must wait for the next one.
+                desk.next = _Round[Result]()
                 mine.results.append(await to_thread.run_sync(work))
         finally:
-            if desk.next is mine:  # cancelled before its turn
+            # Cancelled while waiting for the lock: without a new read, callers would join this one
+            # and spin, because it counts as led and is already over.
+            if desk.next is mine:
                 desk.next = _Round[Result]()
             mine.is_over.set()
 
 
 class BriefingReadings:
-    """What sessions with the same settings read for their system prompts."""
+    """Shared reads of sessions with the same prompt settings."""
 
     def __init__(self) -> None:
-        """Nobody asks yet."""
+        """Start without pending reads."""
         self.gathered: Readings[Gathered] = Readings()
         self.spoken: Readings[Spoken] = Readings()

@@ -1,7 +1,7 @@
-"""What was said in past sessions, as a session may look it up: the port.
+"""The port for searching and reading past sessions.
 
-Knows no database and no way to search. Whose sessions they are is said with each (`Source`): those
-of this server, and those that Hermes itself keeps in the same home.
+Independent of database and search engine. `Source` names the owner of each session: this server, or
+Hermes, which keeps its own sessions in the same home.
 """
 
 from collections.abc import Sequence
@@ -17,39 +17,40 @@ Sort = Literal["relevance", "newest", "oldest"]
 Source = Literal["acp-server", "hermes"]
 
 MARK_BEGIN, MARK_END = ">>>", "<<<"
-"""Stand around what was found, in a snippet."""
+"""Markers around a match in a snippet."""
 
 
 @frozen
 class Inquiry:
-    """What is looked for: words, "phrases", begin*, this OR that, -without."""
+    """A search query. Supports words, "phrases", prefix*, this OR that, and -without."""
 
     query: str
     limit: int = 3
-    """How many sessions at most."""
+    """Maximum number of sessions."""
     sort: Sort = "relevance"
     roles: tuple[Role, ...] = ()
-    """Whose texts; none: what was said, and the texts of tools only where that leads nowhere."""
+    """Roles to search. If empty: user and assistant texts, tool texts only if those have no
+    match."""
     excluded_id: str | None = None
-    """A session that is passed over: the one that asks."""
+    """A session to leave out: the one that searches."""
 
 
 @frozen
 class PastSession:
-    """A session, for a list of them. Times have a zone."""
+    """A stored session, as listed. Times are timezone-aware."""
 
     id: str
     source: Source
     title: str
     cwd: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
     began_at: datetime
     updated_at: datetime
 
 
 @frozen
 class PastText:
-    """One thing that was said, done or answered. Ids grow within a session."""
+    """One text of a session: from the user, the model or a tool. Ids increase within a session."""
 
     id: int
     role: Role
@@ -59,21 +60,21 @@ class PastText:
 
 @frozen
 class Hit:
-    """A session in which something was found: the best place, and what was said around it."""
+    """A session with a match: the best-matching text and its neighbours."""
 
     session: PastSession
     text: PastText
     snippet: str
-    """One line around what was found."""
+    """One line around the match."""
     around: tuple[PastText, ...]
-    """What was said before and after, the text itself among it, in order."""
+    """Neighbouring texts, including the match itself, in order."""
     matches: int
-    """How many of the texts that were looked at match, in this session."""
+    """Number of searched texts in this session that match."""
 
 
 @frozen
 class Findings:
-    """What a search led to, the best first, and what to know of how it was made."""
+    """Search results, best first, with notes about how the search was done."""
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
@@ -81,39 +82,39 @@ class Findings:
 
 @frozen
 class Passage:
-    """Part of a session, or all of it."""
+    """A section of a session, or all of it."""
 
     session: PastSession
     texts: tuple[PastText, ...]
     before: int = 0
-    """How many texts of the session come before these."""
+    """Number of texts before the section."""
     after: int = 0
     omitted: int = 0
-    """How many are left out in the middle of these."""
+    """Number of texts left out in the middle of the section."""
 
 
 class Recall(Protocol):
-    """Looks into past sessions.
+    """Searches and reads past sessions.
 
-    Every method raises `ArchiveError` when what is kept cannot be read, and those that take the id
-    of a session `UnknownSessionError` when there is none.
+    Every method raises `ArchiveError` if stored sessions cannot be read. Methods that take a
+    session id raise `UnknownSessionError` if there is no such session.
     """
 
     async def discover(self, inquiry: Inquiry) -> Findings:
-        """Return the sessions that have what is looked for."""
+        """Return the sessions that match."""
         ...
 
     async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
-        """Return a text of a session with `window` texts before it and as many after it.
+        """Return a text of a session with up to `window` texts before and after it.
 
-        There are no texts in it if the session has none of this id.
+        The section is empty if the session has no text with this id.
         """
         ...
 
     async def read(self, session_id: str, most: int) -> Passage:
-        """Return a session: its beginning and its end, if it has more texts than `most`."""
+        """Return a session; of one with more than `most` texts, only its beginning and end."""
         ...
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
-        """Return the sessions that were last used, the newest first."""
+        """Return the most recently used sessions, newest first."""
         ...

@@ -1,4 +1,4 @@
-"""How a session is written down while it goes on; what happens is kept before it is shown."""
+"""Records a session while it runs; events are stored before they are shown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,77 +21,79 @@ def _nobody() -> None: ...
 
 @frozen
 class RecordingScreen:
-    """A screen whose events are kept."""
+    """An event sink that records events before it forwards them."""
 
     journal: Journal
     screen: Screen
 
     async def ready(self) -> None:
-        """Wait while the user's side is slow."""
+        """Wait while the client is slow."""
         await self.screen.ready()
 
     def show(self, event: Event) -> None:
-        """Keep one event and show it."""
+        """Record an event and show it."""
+        # Stored first: the user must never have seen an event that a replay lacks.
         self.journal.show(event)
         self.screen.show(event)
 
 
 @dataclass(slots=True)
 class Chronicle:
-    """What is written down of one session, and what a list of sessions shows of it."""
+    """Persists one session's events and facts, including its entry in the session list."""
 
     journal: Journal
     begun: SessionFacts
-    """As the session was taken up; what has changed since is added."""
+    """The facts at the start; later changes are added to them."""
     current: Callable[[SessionFacts], SessionFacts]
-    """Adds what was chosen, used and sent."""
+    """Adds the current options, usage and system prompt to the facts."""
     on_title: Callable[[], None] = _nobody
-    """Called when the session has got another title."""
+    """Called when the session's title changes."""
     title: str = field(init=False)
     updated_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        """Go on from what the session was."""
+        """Start from the stored title and time."""
         self.title, self.updated_at = self.begun.title, self.begun.updated_at
 
     def receive(self, message: UserMessage) -> None:
-        """Keep a prompt as the user sent it; the first that is no command gives the title."""
+        """Record a prompt as sent; the first one that is not a command sets the title."""
         parts = prompt_parts(message)
         self.updated_at = datetime.now(UTC)
         self.journal.show(PromptReceived(new_id(), parts))
+        # A command says nothing about the topic; the first real prompt does.
         if not self.title and parse_invocation(text_of(parts)) is None:
             self.title = title_of(parts)
             self.on_title()
         self.keep()
 
     def rest(self) -> None:
-        """Keep that no prompt is worked on."""
+        """Record that no prompt is running."""
         self.updated_at = datetime.now(UTC)
         self.journal.end_turn()
         self.sync()
 
     def keep(self) -> None:
-        """Keep what is known of the session by now."""
+        """Store the current facts."""
         known = replace(self.begun, title=self.title, updated_at=self.updated_at)
         self.journal.update(self.current(known))
 
     async def commit(self) -> None:
-        """Return when all that was said survives the end of this process."""
+        """Return once everything recorded so far survives the end of this process."""
         await self.journal.commit()
 
     def sync(self) -> None:
-        """Have a step written through to the disk, with what it has cost."""
+        """Flush a completed step to disk, with its cost."""
         self.keep()
         self.journal.sync()
 
     async def note_answer(self, call_id: str, choice: str) -> None:
-        """Keep what the user said to a question about a call, before it is acted upon."""
+        """Record the user's answer to a permission request before it is acted upon."""
         self.journal.show(CallChanged(call_id, permission=choice))
         await self.journal.commit()
 
 
 def title_of(parts: Sequence[PromptPart]) -> str:
-    """Return a title for a session that begins with this prompt: its first line, or what it names.
+    """Return a session title from its first prompt: the first line, or the name of an attachment.
 
     >>> title_of([Text("Mend   the parser.   ")])
     'Mend the parser.'

@@ -1,8 +1,8 @@
-"""What is kept of a session when its process ends, and who keeps it: the port.
+"""The archive port: stores sessions beyond the end of a process.
 
-Knows no database. What was shown is kept as entries, for replay; what the model was sent is kept
-as messages, exactly. Recording never waits and never fails: where something cannot be kept, work
-goes on and the user is told once (`Archive.on_problem`).
+Independent of the database. Events are stored as entries for replay; messages are stored exactly as
+they were sent to the model. Recording never blocks and never fails: if something cannot be stored,
+work continues and the user is told once (`Archive.on_problem`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from acp_server.turn.loop import Spent
 
 @frozen
 class SavedSystem:
-    """A system prompt as it was sent, and what its writer needs to go on from it."""
+    """A system prompt as sent, with the state its provider needs to continue from it."""
 
     text: str
     model_id: str
@@ -42,7 +42,7 @@ class SavedSystem:
 
 @frozen
 class SessionFacts:
-    """What is known of a session beside what was said. Times have a zone."""
+    """A session's metadata. Times are timezone-aware."""
 
     id: str
     cwd: Path
@@ -52,7 +52,7 @@ class SessionFacts:
     title: str = ""
     mode: str = "ask"
     model_id: str | None = None
-    """The model that the user chose; None for whatever is the default."""
+    """The model that the user selected; None for the default."""
     thought_level: str | None = None
     spent: Spent = field(default_factory=Spent)
     system: SavedSystem | None = None
@@ -60,19 +60,19 @@ class SessionFacts:
 
 @frozen
 class TerminalRecord:
-    """What a command of ours printed, for clients that show terminals."""
+    """The output of one of our commands, for clients that render terminals."""
 
     terminal_id: str
     cwd: str
     data: str
-    """The end of its output, if that was long."""
+    """The output; of a long one only its end."""
     exit_code: int | None = None
     signal: str | None = None
 
 
 @frozen
 class CallRecord:
-    """A tool call as it was last shown: its changes merged into one."""
+    """The final state of a tool call, with all its updates merged."""
 
     appeared: CallAppeared
     state: CallChanged
@@ -81,12 +81,12 @@ class CallRecord:
 
 @frozen
 class TaskMessage:
-    """What a sub-agent was sent or has answered; kept, and no part of what was shown."""
+    """A message sent to or received from a sub-agent; stored, but not part of the shown events."""
 
     call_id: str
-    """The call that delegated."""
+    """The delegating tool call."""
     number: int
-    """The task's, from 1."""
+    """The 1-based number of the task."""
     message: Message
 
 
@@ -101,115 +101,115 @@ Entry = (
     | CompactionChanged
     | TaskMessage
 )
-"""Something that was shown, whole: the chunks of one message are one, a compaction has ended."""
+"""A complete visible item: the chunks of a message are merged, a compaction has ended."""
 
 
 @frozen
 class StoredSession:
-    """All that is kept of a session."""
+    """Everything stored about a session."""
 
     facts: SessionFacts
     messages: tuple[Message, ...]
     entries: tuple[Entry, ...]
     unfinished: tuple[Entry, ...] = ()
-    """Those behind the last message, if the process ended in the middle of a turn."""
+    """Entries after the last message, if the process ended in the middle of a turn."""
     is_turn_open: bool = False
     """Whether the process ended in the middle of a turn."""
 
 
 @frozen
 class Page:
-    """Some of the kept sessions, the newest first; `cursor` leads to the next ones."""
+    """A page of stored sessions, newest first; `cursor` requests the next page."""
 
     sessions: tuple[SessionFacts, ...]
     cursor: str | None = None
 
 
 class Journal(Protocol):
-    """Keeps one session. What is recorded within a tenth of a second is written together."""
+    """Stores one session. Records made within a tenth of a second are written together."""
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
-        """Keep an event that is shown; passing states of a call and measurements are left out."""
+        """Store a shown event; transient call states and context measurements are skipped."""
         ...
 
     def append(self, message: Message) -> None:
-        """Keep a message behind all others."""
+        """Store a new last message."""
         ...
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Keep these messages in the place of all."""
+        """Replace all messages with these."""
         ...
 
     def begin_turn(self) -> None:
-        """Note that a turn runs."""
+        """Record that a turn is running."""
         ...
 
     def end_turn(self) -> None:
-        """Note that no turn runs any more."""
+        """Record that no turn is running."""
         ...
 
     def update(self, facts: SessionFacts) -> None:
-        """Keep what the facts are now."""
+        """Store the current facts."""
         ...
 
     async def commit(self) -> None:
-        """Return when all that was recorded so far survives the end of this process."""
+        """Return once everything recorded so far survives the end of this process."""
         ...
 
     def sync(self) -> None:
-        """Have all that was recorded written through to the disk, and found by searches, soon."""
+        """Soon flush everything recorded to disk and make it searchable."""
         ...
 
     async def close(self) -> None:
-        """Write what is left, and let other processes have the session."""
+        """Write the remaining records and release the session to other processes."""
         ...
 
 
 class Archive(Protocol):
-    """Keeps all sessions of a home."""
+    """Stores all sessions of a home directory."""
 
     on_problem: Callable[[str], None]
-    """Told why nothing is kept from now on, or not as it should be, and what to do about it; once
-    for as long as it is so."""
+    """Called when sessions can no longer be stored properly, with the reason and the remedy;
+    once per problem."""
 
     def create(self, facts: SessionFacts) -> Journal:
-        """Begin to keep a session. Nothing waits: it is written in the background."""
+        """Start storing a session. Does not wait: it is written in the background."""
         ...
 
     async def read(self, session_id: str) -> StoredSession:
-        """Return what is kept of a session, with all that this process has recorded so far.
+        """Return a stored session, including everything this process has recorded so far.
 
         Raises:
-            UnknownSessionError: there is none of this id.
-            ArchiveError: it cannot be read; the text says why and what to do.
+            UnknownSessionError: there is no such session.
+            ArchiveError: it cannot be read; the text says why and how to fix it.
         """
         ...
 
     async def resume(self, session_id: str) -> Journal:
-        """Go on keeping a session, for this process alone. Calls that were open are failed.
+        """Continue storing a session, exclusively for this process; mark open calls as failed.
 
         Raises:
-            UnknownSessionError: there is none of this id.
-            SessionInUseError: another process, which is alive, has it.
+            UnknownSessionError: there is no such session.
+            SessionInUseError: another running process has it open.
             ArchiveError: as above.
         """
         ...
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
-        """Return kept sessions, the one that was last used first, without their system prompts.
+        """Return stored sessions without their system prompts, most recently used first.
 
-        Those in which nothing was said are among them only while a process has them open.
+        Sessions without messages are listed only while a process has them open.
 
         Raises:
-            InvalidCursorError: the cursor is none that was given out.
+            InvalidCursorError: no page returned this cursor.
             ArchiveError: as above.
         """
         ...
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session, searches included; nothing happens when there is none.
+        """Delete a session, also from the search index; does nothing if it does not exist.
 
-        One that is open, here or elsewhere, is not kept any more.
+        A session that is open, here or elsewhere, is no longer stored.
 
         Raises:
             ArchiveError: as above.
@@ -217,5 +217,5 @@ class Archive(Protocol):
         ...
 
     async def close(self) -> None:
-        """Write what is left and end."""
+        """Write the remaining records and stop."""
         ...

@@ -14,12 +14,12 @@ from acp_server.session.server_configs import ServerConfig
 from acp_server.session.session import Session
 
 FIRST_PROMPT_SECONDS = 2.0
-"""How long a prompt that was sent at once keeps us from asking which models there are."""
+"""How long an immediate first prompt may delay loading the model list."""
 
 
 @frozen
 class Reopened:
-    """A session that was taken up again, and what is kept of it."""
+    """A reopened session and its stored contents."""
 
     session: Session
     stored: StoredSession
@@ -32,15 +32,16 @@ class SessionRegistry:
         self._equipment = equipment
         self._sessions: dict[str, Session] = {}
         self._reopening = anyio.Lock()
-        """One session is taken up at a time: a second request for it finds it open."""
+        """Sessions are reopened one at a time: a second request for the same session finds it
+        open."""
 
     async def open(
         self, cwd: str, additional: Sequence[str], servers: Sequence[ServerConfig] = ()
     ) -> Session:
-        """Open a session in a workspace, with MCP servers that its editor names.
+        """Open a new session in a workspace, with the MCP servers that the editor names.
 
         Raises:
-            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+            InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
         workspace = await _workspace(cwd, additional)
         session = Session(workspace, self._equipment, servers=servers)
@@ -54,31 +55,37 @@ class SessionRegistry:
         additional: Sequence[str],
         servers: Sequence[ServerConfig] = (),
     ) -> Reopened:
-        """Take a kept session up again, in the workspace and with the servers of the request.
+        """Open a stored session in the workspace and with the servers of the request.
 
-        One that is open here and works goes on as it is; one that rests is opened anew.
+        A session that is already open here and busy stays as it is; an idle one is opened again.
 
         Raises:
-            UnknownSessionError: there is none of this id.
-            SessionInUseError: another process has it.
-            ArchiveError: what is kept cannot be read.
-            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+            UnknownSessionError: there is no such session.
+            SessionInUseError: another process has it open.
+            ArchiveError: the stored session cannot be read.
+            InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
         workspace = await _workspace(cwd, additional)
         async with self._reopening:
             present = self._sessions.get(session_id)
             if present is not None and not present.is_idle:
+                # Busy: opening it again would cut the running prompt off.
                 return Reopened(present, await self._archive.read(session_id))
-            # A session that is open here has its journal already; what fails leaves it as it is.
+            # For a session that is open here, `resume` returns its journal. Nothing has changed
+            # yet, so an error leaves the open session intact.
             journal = await self._archive.resume(session_id)
             stored = await self._archive.read(session_id)
-            if present is not None and not present.is_idle:  # a prompt has come meanwhile
+            # Checked again: a prompt may have arrived during the awaits, and must not be cut off.
+            if present is not None and not present.is_idle:
                 return Reopened(present, stored)
+            # `end_work`, not `close`: the new session continues with the same journal.
             if present is not None:
                 await present.end_work()
+            # A process that died mid-turn left calls without results; providers reject those.
             messages = mended(stored)
             for message in messages[len(stored.messages) :]:
                 journal.append(message)
+            # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
             past = Past(stored.facts, messages, journal)
             session = Session(workspace, self._equipment, past, servers)
@@ -92,17 +99,18 @@ class SessionRegistry:
         additional: Sequence[str],
         servers: Sequence[ServerConfig] = (),
     ) -> Session:
-        """Open a session that goes on from what is kept of another one, which stays as it is.
+        """Open a new session with the stored contents of another one, which stays unchanged.
 
         Raises:
-            UnknownSessionError: there is none of this id.
-            ArchiveError: what is kept cannot be read.
-            InvalidRootError: a folder is not absolute, or `cwd` is no folder.
+            UnknownSessionError: there is no such session.
+            ArchiveError: the stored session cannot be read.
+            InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
         workspace = await _workspace(cwd, additional)
         stored = await self._archive.read(session_id)
         facts = fresh(stored.facts, workspace)
         messages, journal = mended(stored), self._archive.create(facts)
+        # Calls still running in the original do not run in the fork, so they are shown as failed.
         for shown in events_of(closed(stored), shows_terminals=True):
             journal.show(shown)
         for message in messages:
@@ -112,17 +120,18 @@ class SessionRegistry:
         return session
 
     async def page(self, cwd: str | None, cursor: str | None) -> Page:
-        """Return kept sessions, of one folder or of all, the one that was last used first.
+        """Return stored sessions, of one directory or of all, most recently used first.
 
         Raises:
-            InvalidRootError: the folder is not absolute.
-            InvalidCursorError: the cursor was not given out.
-            ArchiveError: what is kept cannot be read.
+            InvalidRootError: the path is not absolute.
+            InvalidCursorError: no page returned this cursor.
+            ArchiveError: stored sessions cannot be read.
         """
         return await self._archive.page(None if cwd is None else _absolute(cwd), cursor)
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session for good, open or not; one that is not there needs nothing."""
+        """Delete a session permanently, open or not; does nothing if it does not exist."""
+        # Removed first, so that no request finds the session while it is being closed.
         session = self._sessions.pop(session_id, None)
         if session is not None:
             await session.close()
@@ -136,32 +145,33 @@ class SessionRegistry:
         return iter(tuple(self._sessions.values()))
 
     async def warm_up(self, session: Session, lull: Callable[[], Awaitable[None]]) -> None:
-        """Get ready for a session's first prompt while nobody waits for it.
+        """Prepare for a session's first prompt while the client is idle.
 
-        Opens what keeps it, makes its tools, and learns which models can be had: takes long, and
-        may fail quietly. Each step begins with a `lull`; a prompt that comes meanwhile takes those
-        that it needs itself.
+        Opens the journal, builds the tools and loads the model list: slow steps that may fail
+        silently. Each step waits for a `lull`; a prompt that arrives meanwhile runs the steps that
+        it needs itself.
         """
         await lull()
-        await session.chronicle.commit()  # first: lists and loads wait for what it opens
+        await session.chronicle.commit()  # first: it opens the database that list and load wait for
         await lull()
         await session.prepare()
         await lull()
         await session.gather()
         await lull()
-        with anyio.move_on_after(FIRST_PROMPT_SECONDS):  # else it would have to share with this
+        # Let a prompt that was sent at once finish first, instead of competing for the endpoint.
+        with anyio.move_on_after(FIRST_PROMPT_SECONDS):
             await session.wait_until_idle()
         await self._equipment.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:
-        """Return an open session, if there is one of this id."""
+        """Return an open session, or None."""
         return self._sessions.get(session_id)
 
     def find(self, session_id: str) -> Session:
         """Return an open session.
 
         Raises:
-            UnknownSessionError: there is none of this id.
+            UnknownSessionError: there is no such session.
         """
         session = self._sessions.get(session_id)
         if session is None:
@@ -169,38 +179,41 @@ class SessionRegistry:
         return session
 
     def cancel(self, session_id: str) -> None:
-        """Cancel a session's work; nothing happens when there is none."""
+        """Cancel a session's work; does nothing for an unknown id."""
         session = self._sessions.get(session_id)
         if session is not None:
             session.cancel()
 
     def remove(self, session_id: str) -> Session:
-        """Forget a session and return it, for its work to be ended.
+        """Remove a session and return it, so that the caller can end its work.
 
         Raises:
-            UnknownSessionError: there is none of this id.
+            UnknownSessionError: there is no such session.
         """
         session = self.find(session_id)
         del self._sessions[session_id]
         return session
 
     async def end_turns(self) -> None:
-        """Cancel every session's work and wait for its end."""
+        """Cancel the work of all sessions and wait for it to end."""
         sessions = tuple(self._sessions.values())
+        # Cancel all before waiting for any, so that their grace periods run in parallel.
         for session in sessions:
             session.cancel()
         for session in sessions:
             await session.wait_until_idle()
 
     async def close(self, patience_seconds: float) -> None:
-        """End every session, with all that its tools left running, and what they shared.
+        """Close every session, the processes of its tools, and the shared services.
 
-        Whatever does not end in time is left to whoever watches over commands.
+        Sessions that do not close in time are left to the process watcher.
         """
+        # Shielded: shutdown may run in a scope that is already cancelled.
         with anyio.move_on_after(patience_seconds, shield=True):
             async with anyio.create_task_group() as closing:
                 for session in self._sessions.values():
                     closing.start_soon(session.close)
+        # Without a time limit: closing the archive writes the last records of every session.
         with anyio.CancelScope(shield=True):
             await self._archive.close()
             if self._equipment.close is not None:
@@ -212,8 +225,9 @@ async def _workspace(cwd: str, additional: Sequence[str]) -> Workspace:
 
 
 def _absolute(path: str) -> Path:
+    # A NUL byte would make every later file operation raise ValueError.
     if "\0" in path or not Path(path).is_absolute():
-        message = f"{path!r} is not an absolute path; send the workspace folder's full path"
+        message = f"{path!r} is not an absolute path; send the workspace directory's full path"
         raise InvalidRootError(message)
     return Path(path)
 
@@ -223,9 +237,9 @@ async def _folder(path: str) -> Path:
     try:
         is_folder = await anyio.Path(folder).is_dir()
     except OSError as error:
-        message = f"{path!r} cannot be looked at: {error.strerror}"
+        message = f"{path!r} cannot be read: {error.strerror}"
         raise InvalidRootError(message) from error
     if not is_folder:
-        message = f"{path!r} is not a folder; send a workspace folder that exists"
+        message = f"{path!r} is not a directory; send an existing workspace directory"
         raise InvalidRootError(message)
     return folder

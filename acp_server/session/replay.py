@@ -1,4 +1,4 @@
-"""A kept session is shown again; its conversation is mended where a process ended in between."""
+"""Replays a stored session, and repairs its conversation if the process ended mid-turn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,9 +41,9 @@ NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
 
 
 def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown]:
-    """Yield what was shown, in the order in which it appeared.
+    """Yield the shown events in their original order.
 
-    A terminal shows its output again to clients that show output as one; others get it as text.
+    Terminal output is replayed as a terminal if the client renders terminals, otherwise as text.
     """
     results = _results(stored.messages)
     ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
@@ -57,7 +57,7 @@ def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown
 
 
 def closed(stored: StoredSession) -> StoredSession:
-    """Return a session in which no call is open."""
+    """Return the session with all open calls marked as failed."""
     return replace(stored, entries=tuple(_closed(entry) for entry in stored.entries))
 
 
@@ -68,16 +68,17 @@ def _closed(entry: Entry) -> Entry:
 
 
 def mended(stored: StoredSession) -> tuple[Message, ...]:
-    """Return the conversation such that a provider takes it, whatever moment it was cut at.
+    """Return the conversation in a form that a provider accepts, wherever it was interrupted.
 
-    Calls that have no results get failed ones. A reply that was streaming is kept as far as it
-    came; without any, a line says that there was none.
+    Calls without results get failed ones. A partial reply is kept; if there is none, a line says
+    so.
     """
     messages = stored.messages
     if not messages:
         return ()
     open_calls = _calls_of(messages[-1])
     if open_calls:
+        # Not run again: it is unknown whether the calls took effect before the process died.
         failed = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
         return (*messages, UserMessage(failed))
     if stored.is_turn_open:
@@ -87,7 +88,8 @@ def mended(stored: StoredSession) -> tuple[Message, ...]:
 
 
 def _remains(last: Message, said: str) -> tuple[Message, ...]:
-    """Return the reply that was streaming behind a user's message."""
+    """Return the partial reply to a user message."""
+    # Two assistant messages in a row are invalid for a provider.
     if isinstance(last, AssistantMessage):
         return ()
     return (AssistantMessage((Text(said if said.strip() else NO_ANSWER),)),)
@@ -100,15 +102,16 @@ def _calls_of(message: Message) -> tuple[ToolCall, ...]:
 
 
 def _results(messages: Sequence[Message]) -> Mapping[str, str]:
-    """Return what calls led to, by their ids."""
+    """Return the result texts of calls, by call id."""
     parts = (part for message in messages for part in message.parts)
     return {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
 
 
 def _summary_events(summary: SummaryChunk, *, is_ended: bool) -> Iterator[Event]:
-    """Yield a summary as it was shown; one that was cut short was never used."""
+    """Yield a summary as it was shown; one that did not complete was never used."""
     yield CompactionChanged(summary.compaction_id, "in_progress")
     yield summary
+    # The stored end event follows as its own entry, if the compaction reached its end.
     if not is_ended:
         yield CompactionChanged(summary.compaction_id, "cancelled")
 
@@ -140,9 +143,10 @@ def _raw_text(state: CallChanged) -> str:
 
 
 def _without_terminals(state: CallChanged, printed: str) -> tuple[CallContent, ...] | None:
-    """Return what a call shows with text in the place of terminals, which are gone."""
+    """Return a call's content with terminals, which no longer exist, replaced by text."""
     if state.content is None:
         return None
+    # A terminal id from a previous connection means nothing to the client.
     shown = (_as_text(part, printed) for part in state.content)
     return tuple(part for part in shown if part is not None)
 

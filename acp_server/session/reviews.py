@@ -1,7 +1,6 @@
-"""Somebody who goes over a conversation between its turns, for what is worth keeping: the port.
+"""The review port: goes over a conversation between turns to find knowledge worth keeping.
 
-A review never changes the conversation and never stands in the way of a turn: the next prompt ends
-it at once.
+A review never changes the conversation and never delays a turn: the next prompt ends it at once.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,44 +19,44 @@ if TYPE_CHECKING:
     from acp_server.session.session import Session
 
 KitMaker = Callable[[], Awaitable[Kit]]
-"""Returns what the next turn of a session would work with."""
+"""Returns the context that the session's next turn would run with."""
 
 
 @frozen
 class Reviewed:
-    """What a review sees of a session."""
+    """The parts of a session that a review can access."""
 
     session_id: str
     workspace: Path
-    """Its folder."""
+    """The session's directory."""
     conversation: Conversation
     spent: Spent
-    """What it uses is added here."""
+    """The review's usage is added here."""
     bulletin: Bulletin
     mode: Callable[[], Mode]
     kit: KitMaker
     keep_facts: Callable[[], None]
-    """Has what was used written down."""
+    """Stores the session's facts, including the usage."""
 
 
 class Reviews(Protocol):
-    """The reviews of one session."""
+    """The background reviews of one session."""
 
     def turn_ended(self, reason: StopReason) -> None:
-        """Note that a turn is over and no other waits; a review may come once it is quiet."""
+        """Note that a turn ended and none is queued; a review may start after a quiet period."""
         ...
 
     def cancel(self) -> None:
-        """End a review that runs or waits, before it changes anything more. Nothing is torn."""
+        """Cancel a running or scheduled review before its next change; a begun write completes."""
         ...
 
     async def wait_until_over(self) -> None:
-        """Wait until a cancelled review has ended; not for long, it can do no more harm."""
+        """Wait for a cancelled review to end, for a short time: it can change no more."""
         ...
 
 
 class NoReviews:
-    """Nobody goes over the conversation."""
+    """A review port that does nothing."""
 
     def __init__(self, session: "Session", kit: KitMaker) -> None:
         del session, kit
@@ -69,36 +68,36 @@ class NoReviews:
         """Do nothing."""
 
     async def wait_until_over(self) -> None:
-        """Return at once."""
+        """Return immediately."""
 
 
 class ReviewedTurns(TurnQueue):
-    """The turns of one session, and the reviews between them."""
+    """A turn queue that runs reviews between turns."""
 
     def __init__(self, reviews: Reviews) -> None:
         super().__init__()
         self._reviews = reviews
 
     def admit(self) -> Ticket:
-        """Take a place at the end of the queue; a review has had its time."""
+        """Enqueue a prompt and cancel a running review."""
         self._reviews.cancel()
         return super().admit()
 
     def cancel_all(self) -> None:
-        """Cancel every prompt, and a review."""
+        """Cancel every prompt and a running review."""
         self._reviews.cancel()
         super().cancel_all()
 
     async def wait_until_idle(self) -> None:
-        """Wait until every prompt admitted so far is over, and the review that was cancelled."""
+        """Wait until every prompt queued so far, and a cancelled review, have ended."""
         await super().wait_until_idle()
         await self._reviews.wait_until_over()
 
     async def run(self, ticket: Ticket, screen: Screen, work: Work) -> StopReason:
-        """Do a ticket's work when its place has come, with nothing else going on.
+        """Run a prompt's job at its place in the queue, with no review running.
 
         Raises:
-            TurnError: as the work does, unless it was cancelled.
+            TurnError: raised by the job, unless it was cancelled.
         """
         await self._reviews.wait_until_over()
         reason = await super().run(ticket, screen, work)
@@ -108,7 +107,7 @@ class ReviewedTurns(TurnQueue):
 
 
 def reviewed(session: "Session", kit: KitMaker) -> Reviewed:
-    """Return a session as a review sees it."""
+    """Return the parts of a session that a review can access."""
     return Reviewed(
         session_id=session.id,
         workspace=session.workspace.cwd,

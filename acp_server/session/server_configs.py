@@ -1,6 +1,7 @@
-"""Which MCP servers there are to be, as data: a program to start, or an address.
+"""MCP server configurations as plain data: a program to start, or a URL.
 
-Knows no MCP. Variables and headers are secrets: no `repr` shows them, and nothing keeps them.
+Independent of MCP. Environment variables and headers are secrets: no `repr` shows them and nothing
+stores them.
 """
 
 from collections.abc import Mapping
@@ -15,30 +16,30 @@ Transport = Literal["http", "sse"]
 
 @frozen
 class Patience:
-    """How long a server may take; None: as long as any."""
+    """Time limits for a server; None means no limit of its own."""
 
     connect_seconds: float | None = None
-    """Until it has introduced itself."""
+    """Until its `initialize` has completed."""
     call_seconds: float | None = None
-    """Without a word while a call runs."""
+    """Without a message from the server while a call runs."""
 
 
 @frozen
 class ProcessServer:
-    """A server that is started as a child process and spoken to over its stdin and stdout."""
+    """A server started as a child process that speaks over stdin and stdout."""
 
     name: str
     command: str
     args: tuple[str, ...] = field(default=(), repr=False)
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None
-    """Where it runs; None: the folder of the session."""
+    """Working directory; None for the session's directory."""
     patience: Patience = Patience()
 
 
 @frozen
 class RemoteServer:
-    """A server that is reached over HTTP."""
+    """A server reached over HTTP."""
 
     name: str
     url: str = field(repr=False)

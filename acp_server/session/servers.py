@@ -1,7 +1,7 @@
-"""What a session knows of MCP servers: a port, none as one way to provide it, and their desk.
+"""The MCP server port of a session, and its commands.
 
-How servers are started, spoken to and ended is not known here; what they offer comes as tools
-(through the toolbox), as commands, as news for the model and as a page for the user.
+How servers are started and spoken to is hidden behind the port. They contribute tools (through the
+toolbox), slash commands, notices for the model, and a status page for the user.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -14,106 +14,106 @@ from acp_server.session.commands import Command, CommandRegistry, Errand
 from acp_server.session.server_configs import ServerConfig
 from acp_server.turn.ports import Sink
 
-SHOW_SERVERS = "Show the MCP servers: what they offer, and what is wrong with them"
+SHOW_SERVERS = "Show the MCP servers, their tools and prompts, and their problems"
 OWNER = "mcp"
 NONE = "There are no MCP servers in this session."
 
 
 @frozen
 class Brought:
-    """The servers that a workspace brings, in a phrase each, and what was not understood."""
+    """The servers that a workspace adds, as phrases, and problems with their configuration."""
 
     servers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
-    """With what the names of tools begin, of these servers and of those that are there already."""
+    """Prefixes of the tool names of these servers and of those already configured."""
 
 
 class Servers(Protocol):
-    """The servers of one session."""
+    """The MCP servers of one session."""
 
     def begin(self) -> None:
-        """Have them connected in the background."""
+        """Start connecting in the background."""
         ...
 
     async def ready(self) -> None:
-        """Wait a little for those that still connect, then fix the tools; only the first time."""
+        """Wait briefly for servers that are still connecting, then freeze the tools; only once."""
         ...
 
     async def rebuild(self) -> None:
-        """Fix the tools anew; what was given up is tried once more."""
+        """Freeze the tools again; failed servers are retried."""
         ...
 
     def news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
-        """Return what the model does not know yet, in sentences, and take it for told.
+        """Return sentences for the model about changes it does not know yet; each is returned once.
 
-        `allowed` are the names of the only tools that it may have; None for all.
+        `allowed` names the only tools that the model may use; None for all.
         """
         ...
 
     def commands(self) -> Sequence[Errand]:
-        """Return their prompts as commands, as they are now."""
+        """Return the servers' prompts as commands, as they are now."""
         ...
 
     def description(self) -> str:
-        """Return their state as Markdown."""
+        """Describe the servers' state as Markdown."""
         ...
 
     def bring(self, entries: JsonValue) -> Brought:
-        """Take down which servers the workspace brings; none of them is started."""
+        """Register the servers that the workspace requests; none is started."""
         ...
 
     def admit(self) -> None:
-        """Use the servers that the workspace brings: it is trusted."""
+        """Start the servers that the workspace requested, after it was trusted."""
         ...
 
     async def close(self) -> None:
-        """End them all."""
+        """Stop all servers."""
         ...
 
 
 class NoServers:
-    """There are none."""
+    """A server port without servers."""
 
     def begin(self) -> None:
-        """There is nothing to connect."""
+        """Do nothing."""
 
     async def ready(self) -> None:
-        """There is nothing to wait for."""
+        """Return immediately."""
 
     async def rebuild(self) -> None:
-        """There is nothing to fix."""
+        """Do nothing."""
 
     def news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
-        """There are none."""
+        """Return no news."""
         del allowed
         return ()
 
     def commands(self) -> Sequence[Errand]:
-        """There are none."""
+        """Return no commands."""
         return ()
 
     def description(self) -> str:
-        """Say so."""
+        """Report that there are no servers."""
         return NONE
 
     def bring(self, entries: JsonValue) -> Brought:
-        """Nobody could start them."""
+        """Ignore the request: nothing here can start servers."""
         del entries
         return Brought()
 
     def admit(self) -> None:
-        """There is nothing to use."""
+        """Do nothing."""
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing."""
 
 
 def _all() -> None: ...
 
 
 class ServerDesk:
-    """One session's servers, from when they are there, and their commands beside its own."""
+    """MCP for one session: forwards to its servers, once set, and registers their commands."""
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class ServerDesk:
         requested: Sequence[ServerConfig] = (),
         allowed: Callable[[], Collection[str] | None] = _all,
     ) -> None:
-        """Prepare; `requested` are those that the editor has named for this session.
+        """Start without servers; `requested` are the ones that the editor named.
 
-        `allowed` says to which tools the project narrows them, if it does.
+        `allowed` returns the tools that the project restricts the session to, or None.
         """
         self.requested = tuple(requested)
         self._allowed = allowed
@@ -133,42 +133,43 @@ class ServerDesk:
         self._is_closed = False
 
     def take(self, servers: Servers) -> None:
-        """Have these connected, and use them from now on; a session that is over starts none."""
+        """Use and connect these servers; does nothing in a closed session."""
         if not self._is_closed:
             self._servers = servers
             servers.begin()
 
     def note_change(self) -> None:
-        """Serve the commands that there are now, if they are others than before."""
+        """Register the servers' commands again if they have changed."""
         commands = self._servers.commands()
         offered = [(each.name, each.description, each.hint) for each in commands]
+        # Clients get the complete command list with each update, so unchanged lists are not sent.
         if offered != self._offered and not self._is_closed:
             self._offered = offered
             self._registry.serve(OWNER, commands)
 
     async def ready(self) -> None:
-        """Wait a little for servers that still connect; only the first call of the model does."""
+        """Wait briefly for servers that are still connecting; only the first request does."""
         await self._servers.ready()
 
     async def rebuild(self) -> None:
-        """Have the model told of the tools as they are now."""
+        """Update the tool list that the model gets."""
         await self._servers.rebuild()
 
     def news(self) -> Sequence[str]:
-        """Return what the model is to be told with the next prompt, each in brackets of ours."""
+        """Return server news for the next prompt, each in square brackets."""
         return [f"[{news}]" for news in self._servers.news(self._allowed())]
 
     def bring(self, entries: JsonValue) -> Brought:
-        """Take down which servers the workspace brings; none of them is started."""
+        """Register the servers that the workspace requests; none is started."""
         return self._servers.bring(entries)
 
     def admit(self) -> None:
-        """Use the servers that the workspace brings."""
+        """Start the servers that the workspace requested."""
         if not self._is_closed:
             self._servers.admit()
 
     def command(self, prepare: Callable[[], Awaitable[object]]) -> Command:
-        """Return `/mcp`; `prepare` has the servers there."""
+        """Return `/mcp`; `prepare` makes the servers available first."""
 
         async def show(arguments: str, sink: Sink) -> str:
             del arguments, sink
@@ -178,6 +179,7 @@ class ServerDesk:
         return Command("mcp", SHOW_SERVERS, show)
 
     async def close(self) -> None:
-        """End them all; cancelling leaves the end to whoever watches over processes."""
+        """Stop all servers; if cancelled, the process watcher stops them."""
+        # Set before the await: servers that are still being set up must not start afterwards.
         self._is_closed = True
         await self._servers.close()

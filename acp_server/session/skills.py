@@ -1,8 +1,7 @@
-"""What a session knows of skills: a port, and no skills at all as one way to provide it.
+"""The skill port of a session, and its commands.
 
-A skill is a method, kept in a file. The model finds it in an index in its system prompt; the user
-calls it with a slash. Where skills are, who may see which and how they are written is not known
-here.
+A skill is a method described in a file. The model finds it in an index in the system prompt; the
+user calls it as a slash command. Locations, visibility and file format are hidden behind the port.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,25 +12,25 @@ from acp_server.session.commands import Command, CommandRegistry, Offer
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import Sink
 
-SHOW_SKILLS = "List the skills, their state, and what is kept back"
+SHOW_SKILLS = "List the skills, their state, and the withheld ones"
 NONE = "There are no skills in this session."
 
 IsBuiltIn = Callable[[str], bool]
-"""Whether a command of a name, without the slash, is the session's own."""
+"""Returns whether a command name, without the slash, belongs to the session itself."""
 
 
 @frozen
 class Want:
-    """Whom an index is written for."""
+    """Inputs for rendering the skill index."""
 
     tools: frozenset[str]
-    """The names of the tools that are there."""
+    """Names of the available tools."""
     preferred: tuple[str, ...] = ()
-    """The names of skills that the project prefers."""
+    """Names of skills that the project prefers."""
 
 
 class SkillCallError(Exception):
-    """The skill that the user called cannot be loaded; the text says why and what to do."""
+    """A skill that the user called cannot be loaded; the text says why and how to fix it."""
 
 
 class Skills(Protocol):
@@ -39,19 +38,19 @@ class Skills(Protocol):
 
     @property
     def loaded(self) -> Sequence[str]:
-        """The names of the skills that the model was given, in their order."""
+        """Names of the skills that were delivered to the model, in order."""
         ...
 
     def listen(self, on_change: Callable[[], None]) -> None:
-        """Have a function called whenever the commands are others than before."""
+        """Register a function to call whenever the commands change."""
         ...
 
     def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
-        """Return the commands that load a skill, by name; one of a built-in name is prefixed."""
+        """Return the commands that load a skill; a name that a built-in command has is prefixed."""
         ...
 
     async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
-        """Return what the model is told when a prompt calls skills; None if it calls none.
+        """Return the model's text for a prompt that calls skills; None if it calls none.
 
         Raises:
             SkillCallError: one of them cannot be loaded.
@@ -59,105 +58,106 @@ class Skills(Protocol):
         ...
 
     async def index(self, want: Want) -> str:
-        """Return the section of the system prompt that lists the skills; empty without any."""
+        """Return the system-prompt section that lists the skills; empty if there are none."""
         ...
 
     async def waiting(self) -> Sequence[str]:
-        """Return the names of the workspace's own skills that only wait for the user's trust."""
+        """Return names of workspace skills that are unusable only because trust is missing."""
         ...
 
     async def description(self) -> str:
-        """Return which skills there are, in what state, and what is kept back, as Markdown."""
+        """Describe all skills, their state, and the withheld ones as Markdown."""
         ...
 
     def close(self) -> None:
-        """Follow no changes any more."""
+        """Stop following changes."""
         ...
 
 
 class NoSkills:
-    """There are none."""
+    """A skill port without skills."""
 
     @property
     def loaded(self) -> Sequence[str]:
-        """There is none that could have been."""
+        """No names."""
         return ()
 
     def listen(self, on_change: Callable[[], None]) -> None:
-        """Nothing changes."""
+        """Do nothing: the commands never change."""
 
     def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
-        """There are none."""
+        """Return no commands."""
         del is_built_in
         return ()
 
     async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
-        """There are none to call."""
+        """Return None."""
         del text, is_built_in
 
     async def index(self, want: Want) -> str:
-        """There is nothing to list."""
+        """Return an empty section."""
         del want
         return ""
 
     async def waiting(self) -> Sequence[str]:
-        """There are none."""
+        """Return no names."""
         return ()
 
     async def description(self) -> str:
-        """Say so."""
+        """Report that there are no skills."""
         return NONE
 
     def close(self) -> None:
-        """There is nothing to follow."""
+        """Do nothing."""
 
 
 class SkillDesk:
-    """One session's skills, from when they are there, and their commands beside its own."""
+    """Skills for one session: forwards to the skill port, once set, and lists their commands."""
 
     def __init__(self, commands: CommandRegistry) -> None:
         self.on_offer: Callable[[], None] = _nobody
-        """Called when the commands are others than before."""
+        """Called when the commands change."""
         self._registry = commands
         self._skills: Skills = NoSkills()
         self._is_closed = False
 
     @property
     def loaded(self) -> Sequence[str]:
-        """The names of the skills that the model was given, in their order."""
+        """Names of the skills that were delivered to the model, in order."""
         return self._skills.loaded
 
     def take(self, skills: Skills) -> None:
-        """Use these from now on."""
+        """Use these skills from now on."""
         self._skills = skills
         skills.listen(self._offer)
-        if self._is_closed:  # they were still being looked for
+        if self._is_closed:  # the session was closed while they were being loaded
             skills.close()
         self._offer()
 
     async def expanded(self, message: UserMessage) -> UserMessage | None:
-        """Return a prompt that calls skills with what they say in it; None if it calls none.
+        """Return a prompt with the called skills' texts inserted; None if it calls none.
 
         Raises:
-            SkillCallError: a skill that it calls cannot be loaded.
+            SkillCallError: a called skill cannot be loaded.
         """
         for at, part in enumerate(message.parts):
             if isinstance(part, Text) and part.text.strip():
+                # Only the first text counts: a command is recognised at the start of a prompt.
                 told = await self._skills.called(part.text, self._registry.is_known)
                 before, after = message.parts[:at], message.parts[at + 1 :]
                 return UserMessage((*before, Text(told), *after)) if told else None
         return None
 
     async def index(self, want: Want) -> str:
-        """Return the section of the system prompt that lists the skills."""
+        """Return the system-prompt section that lists the skills."""
         return await self._skills.index(want)
 
     async def waiting(self) -> Sequence[str]:
-        """Return the names of the workspace's own skills that only wait for the user's trust."""
+        """Return names of workspace skills that are unusable only because trust is missing."""
         return await self._skills.waiting()
 
     def command(self, prepare: Callable[[], Awaitable[object]]) -> Command:
-        """Return `/skills`; `prepare` has the skills found."""
+        """Return `/skills`; `prepare` loads the skills first."""
 
         async def show(arguments: str, sink: Sink) -> str:
             del arguments, sink
@@ -167,7 +167,7 @@ class SkillDesk:
         return Command("skills", SHOW_SKILLS, show)
 
     def close(self) -> None:
-        """Follow no changes any more."""
+        """Stop following changes."""
         self._is_closed = True
         self._skills.close()
 

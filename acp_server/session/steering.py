@@ -1,7 +1,7 @@
-"""What the user says while a turn runs: it reaches the model in that turn, or runs behind it.
+"""User input while a turn runs: it joins that turn, or runs after it as its own prompt.
 
-A prompt keeps its place in the queue whatever becomes of it: what no turn has taken when its place
-comes is an ordinary prompt. So nothing is lost, and nothing is said twice.
+A prompt always keeps its place in the queue. If no turn has taken it when its place is reached, it
+runs as an ordinary prompt. So no prompt is lost, and none is answered twice.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +15,7 @@ from acp_server.turn.errors import TurnError
 from acp_server.turn.ports import Sink, StopReason
 
 Manner = Literal["steer", "queue", "interrupt"]
-"""What becomes of a prompt during a turn: part of that, run behind it, or run in its place."""
+"""How to treat a prompt during a turn: join the turn, run after it, or replace it."""
 
 MANNERS: dict[str, Manner] = {"/steer": "steer", "/queue": "queue"}
 
@@ -28,18 +28,19 @@ class _Offer:
 
 
 class Steering:
-    """The prompts of one session that its running turn may take."""
+    """Prompts of one session that its running turn may take."""
 
     def __init__(self) -> None:
         self._offers: list[_Offer] = []
         self._ends: dict[Ticket, StopReason | TurnError] = {}
 
     def offer(self, ticket: Ticket, message: UserMessage) -> None:
-        """Let the running turn take a prompt that waits."""
+        """Offer a queued prompt to the running turn."""
         self._offers.append(_Offer(ticket, message))
 
     def take(self) -> Sequence[UserMessage]:
-        """Return what was said since the last time; cancelled prompts are not."""
+        """Return the prompts offered since the last call, without cancelled ones."""
+        # Marked without an await in between: a prompt is taken by one turn, completely or not.
         waiting = [offer for offer in self._offers if not _is_gone(offer)]
         for offer in waiting:
             offer.is_taken = True
@@ -47,16 +48,18 @@ class Steering:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody waits."""
+        """Whether no prompt is waiting."""
         return all(_is_gone(offer) for offer in self._offers)
 
     def finish(self, end: StopReason | TurnError) -> None:
-        """Note how a turn ended, for the prompts that it has taken; the others are on their own."""
+        """Note how a turn ended, for the prompts that it took; the others stay queued."""
+        # Taken prompts stay queued until their place comes and read their result with `end_of`.
         self._ends.update({offer.ticket: end for offer in self._offers if offer.is_taken})
         self._offers = [offer for offer in self._offers if not offer.is_taken]
 
     def end_of(self, ticket: Ticket) -> StopReason | TurnError | None:
-        """Return how the turn ended that has taken a prompt, once; None if it is its own turn."""
+        """Return how the turn that took a prompt ended, once; None if no turn took it."""
+        # The prompt runs by itself now; a turn must not take it any more.
         self._offers = [offer for offer in self._offers if offer.ticket is not ticket]
         return self._ends.pop(ticket, None)
 
@@ -67,38 +70,38 @@ def _is_gone(offer: _Offer) -> bool:
 
 @frozen
 class TurnAsides:
-    """What a running turn asks for what was said meanwhile."""
+    """Gives a running turn the prompts that arrived meanwhile."""
 
     steering: Steering
     completed: Callable[[UserMessage, Sink], Awaitable[UserMessage]]
-    """Adds the files that a prompt points at."""
+    """Enriches a prompt, with linked files for example."""
     note: Callable[[UserMessage], None]
-    """Keeps a prompt as the user sent it."""
+    """Records a prompt as the user sent it."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said."""
+        """Whether no prompt is waiting."""
         return self.steering.is_empty
 
     async def take(self, sink: Sink) -> Sequence[PromptPart]:
-        """Return what was said, for the model."""
+        """Return the parts of the waiting prompts, for the model."""
         parts: list[PromptPart] = []
         for message in self.steering.take():
-            self.note(message)
+            self.note(message)  # before the await: a cancel must not lose a prompt that was taken
             parts += prompt_parts(await self.completed(message, sink))
         return parts
 
 
 def prompt_parts(message: UserMessage) -> tuple[PromptPart, ...]:
-    """Return what the user said in a message."""
+    """Return the parts of a message that come from the user."""
     return tuple(part for part in message.parts if not isinstance(part, ToolResult))
 
 
 def shared(end: StopReason | TurnError) -> StopReason:
-    """Return how a turn ended, for a prompt that it has taken.
+    """Return a turn's stop reason, for a prompt that the turn took.
 
     Raises:
-        TurnError: so it ended.
+        TurnError: the turn ended with this error.
     """
     if isinstance(end, TurnError):
         raise end
@@ -106,7 +109,7 @@ def shared(end: StopReason | TurnError) -> StopReason:
 
 
 def addressed(message: UserMessage, usual: Manner) -> tuple[Manner, UserMessage]:
-    """Return what is to become of a prompt, and the prompt without the word that says so.
+    """Parse a leading `/steer` or `/queue`; return the mode and the prompt without that word.
 
     >>> addressed(UserMessage((Text("/queue  then the tests"),)), "steer")
     ('queue', UserMessage(parts=(Text(text='then the tests'),)))

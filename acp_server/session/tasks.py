@@ -1,4 +1,4 @@
-"""Which tasks of sub-agents a session has running, so that one alone can be ended."""
+"""Running sub-agent tasks of a session, so that each can be cancelled separately."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -7,15 +7,16 @@ import anyio
 
 
 class RunningTasks:
-    """The tasks that run, by the call that delegated and their number in it, from 1."""
+    """The running tasks, by delegating tool call and 1-based task number."""
 
     def __init__(self) -> None:
         self._scopes: dict[tuple[str, int], anyio.CancelScope] = {}
 
     @contextmanager
     def running(self, call_id: str, number: int) -> Generator[anyio.CancelScope]:
-        """Have a task known while it runs; its scope says afterwards whether it was ended."""
+        """Register a task while it runs; afterwards its scope tells whether it was cancelled."""
         with anyio.CancelScope() as scope:
+            # Registered inside the scope, so that a cancel can never reach a scope that was left.
             self._scopes[call_id, number] = scope
             try:
                 yield scope
@@ -23,7 +24,7 @@ class RunningTasks:
                 del self._scopes[call_id, number]
 
     def cancel(self, call_id: str, number: int) -> None:
-        """End one task; the others go on. Nothing happens if it does not run."""
+        """Cancel one task; does nothing if it is not running."""
         scope = self._scopes.get((call_id, number))
         if scope is not None:
             scope.cancel()

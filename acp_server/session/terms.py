@@ -1,6 +1,6 @@
-"""The terms of a run that nobody attends: what whoever started it has settled beforehand.
+"""Policy of an unattended run: decisions made before the start, because no user can be asked.
 
-An editor's server has none: there a person is asked. Knows no command line and no formats.
+An editor's server has none. Independent of the command line and of file formats.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what they import takes a while, and an editor's server has 
 
 
 def ignore_refusal(call: ToolCall, reason: str) -> None:
-    """Take no note."""
+    """Ignore the refusal."""
     del call, reason
 
 
@@ -26,19 +26,20 @@ def _as_it_is(catalog: ModelCatalog) -> ModelCatalog:
 
 @frozen
 class Terms:
-    """What holds for all sessions of a server."""
+    """The policy for all sessions of a headless server."""
 
     orders: "Orders"
-    """What may be done without asking, and what may not be done at all."""
+    """Actions that are allowed without asking, and actions that are forbidden."""
     witness: "Witness"
-    """Called with what became of each effect at the gate."""
+    """Called with the gate's decision on each effect."""
     refused: Callable[[ToolCall, str], None] = ignore_refusal
-    """Called with each call that a hook has refused, and why: it never comes to the gate."""
+    """Called with each tool call that a hook rejected, and the reason; such calls never reach
+    the gate."""
     is_trusted: bool = False
-    """Whether the workspaces' own skills, settings, hooks and servers are used."""
+    """Whether the workspace's own skills, settings, hooks and servers are used."""
     platform: str = "ci"
-    """The surface that the model is told it speaks to."""
+    """The surface named in the system prompt."""
     is_ephemeral: bool = False
-    """Whether nothing of it is kept."""
+    """Whether nothing is stored."""
     wrapped: Callable[[ModelCatalog], ModelCatalog] = _as_it_is
-    """Returns the models with whatever counts their calls around them."""
+    """Wraps the model catalog, to count model calls for example."""

@@ -1,24 +1,25 @@
-"""What the model is to be told that no call of its asked for, such as a background command's end.
+"""Pending notices for the model: events that no call of its asked for.
 
-Owns who has such news, not what it is. It waits for the next request; none is made for it.
+For example, a background command ended. Notices are delivered with the next request; none is made
+just for them.
 """
 
 from collections.abc import Callable, Sequence
 
 Source = Callable[[], Sequence[str]]
-"""Returns its news since the last time, each a remark in square brackets."""
+"""Returns its notices since the last call, each in square brackets."""
 
 
 class Tidings:
-    """The news of one session, from whoever has some."""
+    """Collects the pending notices of one session from their sources."""
 
     def __init__(self) -> None:
         self._sources: list[Source] = []
 
     def add(self, source: Source) -> None:
-        """Ask a source too from now on."""
+        """Add a source."""
         self._sources.append(source)
 
     def take(self) -> Sequence[str]:
-        """Return all news since the last time; it counts as told then."""
+        """Return all notices since the last call, once."""
         return [each for source in self._sources for each in source()]

@@ -1,7 +1,4 @@
-"""The tools of a session: made when somebody first needs them, and ready once its servers are.
-
-Knows no tool; what makes them comes with the equipment.
-"""
+"""The tools of a session: built on first use, and ready once its MCP servers are."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
@@ -17,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ToolSupply:
-    """Provides one session's tools."""
+    """Builds and provides one session's tools."""
 
     def __init__(
         self,
@@ -25,7 +22,7 @@ class ToolSupply:
         equipment: Equipment,
         allowed: Callable[[], Collection[str] | None],
     ) -> None:
-        """Prepare; `allowed` says to which tools the project narrows them, if it does."""
+        """Prepare; `allowed` returns the tools that the project allows, or None for all."""
         self._session = session
         self._equipment = equipment
         self._allowed = allowed
@@ -35,30 +32,33 @@ class ToolSupply:
         self._is_closed = False
 
     async def prepare(self) -> Toolbox:
-        """Return the tools, made at the first call; the session's skills come with them."""
+        """Return the tools, built at the first call together with the session's skills."""
+        # The warm-up and a first prompt may both come here; only one may build the tools.
         async with self._making:
             if self._made is None:
                 self._made = await self._equipment.toolbox(self._session)
-                if self._is_closed:  # they were still being made
+                if self._is_closed:  # `close` ran during the build and saw no toolbox to close
                     await self._made.close()
+            # Skills come second: if loading them fails, the tools are not built again by the retry.
             if not self._has_skills and self._equipment.skills is not None:
                 self._session.skills.take(await self._equipment.skills(self._session))
                 self._has_skills = True
         return self._made
 
     async def ready(self) -> Toolbox:
-        """Return the tools that a turn works with, those of servers among them."""
+        """Return the tools for a turn, including those of MCP servers."""
         toolbox = await self.prepare()
+        # Only before a request, not in `prepare`: slow servers must not delay the warm-up.
         await self._session.servers.ready()
         allowed = self._allowed()
         return toolbox if allowed is None else NarrowToolbox(toolbox, allowed)
 
     async def names(self) -> frozenset[str]:
-        """Return the names of the tools that a turn works with."""
+        """Return the names of the tools for a turn."""
         return frozenset(spec.name for spec in (await self.ready()).specs)
 
     async def close(self) -> None:
-        """End what the tools left running; those that are made yet end then."""
+        """Stop everything that the tools left running; tools being built are closed afterwards."""
         self._is_closed = True
         if self._made is not None:
             await self._made.close()

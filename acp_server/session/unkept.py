@@ -1,4 +1,4 @@
-"""An archive that keeps nothing, for servers that are to leave no trace."""
+"""An archive that stores nothing, for servers that must leave no trace."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,16 +10,16 @@ from acp_server.turn.events import Event, PromptReceived
 
 
 class UnkeptJournal:
-    """Keeps nothing of a session."""
+    """A journal that stores nothing."""
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
-        """Drop it."""
+        """Discard the event."""
 
     def append(self, message: Message) -> None:
-        """Drop it."""
+        """Discard the message."""
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Drop them."""
+        """Discard the messages."""
 
     def begin_turn(self) -> None:
         """Do nothing."""
@@ -28,10 +28,10 @@ class UnkeptJournal:
         """Do nothing."""
 
     def update(self, facts: SessionFacts) -> None:
-        """Drop them."""
+        """Discard the facts."""
 
     async def commit(self) -> None:
-        """There is nothing to wait for."""
+        """Return immediately."""
 
     def sync(self) -> None:
         """Do nothing."""
@@ -45,31 +45,31 @@ def _nobody(reason: str) -> None:
 
 
 class UnkeptArchive:
-    """Keeps no session."""
+    """An archive without sessions."""
 
     def __init__(self) -> None:
         self.on_problem: Callable[[str], None] = _nobody
 
     def create(self, facts: SessionFacts) -> Journal:
-        """Begin to keep nothing."""
+        """Return a journal that stores nothing."""
         del facts
         return UnkeptJournal()
 
     async def read(self, session_id: str) -> StoredSession:
-        """Say that there is none."""
+        """Raise UnknownSessionError."""
         raise UnknownSessionError(session_id)
 
     async def resume(self, session_id: str) -> Journal:
-        """Say that there is none."""
+        """Raise UnknownSessionError."""
         raise UnknownSessionError(session_id)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
-        """Return nothing."""
+        """Return an empty page."""
         del cwd, cursor
         return Page(())
 
     async def delete(self, session_id: str) -> None:
-        """Do nothing: there is none."""
+        """Do nothing: no session is stored."""
 
     async def close(self) -> None:
         """Do nothing."""

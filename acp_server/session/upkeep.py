@@ -1,4 +1,4 @@
-"""What keeps a session's conversation fit: summed up in time, and given local instructions."""
+"""Context maintenance: compaction when due, and local instructions for touched paths."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,20 +14,20 @@ from acp_server.turn.step import NewId
 
 @frozen
 class SessionUpkeep:
-    """The upkeep of one session's conversation."""
+    """Context maintenance for one session's conversation."""
 
     compactor: Compactor
     briefing: Briefing
     new_id: NewId
 
     async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
-        """Return what the next call of the model works with."""
+        """Return the context for the next model request."""
         return await self.compactor.prepared(conversation, kit, sink)
 
     async def instruct(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
     ) -> Mapping[str, Instructions]:
-        """Return what is added to the results of calls; tell the user what cannot be."""
+        """Return instructions to add to tool results; tell the user about unusable files."""
         found = await self.briefing.instructions(conversation, touched)
         for delivery in found.values():
             await tell(delivery.notices, sink, self.new_id)
@@ -35,6 +35,6 @@ class SessionUpkeep:
 
 
 async def tell(notices: Sequence[str], sink: Sink, new_id: NewId) -> None:
-    """Tell the user what of the project's files the model does not see."""
+    """Show notices to the user, also in clients without notice support."""
     for notice in notices:
         await sink.emit(NoticeRaised("warning", notice, new_id(), is_said=True))

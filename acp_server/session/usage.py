@@ -1,15 +1,15 @@
-"""What a session has used, in words."""
+"""Usage of a session, as text."""
 
 from acp_server.turn.loop import Spent
 
-NOTHING = "Nothing was counted yet: no answer of a model has told what it used."
+NOTHING = "No usage yet: no model response has reported token counts."
 
 
 def account_of(spent: Spent, window_tokens: int) -> str:
-    """Return the account of a session as Markdown.
+    """Return a session's usage as Markdown.
 
     >>> print(account_of(Spent(), 200_000))
-    Nothing was counted yet: no answer of a model has told what it used.
+    No usage yet: no model response has reported token counts.
     """
     if not spent.requests:
         return NOTHING
@@ -21,9 +21,9 @@ def account_of(spent: Spent, window_tokens: int) -> str:
         ("requests", f"{spent.requests:,}"),
         ("read from the cache", f"{read:,} tokens{share}"),
         ("written to the cache", f"{usage.cache_write_tokens:,} tokens"),
-        ("read besides", f"{usage.input_tokens:,} tokens"),
-        ("answered", f"{usage.output_tokens:,} tokens"),
+        ("read uncached", f"{usage.input_tokens:,} tokens"),
+        ("written by the model", f"{usage.output_tokens:,} tokens"),
         ("cost", "not known" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"),
-        ("window", f"{spent.context_tokens:,} of {window_tokens:,} tokens ({full:.0%})"),
+        ("context window", f"{spent.context_tokens:,} of {window_tokens:,} tokens ({full:.0%})"),
     )
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])

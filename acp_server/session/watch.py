@@ -1,21 +1,22 @@
-"""One watch over folders for the whole process; whoever keeps something of files subscribes to it.
+"""One directory watch for the whole process; every user of files subscribes to it.
 
     subscription = watch.subscribe(listener)
-    subscription.watch({root, root / "docs"})   # takes the place of the former set, at any time
+    subscription.watch({root, root / "docs"})   # replaces the previous set, at any time
     subscription.close()
 
-The listener is given paths. One of its folders itself means: anything in it may have changed, look
-at all of it. That is said when the watching of a folder begins, so nothing falls between reading
-and watching, and when a folder went, came or was replaced; it need not be there from the start. Any
-other path lies directly in one of its folders and was made, changed, renamed or removed. A path is
-a reason to look, no more: whether its content differs is the listener's to find out.
+The listener receives paths. A watched directory itself means: anything in it may have changed,
+check all of it. This is sent when the watching of a directory starts, so that no change falls
+between reading and watching, and when a directory was removed, created or replaced; it need not
+exist at the start. Any other path is a direct child of a watched directory and was created,
+changed, renamed or removed. A path is only a reason to check: the listener finds out whether the
+content differs.
 
-Folders are watched without what is below them. A tree is the set of its folders, as deep as the
-listener cares: it is concerned about names of folders too, and when it is given one it walks the
-tree and calls `watch` with what it finds. A folder that many want is watched once.
+Directories are watched without their subdirectories. To watch a tree, a listener reports concern
+for directory names too, walks the tree when it receives one, and calls `watch` with the result. A
+directory that several listeners want is watched once.
 
-Does not know what files say, and not how the system tells of changes: an `EventSource` does, in
-one thread of its own, which is there while something is watched.
+File contents and operating-system interfaces are elsewhere: an `EventSource` waits for changes in
+its own thread, which exists while something is watched.
 """
 
 import logging
@@ -35,56 +36,56 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 MOST_LOOKS = 4
-"""How many listeners look at once: each may take a thread, and turns need theirs."""
+"""How many listeners may check at once: each may occupy a thread, and turns need threads too."""
 
 Concern = Callable[[Path], bool]
-"""Whether a path matters to somebody."""
+"""Returns whether a path matters to a subscriber."""
 Task = Callable[[], Coroutine[object, object, None]]
 Wanted = Mapping[Path, tuple[Concern, ...]]
-"""The folders that are to be watched, and what matters in each."""
+"""The directories to watch, with the filters of their subscribers."""
 
 
 class Listener(Protocol):
-    """Somebody who keeps something of what is in folders."""
+    """A user of files in watched directories."""
 
     def is_concerned(self, path: Path) -> bool:
-        """Whether a path in one of its folders matters. Asked in a thread, for each change."""
+        """Return whether a path in a watched directory matters. Called in a thread per change."""
         ...
 
     async def look(self, paths: frozenset[Path]) -> None:
-        """Look at what may have changed; while that goes on, more is collected."""
+        """Check paths that may have changed; further changes are collected meanwhile."""
         ...
 
     def hear(self, problem: str) -> bool:
-        """Take note that changes will not be told of, as a sentence; return whether a user knows.
+        """Receive the reason why changes are not reported; return whether a user was told.
 
-        Who came last hears it first, and once a user knows, nobody else does.
+        The latest subscriber is called first, and after a user was told, no other one is called.
         """
         ...
 
 
 @frozen
 class Seen:
-    """What a source of events has to tell."""
+    """The result of waiting for changes."""
 
     paths: frozenset[Path] = frozenset()
     problem: str = ""
-    """Why folders cannot be watched, in half a sentence."""
+    """Why directories cannot be watched, as a clause."""
 
 
 class EventSource(Protocol):
-    """What waits for changes in folders."""
+    """Waits for changes in directories."""
 
     def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
-        """Block until there is something to tell, nothing is wanted any more, or all is over.
+        """Block until there is a change, nothing is wanted any more, or `is_over` is set.
 
-        `wanted` may return another set each time; the source follows it.
+        `wanted` may return a different set each time; the source follows it.
         """
         ...
 
 
 class Subscription:
-    """A listener's part in the watch."""
+    """A listener's registration with the watch."""
 
     def __init__(self, owner: "FolderWatch", listener: Listener) -> None:
         self.listener = listener
@@ -95,10 +96,10 @@ class Subscription:
         self._is_closed = False
 
     def watch(self, folders: Collection[Path], *, is_read: bool = True) -> None:
-        """Watch these folders, absolute paths, instead of those before.
+        """Watch these directories (absolute paths) instead of the previous ones.
 
-        The listener looks at those whose watching began before; unless it has read nothing of them
-        yet, as it says by `is_read`: then what changes from now on is all that it can miss.
+        The listener checks those that were already being watched. With `is_read=False` it has not
+        read them yet, so that only later changes matter and no check is needed.
         """
         wanted = frozenset(folders)
         if wanted == self.folders or self._is_closed:
@@ -107,23 +108,25 @@ class Subscription:
         shared = self._owner.move(self, before)
         if is_read and shared:
             self._unseen.update(shared)
-            if len(shared) == len(wanted - before):  # else the source tells of the others soon
+            # Otherwise the source reports the remaining directories soon, and one check does all.
+            if len(shared) == len(wanted - before):
                 self._owner.have_looked(self)
 
     def look(self) -> None:
-        """Have the listener look at all of its folders, soon."""
+        """Have the listener check all of its directories soon."""
         self._unseen.update(self.folders)
         self._owner.have_looked(self)
 
     def close(self) -> None:
-        """Watch nothing any more; the listener is given nothing from now on."""
+        """Stop watching; the listener receives nothing from now on."""
+        # `watch` first: it does nothing in a closed subscription.
         self.watch(())
         self._is_closed = True
         self._owner.remove(self)
         self._unseen.clear()
 
     def takes(self, paths: Collection[Path]) -> bool:
-        """Keep what concerns the listener until it looks; whether it must be asked to."""
+        """Collect the paths that concern the listener; return whether it must be scheduled."""
         is_concerned = self.listener.is_concerned
         for path in paths:
             if path in self.folders or (path.parent in self.folders and is_concerned(path)):
@@ -131,13 +134,15 @@ class Subscription:
         return bool(self._unseen) and not self._is_looking
 
     async def deliver(self, limiter: anyio.CapacityLimiter) -> None:
-        """Have the listener look until nothing is left."""
+        """Have the listener check until no paths are left."""
+        # A second delivery is unnecessary: the loop below also takes paths that arrive meanwhile.
         if self._is_looking:
             return
         self._is_looking = True
         try:
             while self._unseen:
-                async with limiter:
+                async with limiter:  # paths that arrive while waiting here join this check
+                    # Emptied before the check: a change during it must cause another one.
                     paths, self._unseen = frozenset(self._unseen), set()
                     await self.listener.look(paths)
         finally:
@@ -145,14 +150,14 @@ class Subscription:
 
 
 class FolderWatch:
-    """The folders that all subscribers want watched."""
+    """The directories that all subscribers watch."""
 
     def __init__(
         self,
         open_source: Callable[[], EventSource],
         spawn: Callable[[Task], object],
     ) -> None:
-        """Make a watch; `open_source` may be slow and runs in a thread, `spawn` starts a task."""
+        """Create a watch; `open_source` may block and runs in a thread, `spawn` starts a task."""
         self._open_source = open_source
         self._spawn = spawn
         self._source: EventSource | None = None
@@ -161,7 +166,7 @@ class FolderWatch:
         self._is_running = False
         self._has_said_problem = False
         self._unheard = ""
-        """A problem that no user knows of yet."""
+        """A problem that no user was told about yet."""
         self._thread = anyio.CapacityLimiter(1)
         self._looks = anyio.CapacityLimiter(MOST_LOOKS)
 
@@ -174,17 +179,18 @@ class FolderWatch:
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
-        """Forget a subscription that wants nothing; nothing happens if it is forgotten."""
+        """Remove a subscription; does nothing if it was removed before."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
     def move(self, subscription: Subscription, before: frozenset[Path]) -> Collection[Path]:
-        """Note that a subscription wants other folders than `before`.
+        """Update the wanted directories after a subscription has changed its own from `before`.
 
-        The source sees it within its next step. Returns those of its new folders whose beginning
-        the source will not tell of: others had them.
+        The source follows within its next step. Returns the new directories whose start the source
+        will not report, because another subscriber already had them.
         """
         concern, added = subscription.listener.is_concerned, subscription.folders - before
+        # Copy on write: the source's thread reads the old mapping at any time, without a lock.
         wanted = dict(self._wanted)
         for folder in before - subscription.folders:
             left = [*wanted.pop(folder)]
@@ -195,19 +201,20 @@ class FolderWatch:
         for folder in added:
             wanted[folder] = (*wanted.get(folder, ()), concern)
         self._wanted = wanted
+        # Set here, not in the task: a second `move` may come before the task has started.
         if wanted and not self._is_running:
             self._is_running = True
             self._spawn(self._run)
         return shared
 
     def have_looked(self, subscription: Subscription) -> None:
-        """Have a listener look, soon."""
+        """Schedule a listener's check."""
         self._spawn(partial(subscription.deliver, self._looks))
 
     async def _run(self) -> None:
-        """Watch as long as something is wanted.
+        """Watch while any directory is wanted.
 
-        A cancelled wait is abandoned: its thread sees that all is over, and nobody waits for it.
+        A cancelled wait is abandoned: its thread ends by itself when it sees `is_over`.
         """
         is_over = threading.Event()
         try:
@@ -217,11 +224,12 @@ class FolderWatch:
                 self._spread(await self._in_thread(wait))
             self._is_running = False
         except ImportError as error:
-            self._say(f"the part that watches is not usable here: {error}")
+            self._say(f"the file watcher cannot be imported: {error}")
         finally:
             is_over.set()
 
     def _spread(self, seen: Seen) -> None:
+        # A copy: a listener may subscribe or close while the paths are distributed.
         for subscription in tuple(self._subscriptions):
             if subscription.takes(seen.paths):
                 self.have_looked(subscription)
@@ -229,11 +237,11 @@ class FolderWatch:
             self._say(seen.problem)
 
     def _say(self, problem: str) -> None:
-        """Say that folders cannot be watched, until a user knows."""
+        """Report that directories cannot be watched, until a user was told."""
         if self._has_said_problem or not self._subscriptions:
             return
         if not self._unheard:
-            logger.warning("folders cannot be watched: %s", problem)
+            logger.warning("directories cannot be watched: %s", problem)
         self._unheard = problem
         if any(each.listener.hear(problem) for each in reversed(self._subscriptions)):
             self._has_said_problem, self._unheard = True, ""

@@ -1,7 +1,7 @@
-"""What the disk says of a session's workspace: facts of the machine, and whose words reach a model.
+"""Reads a session's workspace from disk: machine facts and instruction files.
 
-Sessions of one workspace that ask at the same time share what is read. Knows no prompt, no
-conversation and no session.
+Concurrent reads by sessions of the same workspace are shared. Independent of prompts, conversations
+and sessions.
 """
 
 from dataclasses import dataclass, replace
@@ -31,17 +31,17 @@ from prompt_engine.threats import prepare_scan, scan
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What takes its time, and so is read before a prompt needs it."""
+    """Facts that are slow to read, and so are read before a prompt needs them."""
 
     facts: Facts
-    """Without the user's own words, which are read when the prompt is written."""
+    """Without user-written texts, which are read when the prompt is written."""
     places: Places
-    """Where files of instructions may lie."""
+    """Where instruction files may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What the files of instructions say, and where they are."""
+    """The contents and locations of instruction files."""
 
     found: ContextFound
     soul: Passage
@@ -54,7 +54,7 @@ class WorkspaceReader:
     def __init__(
         self, settings: PromptSettings, workspace: Workspace, readings: BriefingReadings
     ) -> None:
-        """Prepare; `readings` are those of all sessions with these settings."""
+        """Prepare; `readings` is shared by all sessions with these settings."""
         self.home = resolve(workspace.cwd)
         self._settings = settings
         self._workspace = workspace
@@ -62,21 +62,22 @@ class WorkspaceReader:
         self._surveyor = Surveyor(workspace.roots, Path.home(), settings.home)
 
     async def gathered(self) -> Gathered:
-        """Return the facts: of the repository, the machine, the user's memory."""
+        """Return the facts of the repository, the machine and the user's memory."""
         return await self._readings.gathered.read(self._workspace.roots, self._gather)
 
     async def spoken(self, window_tokens: int | None) -> Spoken:
-        """Return what the files of instructions say now, cut for a window."""
+        """Return the current instruction files, cut to fit a context window."""
+        # Long files are cut to the window, so sessions with different windows cannot share a read.
         key = (window_tokens, *self._workspace.roots)
         return await self._readings.spoken.read(key, lambda: self._speak(window_tokens))
 
     def places(self, standing: Standing) -> Places:
-        """Return where the files of a standing are, and where others may come. Blocks."""
+        """Return where the files of these digests are, and where new ones may appear. Blocks."""
         folders = context_folders(self._request(None))
         return places_of(standing, self.home, (*folders, self._settings.home))
 
     def is_protected(self, path: Path) -> bool:
-        """Whether nobody reads a file unasked, by an ignore file, say. Blocks."""
+        """Return whether a file is protected, by an ignore file for example. Blocks."""
         return self._surveyor.is_protected(self._workspace.cwd / path)
 
     def _gather(self) -> Gathered:
@@ -92,7 +93,7 @@ class WorkspaceReader:
             is_python_probed=settings.probes_python,
         )
         facts = Facts(
-            day=date.min,  # the prompt names the one on which it is written
+            day=date.min,  # placeholder; the prompt names the day on which it is written
             model="",
             provider=settings.provider,
             platform=settings.platform,
@@ -130,7 +131,7 @@ class WorkspaceReader:
         )
 
     def _allowed(self, found: ContextFound) -> ContextFound:
-        """Return what was found without files that are protected."""
+        """Return the found files without the protected ones."""
         hidden = {file.path for file in found.files if self.is_protected(Path(file.path))}
         files = tuple(file for file in found.files if file.path not in hidden)
         notes = tuple(_hidden(note) if note.path in hidden else note for note in found.notes)

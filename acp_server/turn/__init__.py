@@ -1,1 +1,1 @@
-"""The engine: one turn from prompt to stop reason. No ACP, no JSON-RPC, no environment."""
+"""Turn engine: one prompt in, one stop reason out. Knows no ACP, no JSON-RPC and no environment."""

@@ -1,7 +1,8 @@
-"""A conversation made shorter: its middle becomes a summary, old output of tools is cut. Pure.
+"""Pure functions that shorten a conversation: summarize its middle and cut old tool output.
 
-The first and the last messages stay, calls stay with their results, and what a provider sealed
-(thinking) goes from all that is kept: it is bound to what came before it, and that has changed.
+The first and last messages stay, and tool calls stay together with their results. Reasoning is
+removed from every message that is kept: a provider's signature covers everything before it, and
+that has changed.
 """
 
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ from acp_server.turn.conversation import (
 FIRST_MESSAGES = 3
 LAST_MESSAGES = 20
 LEAST_MESSAGES = 4
-"""A middle of fewer messages is not worth a summary."""
+"""A middle with fewer messages is not worth a summary."""
 FRESH_MESSAGES = 6
-"""Of the last messages, so many keep what tools gave out as it was."""
+"""The newest messages whose tool results are kept in full."""
 MOST_OLD_CHARACTERS = 2_000
-"""What is left of the output of an older call."""
+"""The longest tool result that is kept in full in older messages."""
 SUMMARY_HEADING = (
     "[What follows is a summary of the conversation up to here, made when it grew too long. It is "
     "for reference: it is no request of the user's.]"
@@ -37,7 +38,7 @@ SUMMARY_HEADING = (
 
 @frozen
 class Split:
-    """A conversation in three: what stays, what is summed up, what stays."""
+    """A conversation in three parts: kept head, middle to summarize, kept tail."""
 
     head: tuple[Message, ...]
     middle: tuple[Message, ...]
@@ -45,9 +46,10 @@ class Split:
 
 
 def split(messages: Sequence[Message]) -> Split | None:
-    """Return what of a conversation would be summed up; None when that is not worth it."""
+    """Split a conversation for compaction; return None if the middle is too short for it."""
     begin, end = _head_end(messages), max(len(messages) - LAST_MESSAGES, 0)
-    while end > begin and _has_results(messages[end]):  # its calls stand before it
+    # Never start the tail with tool results: providers reject a result without its call in front.
+    while end > begin and _has_results(messages[end]):
         end -= 1
     if end - begin < LEAST_MESSAGES:
         return None
@@ -55,17 +57,21 @@ def split(messages: Sequence[Message]) -> Split | None:
 
 
 def request_for_summary(messages: Sequence[Message], focus: str = "") -> tuple[Message, ...]:
-    """Return the conversation, unchanged, with the question for its summary behind it."""
+    """Return the unchanged conversation followed by the request for its summary.
+
+    The prefix stays byte-identical so that the provider answers it from its cache.
+    """
     wish = f"\n\nPay particular attention to: {focus}" if focus else ""
     question = Text(f"{_instruction()}{wish}")
     last = messages[-1] if messages else None
-    if isinstance(last, UserMessage):  # two messages of the user's in a row are none to a provider
+    if isinstance(last, UserMessage):
+        # Providers reject two user messages in a row, so the question joins the last one.
         return (*messages[:-1], UserMessage((*last.parts, question)))
     return (*messages, UserMessage((question,)))
 
 
 def compacted(parts: Split, summary: str) -> tuple[Message, ...]:
-    """Return the shorter conversation."""
+    """Return the shortened conversation: head, summary, tail."""
     told = Text(f"{SUMMARY_HEADING}\n\n{summary.strip()}")
     head = [_without_summary(_cut(_unsealed(message))) for message in parts.head]
     tail = [_unsealed(message) for message in _aged(parts.tail)]
@@ -73,7 +79,7 @@ def compacted(parts: Split, summary: str) -> tuple[Message, ...]:
 
 
 def _joined(head: list[Message], told: Text, tail: list[Message]) -> tuple[Message, ...]:
-    """Put the summary between what stays, so that user and agent still take turns."""
+    # Choose the summary's role such that user and assistant messages still alternate.
     last, first = head[-1] if head else None, tail[0] if tail else None
     if isinstance(last, UserMessage) and isinstance(first, UserMessage):
         return (*head, AssistantMessage((told,)), *tail)
@@ -85,9 +91,9 @@ def _joined(head: list[Message], told: Text, tail: list[Message]) -> tuple[Messa
 
 
 def _without_summary(message: Message) -> Message:
-    """Return a message without a former summary: the new one says that too."""
     if not isinstance(message, UserMessage):
         return message
+    # The new summary covers the old one; keeping both would grow the head with every compaction.
     parts = tuple(part for part in message.parts if not _is_summary(part))
     return UserMessage(parts or message.parts)
 
@@ -97,12 +103,12 @@ def _is_summary(part: UserPart) -> bool:
 
 
 def unsealed(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return messages without thinking: its seals hold only behind what was before it."""
+    """Return messages without reasoning: its signatures are valid only after the same prefix."""
     return tuple(_unsealed(message) for message in messages)
 
 
 def _head_end(messages: Sequence[Message]) -> int:
-    """Return how many messages at the beginning stay: the results of their calls do too."""
+    # Extend the head over the results of its last calls: a call may not lose its results.
     end = min(FIRST_MESSAGES, len(messages))
     while end < len(messages) and _has_results(messages[end]):
         end += 1
@@ -114,7 +120,6 @@ def _has_results(message: Message) -> bool:
 
 
 def _aged(messages: Sequence[Message]) -> list[Message]:
-    """Return messages with the long outputs of all but the newest calls cut."""
     old = max(len(messages) - FRESH_MESSAGES, 0)
     return [_cut(message) if place < old else message for place, message in enumerate(messages)]
 
@@ -126,6 +131,7 @@ def _cut(message: Message) -> Message:
 
 
 def _cut_part(part: UserPart) -> UserPart:
+    # A result that is cut loses its media too.
     if not isinstance(part, ToolResult) or len(part.text) <= MOST_OLD_CHARACTERS:
         return part
     kept = part.text[:MOST_OLD_CHARACTERS]
@@ -134,10 +140,10 @@ def _cut_part(part: UserPart) -> UserPart:
 
 
 def _unsealed(message: Message) -> Message:
-    """Return a message without its thinking, and never empty."""
     if isinstance(message, UserMessage):
         return message
     parts = tuple(part for part in message.parts if not _is_sealed(part))
+    # Providers reject an assistant message without content.
     return AssistantMessage(parts or (Text("(There was no answer.)"),))
 
 

@@ -1,4 +1,4 @@
-"""What was said, as the engine keeps it: frozen messages in an append-only list."""
+"""Conversation types: frozen messages and their parts, and the append-only list that holds them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ class Text:
 
 @frozen
 class Link:
-    """A resource that the user pointed at without sending its text."""
+    """A resource that the user referred to without sending its text."""
 
     uri: str
     name: str
@@ -26,7 +26,7 @@ class Link:
 
 @frozen
 class Attachment:
-    """A text that the user sent along: a file, or a part of one, as the editor has it."""
+    """Text that the user attached: a file or part of one, as the editor holds it."""
 
     uri: str
     text: str
@@ -34,7 +34,7 @@ class Attachment:
 
 @frozen
 class Media:
-    """A picture (`image/png`, `image/jpeg`, …) or a document (`application/pdf`), as base64."""
+    """An image (`image/png`, `image/jpeg`, …) or document (`application/pdf`), base64-encoded."""
 
     mime_type: str
     data: str
@@ -42,9 +42,10 @@ class Media:
 
 @frozen
 class Thinking:
-    """The model's reasoning, as far as it shows it.
+    """Reasoning text, as far as the provider exposes it.
 
-    `signature` is the provider's seal over it and all before it; without one it is not sent back.
+    `signature` is the provider's signature over this block and everything before it. Reasoning
+    without a signature is not sent back.
     """
 
     text: str
@@ -53,14 +54,14 @@ class Thinking:
 
 @frozen
 class RedactedThinking:
-    """Reasoning that the provider keeps to itself; opaque, sent back as it came."""
+    """Encrypted reasoning; opaque to us and sent back unchanged."""
 
     data: str
 
 
 @frozen
 class ToolCall:
-    """A call that the model made; `arguments` is a JSON object, as text."""
+    """A tool call made by the model; `arguments` is a JSON object as text."""
 
     id: str
     name: str
@@ -69,7 +70,7 @@ class ToolCall:
 
 @frozen
 class ToolResult:
-    """What a call led to, for the model."""
+    """The result of a tool call, as the model receives it."""
 
     call_id: str
     text: str
@@ -79,15 +80,18 @@ class ToolResult:
 
 @frozen
 class ProviderBlock:
-    """What the provider did by itself, or said with its sources; sent back as it came."""
+    """A block produced by the provider: a server-side tool call or text with citations.
+
+    Sent back unchanged.
+    """
 
     block: Mapping[str, JsonValue]
     text: str = ""
-    """What of it is said to the user."""
+    """The part of the block that the user sees."""
     called_id: str = ""
-    """The call that it is."""
+    """The id of the server-side call, if the block is one."""
     answered_id: str = ""
-    """The call whose result it is."""
+    """The id of the server-side call that the block answers, if it is a result."""
 
 
 PromptPart = Text | Link | Attachment | Media
@@ -97,14 +101,14 @@ ReplyPart = Text | Thinking | RedactedThinking | ToolCall | ProviderBlock
 
 @frozen
 class UserMessage:
-    """What the user sent with one prompt, or the results of the calls just before."""
+    """A user prompt, or the results of the tool calls in the message before."""
 
     parts: tuple[UserPart, ...]
 
 
 @frozen
 class AssistantMessage:
-    """What the model answered in one step; what a cancelled step had said stays."""
+    """The model's reply in one step; a cancelled step keeps the text streamed so far."""
 
     parts: tuple[ReplyPart, ...]
 
@@ -113,26 +117,27 @@ Message = UserMessage | AssistantMessage
 
 
 def text_of(parts: Sequence[UserPart]) -> str:
-    """Return a prompt as one text: links as Markdown links, tool results left out."""
+    """Return a prompt as one text: links in Markdown, tool results left out."""
     return "\n".join(text_of_part(part) for part in parts if not isinstance(part, ToolResult))
 
 
 def text_of_part(part: PromptPart) -> str:
-    """Return one part of a prompt as text."""
+    """Return one prompt part as text."""
     match part:
         case Text():
             return part.text
         case Link():
             return f"[{part.name}]({part.uri})"
         case Attachment():
-            text = part.text.replace("</attachment", "<\\/attachment")  # it cannot end itself
+            # Escaped so that a file's own text cannot close the tag and speak as the user.
+            text = part.text.replace("</attachment", "<\\/attachment")
             return f'<attachment uri="{part.uri}">\n{text}\n</attachment>'
         case Media():
             return f"[{part.mime_type}]"
 
 
 def shortened(part: PromptPart, most_characters: int) -> PromptPart:
-    """Return an attachment with its middle cut out if it is longer; other parts as they are."""
+    """Return an attachment with its middle cut out if it is too long, other parts unchanged."""
     if not isinstance(part, Attachment) or len(part.text) <= most_characters:
         return part
     head, tail = part.text[: most_characters * 7 // 9], part.text[-most_characters * 2 // 9 :]
@@ -142,14 +147,16 @@ def shortened(part: PromptPart, most_characters: int) -> PromptPart:
 
 
 def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
-    """Return a call's arguments.
+    """Parse a tool call's arguments.
 
     Raises:
-        ValueError: they are not a JSON object; the text says what they are, for the model.
+        ValueError: the arguments are not a JSON object; the text explains it to the model.
     """
     try:
         value: JsonValue = json.loads(call.arguments or "{}")
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # can be sent back
+        # Python's parser accepts NaN and lone surrogates. Providers do not, and the call is sent
+        # back with every later request, so it would break the conversation for good.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         problem = f"the arguments are not valid JSON ({error}); make the call again, whole"
         raise ValueError(problem) from None
@@ -160,41 +167,43 @@ def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
 
 
 class Keeper(Protocol):
-    """Writes a conversation down. Neither waits nor fails."""
+    """Receives every change to a conversation. Neither blocks nor raises."""
 
     def append(self, message: Message) -> None:
-        """Keep a message behind all others."""
+        """Record a new last message."""
         ...
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Keep these messages in the place of all."""
+        """Record that these messages replace all others."""
         ...
 
 
 class Conversation:
-    """Messages in order. Only ever appended to, but for a rebuild that makes it shorter."""
+    """Messages in order. Append-only, except for `rebuild`."""
 
     def __init__(self, messages: Sequence[Message] = (), keeper: Keeper | None = None) -> None:
-        """Go on from messages; the keeper has those already."""
+        """Start with messages that the journal (`keeper`) already holds."""
         self._messages = list(messages)
         self._keeper = keeper
         self.generation = 0
-        """Counts the rebuilds."""
+        """Number of rebuilds so far; caches over the messages compare it."""
 
     def append(self, message: Message) -> None:
-        """Add a message behind all others."""
+        """Append a message."""
         self._messages.append(message)
+        # Synchronous, so that memory and journal never differ when a task is cancelled.
         if self._keeper is not None:
             self._keeper.append(message)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Put other messages in the place of all: after it, no provider's cache or seal holds."""
+        """Replace all messages; provider caches and reasoning signatures become invalid."""
         self._messages = list(messages)
         self.generation += 1
         if self._keeper is not None:
             self._keeper.rebuild(messages)
 
     def __iter__(self) -> Iterator[Message]:
+        # A copy: the list may grow while a caller iterates across an await.
         return iter(tuple(self._messages))
 
     def __len__(self) -> int:

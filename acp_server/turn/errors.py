@@ -1,11 +1,11 @@
-"""What can end a turn early.
+"""Errors that end a turn early.
 
-TurnError                    a turn that could not be finished; the text is for the user
-  CredentialsMissingError    there is nothing to sign in with
-  PromptTooLargeError        the prompt does not fit the model's window
-  ModelUnavailableError      no model is configured, or it cannot be made ready
-  ModelFailedError           the model was asked and failed; `kind` says how
-    ModelInterruptedError    its stream broke after something of it had been received
+TurnError                    the turn could not be finished; the text is for the user
+  CredentialsMissingError    no API key, token or login is configured
+  PromptTooLargeError        the prompt does not fit the model's context window
+  ModelUnavailableError      no model is configured, or it cannot be set up
+  ModelFailedError           the request to the model failed; `kind` classifies the failure
+    ModelInterruptedError    the stream broke after part of the response had arrived
 """
 
 from typing import Literal
@@ -23,7 +23,7 @@ FailureKind = Literal[
 
 
 class TurnError(Exception):
-    """A turn that could not be finished. `reason` says why and what to do, for a person."""
+    """The turn could not be finished. `reason` tells the user why, and how to fix it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -31,27 +31,27 @@ class TurnError(Exception):
 
 
 class CredentialsMissingError(TurnError):
-    """There is nothing to sign in with: no key, no token, no login."""
+    """No API key, token or login is configured for the provider."""
 
 
 class PromptTooLargeError(TurnError):
-    """The prompt does not fit the window; it was not stored."""
+    """The prompt does not fit the context window; it was not stored."""
 
     def __init__(self, estimated_tokens: int, window_tokens: int) -> None:
         super().__init__(
-            f"the prompt is too large: about {estimated_tokens:,} tokens, and the model's window "
-            f"holds {window_tokens:,}; send less of it, or name the file for the agent to read"
+            f"the prompt is too large: about {estimated_tokens:,} tokens, and the context window "
+            f"holds {window_tokens:,}; shorten it, or name the file and let the agent read it"
         )
         self.estimated_tokens = estimated_tokens
         self.window_tokens = window_tokens
 
 
 class ModelUnavailableError(TurnError):
-    """There is no model to ask: none is configured, or it cannot be made ready."""
+    """No model is configured, or the configured one cannot be set up."""
 
 
 class ModelFailedError(TurnError):
-    """The model was asked and failed; what was streamed until then stands."""
+    """The request to the model failed; the output streamed until then is kept."""
 
     def __init__(self, reason: str, kind: FailureKind = "other") -> None:
         super().__init__(reason)
@@ -59,4 +59,4 @@ class ModelFailedError(TurnError):
 
 
 class ModelInterruptedError(ModelFailedError):
-    """The stream broke half-way. Asking the model to go on may help."""
+    """The stream broke midway. The model can be asked to continue."""

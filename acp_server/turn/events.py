@@ -1,4 +1,7 @@
-"""What the user sees of a turn, in the engine's words. Closed: whoever renders handles each."""
+"""Events of a turn, as the user sees them.
+
+The union `Event` is closed: every renderer must handle each member.
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -25,9 +28,9 @@ CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 
 @frozen
 class Usage:
-    """Tokens of one or more model calls, as the provider counts them.
+    """Token counts of one or more model calls, as the provider reports them.
 
-    `input_tokens` are those neither read from nor written to a cache.
+    `input_tokens` excludes tokens that were read from or written to a cache.
     """
 
     input_tokens: int = 0
@@ -38,12 +41,12 @@ class Usage:
 
     @property
     def cache_write_tokens(self) -> int:
-        """What was written to a cache, for however long."""
+        """Tokens written to a cache, with any lifetime."""
         return self.cache_write_5m_tokens + self.cache_write_1h_tokens
 
     @property
     def prompt_tokens(self) -> int:
-        """All that the model read."""
+        """All tokens that the model read."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -64,7 +67,7 @@ class Usage:
 
 @frozen
 class PromptReceived:
-    """What the user said, as the editor sent it; shown only when a conversation is shown again."""
+    """The user's prompt as the editor sent it; shown only when a session is replayed."""
 
     message_id: str
     parts: tuple[PromptPart, ...]
@@ -72,7 +75,7 @@ class PromptReceived:
 
 @frozen
 class MessageChunk:
-    """More of the answer; chunks of one message share `message_id`."""
+    """A piece of the answer; the chunks of one message share `message_id`."""
 
     message_id: str
     text: str
@@ -80,7 +83,7 @@ class MessageChunk:
 
 @frozen
 class ThoughtChunk:
-    """More of the reasoning; chunks of one thought share `message_id`."""
+    """A piece of the reasoning; the chunks of one thought share `message_id`."""
 
     message_id: str
     text: str
@@ -88,7 +91,7 @@ class ThoughtChunk:
 
 @frozen
 class Location:
-    """A place that a call touches: an absolute path, and a line counted from 1."""
+    """A file location that a tool call touches: absolute path and 1-based line."""
 
     path: str
     line: int | None = None
@@ -96,7 +99,7 @@ class Location:
 
 @frozen
 class FileDiff:
-    """A file's text before and after, or a region of it; no text before means a new file."""
+    """A file's text before and after, or a region of it; `old_text` is None for a new file."""
 
     path: str
     old_text: str | None
@@ -105,7 +108,7 @@ class FileDiff:
 
 @frozen
 class TerminalView:
-    """The live output of a terminal."""
+    """A reference to a terminal's live output."""
 
     terminal_id: str
 
@@ -115,19 +118,19 @@ CallContent = Text | Media | FileDiff | TerminalView
 
 @frozen
 class CallAppeared:
-    """The model began a tool call; nothing of it has run. Without a title its name stands."""
+    """The model started a tool call; nothing has run. Without a title, the tool's name is shown."""
 
     call_id: str
     name: str
     kind: CallKind = "other"
     title: str = ""
     parent_id: str = ""
-    """The call that this one is made for, by a sub-agent; empty for the agent's own."""
+    """The call that a sub-agent makes this one for; empty for the agent's own calls."""
 
 
 @frozen
 class CallChanged:
-    """A tool call went on. None keeps what was shown before; `content` replaces all of it."""
+    """An update of a tool call. None keeps the shown value; `content` replaces all content."""
 
     call_id: str
     status: CallStatus | None = None
@@ -137,17 +140,17 @@ class CallChanged:
     raw_input: Mapping[str, JsonValue] | None = None
     raw_output: Mapping[str, JsonValue] | None = None
     instructions: tuple[str, ...] = ()
-    """Files of instructions that came to the model with its result."""
+    """Instruction files that were delivered to the model with the result."""
     is_passing: bool = False
-    """Whether it may be left out for a later one: a diff that grows, output that runs."""
+    """Whether a later update may replace this one unsent, such as a growing diff or live output."""
     permission: str | None = None
-    """What the user answered when this was asked about; kept, not shown."""
+    """The user's answer to the permission request for this call; recorded, not shown."""
     parent_id: str = ""
 
 
 @frozen
 class TerminalOpened:
-    """A command of ours runs, for clients that show its output as a terminal."""
+    """One of our commands started; for clients that render its output as a terminal."""
 
     call_id: str
     terminal_id: str
@@ -157,7 +160,7 @@ class TerminalOpened:
 
 @frozen
 class TerminalPrinted:
-    """More output of a command."""
+    """A piece of a command's output."""
 
     call_id: str
     terminal_id: str
@@ -167,7 +170,7 @@ class TerminalPrinted:
 
 @frozen
 class TerminalEnded:
-    """A command has ended: with a code, or by a signal."""
+    """A command ended, with an exit code or by a signal."""
 
     call_id: str
     terminal_id: str
@@ -178,7 +181,7 @@ class TerminalEnded:
 
 @frozen
 class PlanEntry:
-    """One step of the plan."""
+    """One entry of the plan."""
 
     content: str
     status: Literal["pending", "in_progress", "completed"]
@@ -187,37 +190,37 @@ class PlanEntry:
 
 @frozen
 class PlanChanged:
-    """The whole plan, in the place of the one before."""
+    """The complete plan; replaces the previous one."""
 
     entries: tuple[PlanEntry, ...]
 
 
 @frozen
 class NoticeRaised:
-    """Something to tell the user that is no part of the conversation."""
+    """A notice for the user that is not part of the conversation."""
 
     severity: Literal["info", "warning", "error"]
     title: str
     message_id: str
-    """For clients without notices, which get it as a thought."""
+    """For clients without notice support, which receive it as a thought chunk."""
     is_said: bool = False
-    """Whether those get it as a message instead: it must not be missed."""
+    """Whether those clients receive it as a message instead, because it must not be missed."""
 
 
 @frozen
 class CompactionChanged:
-    """A summing up of the conversation begins, or has ended."""
+    """A compaction of the conversation started or ended."""
 
     compaction_id: str
     status: Literal["in_progress", "completed", "failed", "cancelled"]
     error: str = ""
     notice: NoticeRaised | None = None
-    """What clients are told that do not show it; kept, too."""
+    """Shown by clients that do not render compactions; recorded as well."""
 
 
 @frozen
 class SummaryChunk:
-    """More of the summary that a conversation is given."""
+    """A piece of the summary that a compaction produces."""
 
     compaction_id: str
     text: str
@@ -225,7 +228,7 @@ class SummaryChunk:
 
 @frozen
 class ContextMeasured:
-    """How full the model's window is after a call, and what the session has cost."""
+    """Fill level of the context window after a model call, and the session's cost so far."""
 
     used_tokens: int
     window_tokens: int

@@ -1,8 +1,8 @@
-"""The turn: a user's message in, steps until the model is done, a stop reason out.
+"""The turn loop: one user message in, model steps until the model is done, one stop reason out.
 
-History is append-only and always such that a provider takes it back: every call is followed by
-its result, no message is empty, none ends in thinking. Each message is appended before it has an
-effect, and whatever was said is kept, however the turn ends.
+The conversation is append-only and always valid for a provider: every tool call is followed by its
+result, no message is empty, none ends in reasoning. Each message is appended before it has an
+effect, and output received so far is kept however the turn ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ from acp_server.turn.step import Batch, NewId, Step
 
 MOST_INTERRUPTIONS = 5
 ATTACHMENT_SHARE = 0.25
-"""How much of the window one attachment may take."""
+"""The largest share of the context window that one attachment may take."""
 CHARACTERS_PER_TOKEN = 2.5
 GO_ON = (
     "Your answer was cut off there by a broken connection. Go on exactly where it stops; repeat "
@@ -50,82 +50,82 @@ NOT_RUN = "not run: the answer ended before this call was complete"
 CANCELLED = "cancelled by the user before it had finished"
 NO_ANSWER = "(There was no answer: {reason})"
 COST_DIGITS = 10
-"""Of a dollar, behind the point: what is beyond is no price, but the noise of adding floats."""
+"""Decimal places of a dollar amount; digits beyond are float noise, not a price."""
 
 
 class Meter(Protocol):
-    """What the current model can hold and what it costs."""
+    """Context window and price of the current model."""
 
     @property
     def window_tokens(self) -> int:
-        """The window: prompt and answer together."""
+        """Size of the context window: prompt and answer together."""
         ...
 
     def estimate(self, request: ModelRequest) -> int:
-        """Return about how many tokens a request is; rather too many than too few."""
+        """Estimate the tokens of a request; errs towards too many."""
         ...
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return what a call cost, if the price is known."""
+        """Return the cost of a call; None if the price is unknown."""
         ...
 
 
 @frozen
 class Instructions:
-    """Instructions for the model, and the files they come from, for the user."""
+    """Instructions for the model, and the names of their source files for the user."""
 
     text: str
     labels: tuple[str, ...]
 
 
 class Upkeep(Protocol):
-    """Keeps a conversation fit for its next request."""
+    """Maintains a conversation between model requests."""
 
     async def prepared(self, conversation: Conversation, kit: "Kit", sink: Sink) -> "Kit":
-        """Return what the next call of the model works with.
+        """Return the context for the next model request.
 
-        May have made the conversation shorter before.
+        May compact the conversation first.
         """
         ...
 
     async def instruct(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
     ) -> Mapping[str, Instructions]:
-        """Return what is added to the results of calls, by their ids, for the paths they touched.
+        """Return instructions to add to tool results, by call id, for the paths they touched.
 
-        These are the instructions that lie in the folders which the work has come to.
+        They come from instruction files in the directories that the work has reached.
         """
         ...
 
 
 class Asides(Protocol):
-    """What the user says while a turn runs."""
+    """User input that arrives while a turn runs."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said since the last time."""
+        """Whether nothing arrived since the last `take`."""
         ...
 
     async def take(self, sink: Sink) -> Sequence[PromptPart]:
-        """Return what was said since the last time."""
+        """Return the input that arrived since the last call."""
         ...
 
 
 class Record(Protocol):
-    """Where a turn is written down as it goes on."""
+    """Makes a turn durable as it proceeds."""
 
     async def commit(self) -> None:
-        """Return when what was said so far is kept, whatever becomes of this process."""
+        """Return once everything recorded so far survives the end of this process."""
         ...
 
     def sync(self) -> None:
-        """Note that a step is over."""
+        """Note that a step is complete."""
         ...
 
 
 @frozen
 class Kit:
-    """What a turn works with."""
+    """Everything that one turn runs with: model, tools, prompt, optional services."""
 
     model: Model
     meter: Meter
@@ -135,30 +135,31 @@ class Kit:
     thought_level: str | None = None
     max_requests: int = 100
     go_on_seconds: float = 0.5
-    """How long to wait after a stream broke, doubled each time."""
+    """Wait before resuming a broken stream, doubled each time."""
     upkeep: Upkeep | None = None
     record: Record | None = None
     asides: Asides | None = None
     tidings: Callable[[], Sequence[str]] | None = None
-    """Returns what happened meanwhile that the model has not asked about, once."""
+    """Returns pending notices for the model: events that no call of its asked for. Each is
+    returned once."""
 
 
 @dataclass(slots=True)
 class Spent:
-    """What a session has used so far; a turn adds to it."""
+    """Usage totals of a session; each turn adds to them."""
 
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
     cost_usd: float | None = None
     context_tokens: int = field(default=0, compare=False)
-    """How full the window was after the last call."""
+    """Tokens in the context window after the last call."""
 
     def copy(self) -> "Spent":
-        """Return what was used until now."""
+        """Return a copy of the totals so far."""
         return replace(self)
 
     def since(self, before: "Spent") -> "Spent":
-        """Return what was used since `before`."""
+        """Return the usage since `before`."""
         cost = self.cost_usd
         if cost is not None:
             cost = round(cost - (before.cost_usd or 0.0), COST_DIGITS)
@@ -166,7 +167,7 @@ class Spent:
         return Spent(self.usage - before.usage, requests, cost, self.context_tokens)
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
-        """Count one more call."""
+        """Add one model call."""
         self.usage += usage
         self.requests += 1
         if cost_usd is not None:
@@ -174,7 +175,7 @@ class Spent:
 
 
 class Turn:
-    """One prompt, from its message to its stop reason."""
+    """One prompt, from the user's message to its stop reason."""
 
     def __init__(self, conversation: Conversation, kit: Kit, sink: Sink, spent: Spent) -> None:
         self._conversation = conversation
@@ -182,35 +183,40 @@ class Turn:
         self._sink = sink
         self._spent = spent
         self._close_open: Callable[[], None] | None = None
-        """Writes down what is half done: a reply that streams, calls that run."""
+        """Records unfinished work: a partial reply, or running calls."""
         self._is_settled = False
         self._interruptions = 0
         self._continued_id: str | None = None
         self._is_to_go_on = False
-        """Whether the next request asks for the rest of what a broken stream had said."""
+        """Whether the next request asks the model to continue a reply whose stream broke."""
         self._meanwhile: tuple[UserPart, ...] = ()
-        """What happened and was said while calls ran: it stands behind their results."""
+        """Notices and user input that arrived while calls ran; appended behind the calls'
+        results."""
 
     async def run(self, prompt: UserMessage) -> StopReason:
         """Answer one prompt.
 
         Raises:
-            PromptTooLargeError: it does not fit the window; it was not stored.
+            PromptTooLargeError: the prompt does not fit the context window; it was not stored.
             TurnError: the model cannot be asked, or failed.
         """
         prompt = self._fitted(prompt)
         self._append(UserMessage((*prompt.parts, *self._tidings())))
+        # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
         for left in reversed(range(self._kit.max_requests)):
             await self._prepare()
             reason = await self._step()
             self._sync()
+            # Input is taken only if another request is allowed; otherwise it would be consumed and
+            # never answered. Left in the queue, it runs as its own prompt.
             if reason is not None and not (left and await self._hears_more(reason)):
                 return reason
         return "max_turn_requests"
 
     async def _hears_more(self, reason: StopReason) -> bool:
-        """Open another step with what the user has said behind the last one; return whether."""
+        """Append input that arrived during the last step; return whether there was any."""
+        # A refusal ends the turn; input that waits then runs as its own prompt.
         said = await self._said_meanwhile() if reason in {"end_turn", "max_tokens"} else ()
         if said:
             self._append(UserMessage((*self._tidings(), *said)))
@@ -228,34 +234,37 @@ class Turn:
         return () if take is None or self._is_settled else tuple(map(Text, take()))
 
     def settle(self) -> None:
-        """Write down what is half done; what the turn does later is forgotten.
+        """Record unfinished work and ignore everything the turn does later.
 
-        For a turn that is given up while it still runs: the next prompt comes behind it.
+        For a turn that is abandoned while it still runs: the next prompt is appended behind it.
         """
+        # Close first: once `_is_settled` is set, `_append` drops everything, and the open calls
+        # would stay without results.
         self._close()
         self._is_settled = True
 
     def _fitted(self, prompt: UserMessage) -> UserMessage:
-        """Return the prompt with its attachments cut so that they leave room for the work.
+        """Return the prompt with its attachments shortened to their share of the context window.
 
         Raises:
-            PromptTooLargeError: it does not fit even so.
+            PromptTooLargeError: the prompt does not fit even so.
         """
         window = self._kit.meter.window_tokens
         fitted = UserMessage(self._with_room(prompt.parts))
+        # Checked before anything is stored: a prompt that never fits would make every later request
+        # fail.
         estimate = self._kit.meter.estimate(self._request((*self._conversation, fitted)))
         if estimate > window:
             raise PromptTooLargeError(estimate, window)
         return fitted
 
     def _with_room(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
-        """Return parts with attachments cut so that they leave room for the work."""
         window = self._kit.meter.window_tokens
         most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
         return tuple(_shortened(part, most_characters) for part in parts)
 
     async def _prepare(self) -> None:
-        """Have the conversation kept fit, before the model is asked."""
+        """Run maintenance (such as compaction) before the next request."""
         if self._kit.upkeep is not None:
             self._kit = await self._kit.upkeep.prepared(self._conversation, self._kit, self._sink)
 
@@ -264,12 +273,15 @@ class Turn:
         return ModelRequest(messages, kit.system, tuple(kit.toolbox.specs), kit.thought_level)
 
     async def _step(self) -> StopReason | None:
-        """Ask the model once and do what it wants; None when it is to be asked again."""
+        """Ask the model once and run its calls; return None if it must be asked again."""
+        # Appended only now: had the turn ended meanwhile, the history would end in a question
+        # that the user never asked.
         if self._is_to_go_on:
             self._is_to_go_on = False
             self._append(UserMessage((Text(GO_ON),)))
         kit = self._kit
         step = Step(kit.model, kit.toolbox, self._sink, kit.new_id, self._continued_id)
+        # Set before the first await: cancellation or `settle` may come at any point from here.
         self._close_open = partial(self._keep_remains, step, CANCELLED)
         try:
             stop = await self._ask(step)
@@ -277,74 +289,84 @@ class Turn:
             self._close_open = partial(self._keep_remains, step, error.reason)
             raise
         else:
-            self._close_open = None
+            self._close_open = None  # `_go_on_from` records the complete reply itself
         finally:
             self._close()
-            self._count(step)
+            self._count(step)  # tokens of a failed or cancelled call are billed as well
         return await self._go_on_from(step, stop)
 
     async def _ask(self, step: Step) -> ModelStop | None:
-        """Run the step; None when its stream broke half-way and it is worth going on."""
+        """Run the step; return None if its stream broke midway and should be resumed."""
         try:
             return await step.run(self._request(tuple(self._conversation)))
         except ModelInterruptedError as error:
+            # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
             self._interruptions += 1
             if self._interruptions > MOST_INTERRUPTIONS:
                 raise
-            title = f"{error.reason}; going on from there"
+            title = f"{error.reason}; continuing from where it stopped"
             await self._sink.emit(NoticeRaised("warning", title, self._kit.new_id()))
             await anyio.sleep(self._kit.go_on_seconds * 2 ** (self._interruptions - 1))
             return None
 
     async def _go_on_from(self, step: Step, stop: ModelStop | None) -> StopReason | None:
+        # With any other stop reason the arguments may be truncated (max_tokens) or the call
+        # unwanted (refusal): it is shown as failed and left out of the reply.
         calls = step.calls() if stop in {"tool_use", None} else ()
         step.close_calls(calls, NOT_RUN)
         if stop is None and not calls:
             self._ask_for_the_rest(step)
             return None
-        self._continued_id = None
+        self._continued_id = None  # the reply is complete; the next text is a new message
         if stop is None or calls:
             batch = Batch(step.live_calls(), self._sink)
             is_over = await self._use_tools(batch, step.reply(with_calls=True), calls)
             return "end_turn" if is_over else None
         is_paused = stop == "pause"
         self._append_reply(step.reply(with_calls=False, is_paused=is_paused), "it said nothing")
+        # `pause`: the provider interrupted its own tool use and wants the same history again.
         return None if stop == "pause" else _stop_reason(stop)
 
     def _ask_for_the_rest(self, step: Step) -> None:
-        """Keep what a broken stream had said and ask for the rest, under the same message id.
+        """Keep the partial reply of a broken stream and request the rest under the same message id.
 
-        If it had said nothing that can be kept, the same request is simply made again.
+        Without a usable partial reply, the same request is simply repeated.
         """
         said = step.reply(with_calls=False)
         if said:
             self._append(AssistantMessage(said))
+            # Clients concatenate chunks by message id, so the rest appears in the same message.
             self._continued_id = step.message_id
             self._is_to_go_on = True
 
     def _keep_remains(self, step: Step, why: str) -> None:
-        """Keep what was said before the turn was cancelled or failed."""
+        """Record the partial reply of a step that was cancelled or failed."""
         step.close_calls((), why)
         self._append_reply(step.reply(with_calls=False), why)
 
     async def _use_tools(
         self, batch: Batch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
     ) -> bool:
-        """Run a batch of calls together; each has a result in history, whatever happens.
+        """Run a batch of calls concurrently and record a result for each, whatever happens.
 
-        Return whether the turn is over with it: the user was asked, and has said nothing yet.
+        Return whether the turn ends with it because the user was asked and has not answered yet.
         """
         self._append(AssistantMessage(said))
+        # The calls are in the history now, so from here every exit must append their results.
         self._close_open = partial(self._keep_results, batch, calls)
         try:
+            # Durable before the effects: after a crash it is known which calls may have run.
             await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
             remarks = await self._said_meanwhile()
+            # Taken last, with no await in between: notices are returned only once, and a cancel
+            # here would lose them.
             self._meanwhile = (*self._tidings(), *remarks)
+            # Input that has arrived is the user's answer, so the model is asked again.
             return batch.ends_turn and not remarks
         finally:
-            self._close()
+            self._close()  # also on cancellation: unfinished calls get results that say so
 
     async def _add_instructions(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
         touched = batch.touched(calls)
@@ -354,21 +376,23 @@ class Turn:
                 batch.add(call_id, added.text, added.labels)
 
     def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
+        # One message holds all results: providers reject a call whose result is not in the next
+        # message.
         results = (batch.result(call, CANCELLED) for call in calls)
         said, self._meanwhile = self._meanwhile, ()
         self._append(UserMessage((*results, *said)))
 
     def _append_reply(self, parts: tuple[ReplyPart, ...], why_empty: str) -> None:
-        """Append the model's message; never an empty one, which no provider takes back."""
+        # Providers reject an empty assistant message.
         parts = parts or (Text(NO_ANSWER.format(reason=why_empty)),)
         self._append(AssistantMessage(parts))
 
     def _append(self, message: Message) -> None:
+        # An abandoned turn may still run; the next prompt already writes behind it.
         if not self._is_settled:
             self._conversation.append(message)
 
     async def _commit(self) -> None:
-        """Have what was said kept, before it has an effect."""
         if self._kit.record is not None:
             await self._kit.record.commit()
 
@@ -377,12 +401,13 @@ class Turn:
             self._kit.record.sync()
 
     def _close(self) -> None:
+        # Cleared first: both `settle` and the `finally` of the step call this.
         close, self._close_open = self._close_open, None
         if close is not None:
             close()
 
     def _count(self, step: Step) -> None:
-        """Add what a call used, and say how full the window is."""
+        # After `settle` the totals belong to the next prompt.
         if self._is_settled or step.usage == Usage():
             return
         meter, spent = self._kit.meter, self._spent

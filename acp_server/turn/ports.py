@@ -1,7 +1,7 @@
-"""What a turn needs of the world: a model to ask, tools to use, and somebody to tell.
+"""Ports of the turn engine: the model, the toolbox and the event sink.
 
-All directions are awaited calls, not callbacks and not generators: whoever is slow holds the
-stream back, and nothing is left suspended half-way when a turn is cancelled.
+Every direction is an awaited call, not a callback or a generator. A slow receiver therefore slows
+the model stream down, and cancelling a turn leaves no suspended generator behind.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,10 +15,10 @@ from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolC
 from acp_server.turn.events import CallContent, Event, Usage
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-"""Why a turn ended, in the words of the field."""
+"""Why a turn ended, in ACP's words."""
 
 ModelStop = Literal["end_turn", "max_tokens", "refusal", "tool_use", "pause"]
-"""Why a model stopped: `tool_use` waits for results, `pause` wants to be asked to go on."""
+"""Why the model stopped: `tool_use` expects results, `pause` expects another request."""
 
 
 @frozen
@@ -29,12 +29,13 @@ class ToolSpec:
     description: str
     schema: Mapping[str, JsonValue]
     streams_arguments: bool = False
-    """Whether arguments are wanted as they are written, at the price of possibly broken JSON."""
+    """Whether to stream arguments while they are written; they may then turn out to be invalid
+    JSON."""
 
 
 @frozen
 class ModelRequest:
-    """One call of the model: everything said so far, the newest user message last."""
+    """One request to the model: the conversation so far, the newest user message last."""
 
     messages: Sequence[Message]
     system: str = ""
@@ -44,7 +45,7 @@ class ModelRequest:
 
 @frozen
 class TextDelta:
-    """The model says more; `is_new` begins another block of text."""
+    """More answer text; `is_new` starts another text block."""
 
     text: str
     is_new: bool = False
@@ -52,7 +53,7 @@ class TextDelta:
 
 @frozen
 class ThinkingDelta:
-    """The model thinks more; `is_new` begins another thought."""
+    """More reasoning; `is_new` starts another thought."""
 
     text: str
     is_new: bool = False
@@ -60,21 +61,21 @@ class ThinkingDelta:
 
 @frozen
 class ThinkingSigned:
-    """The current thought is complete and sealed."""
+    """The current thought is complete; carries the provider's signature."""
 
     signature: str
 
 
 @frozen
 class ThinkingRedacted:
-    """A whole thought that only the provider can read."""
+    """A complete thought that only the provider can read."""
 
     data: str
 
 
 @frozen
 class CallStarted:
-    """The model begins a tool call."""
+    """The model starts a tool call."""
 
     call_id: str
     name: str
@@ -82,7 +83,7 @@ class CallStarted:
 
 @frozen
 class CallArguments:
-    """More of a call's arguments, as JSON text."""
+    """A piece of a call's arguments, as JSON text."""
 
     call_id: str
     fragment: str
@@ -90,21 +91,21 @@ class CallArguments:
 
 @frozen
 class CallEnded:
-    """A call's arguments are all there."""
+    """A call's arguments are complete."""
 
     call_id: str
 
 
 @frozen
 class TextCited:
-    """The current text rests on a source, in the provider's words."""
+    """A citation for the current text, in the provider's format."""
 
     citation: Mapping[str, JsonValue]
 
 
 @frozen
 class ProviderCalled:
-    """The provider uses a tool of its own; `block` is that in its words."""
+    """The provider runs a server-side tool; `block` is the call in the provider's format."""
 
     call_id: str
     name: str
@@ -115,7 +116,7 @@ class ProviderCalled:
 
 @frozen
 class ProviderAnswered:
-    """What a provider's tool led to: a text for the user, and `block` to be sent back."""
+    """The result of a server-side tool: text for the user, and `block` to send back."""
 
     call_id: str
     text: str
@@ -125,7 +126,7 @@ class ProviderAnswered:
 
 @frozen
 class Retrying:
-    """The model could not be reached; it is asked again after a wait."""
+    """The model could not be reached; the request is retried after a wait."""
 
     reason: str
     wait_seconds: float
@@ -135,7 +136,7 @@ class Retrying:
 
 @frozen
 class UsageReported:
-    """What this call has cost so far, in all; the last report counts."""
+    """Total usage of this call so far; the last report counts."""
 
     usage: Usage
 
@@ -161,32 +162,32 @@ class Model(Protocol):
     """A language model."""
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Stream the answer into `receive`, in order, and return why it ended.
+        """Stream the answer into `receive`, in order, and return why the model stopped.
 
-        Cancelling must be possible at every await, and leaves nothing running.
+        Every await must be cancellable, and cancelling must leave nothing running.
 
         Raises:
-            TurnError: the model cannot be asked, or failed; what was received stands.
-            ModelInterruptedError: the stream broke after something of it had been received.
+            TurnError: the model cannot be asked, or failed; events received so far stay valid.
+            ModelInterruptedError: the stream broke after part of the response had arrived.
         """
         ...
 
 
 class Sink(Protocol):
-    """Where a turn's events go."""
+    """Receives a turn's events."""
 
     async def emit(self, event: Event) -> None:
-        """Show one event; waits while the user's side is slow."""
+        """Show an event; waits while the client is slow."""
         ...
 
     def emit_now(self, event: Event) -> None:
-        """Show one event that must be shown, also while the turn is being cancelled."""
+        """Show an event without waiting; for events that must appear even during cancellation."""
         ...
 
 
 @frozen
 class Outcome:
-    """What a call led to: the text and the media for the model, the rest for the user."""
+    """The result of a tool call: text and media for the model, the rest for the user."""
 
     text: str
     is_error: bool = False
@@ -195,24 +196,25 @@ class Outcome:
     """What the user sees of it; None shows the text and the media."""
     raw_output: Mapping[str, JsonValue] | None = None
     touched: tuple[str, ...] = ()
-    """Absolute paths that it read, wrote, searched or named: where instructions may wait."""
+    """Absolute paths that the call read, wrote, searched or named; their directories may hold
+    instruction files."""
     ends_turn: bool = False
-    """Whether the model is not to be asked again until the user has said something."""
+    """Whether the turn ends here, because the user decides how to continue."""
 
 
 class LiveCall(Protocol):
-    """One call, from its first word to its end."""
+    """One tool call, from its first streamed argument to its result."""
 
     async def write(self, fragment: str) -> None:
-        """Take more of the arguments, and show what they tell; nothing has an effect yet."""
+        """Receive a piece of the arguments and show a preview; must have no side effects."""
         ...
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it, together with other calls. A failure is an outcome, never an exception."""
+        """Execute the call, concurrently with others. Failures are outcomes, never exceptions."""
         ...
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what the call led to that began to run and did not come to its end."""
+        """Return the outcome of a call that was started but did not finish."""
         ...
 
 
@@ -221,17 +223,17 @@ class Toolbox(Protocol):
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the model is told; the same, in order and bytes, between rebuilds."""
+        """The tools sent to the model; identical in order and bytes between rebuilds."""
         ...
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Show that the model begins a call, of any tool, and return it."""
+        """Show that the model starts a call of any tool, known or not, and return the call."""
         ...
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Return what a link of the user's leads to, as far as it is a file that may be read."""
+        """Resolve a link from the user; returns the file's content if it is a readable file."""
         ...
 
     async def close(self) -> None:
-        """End all that still runs: the session is over."""
+        """Stop everything that still runs; called when the session closes."""
         ...

@@ -1,4 +1,4 @@
-"""One step: the model is asked once; what it streams is shown, and kept as one reply."""
+"""One model step: send a request, show the stream, and collect it as one reply."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ NewId = Callable[[], str]
 
 @dataclass(slots=True)
 class _Message:
-    """A block of text, as one message of the user's."""
+    """A text block, shown to the user as one message."""
 
     id: str
     pieces: list[str] = field(default_factory=list[str])
@@ -69,7 +69,7 @@ class _Message:
 
 @dataclass(slots=True)
 class _Thought:
-    """A block of reasoning."""
+    """A reasoning block."""
 
     id: str
     pieces: list[str] = field(default_factory=list[str])
@@ -78,7 +78,7 @@ class _Thought:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call whose arguments are arriving."""
+    """A tool call whose arguments are streaming in."""
 
     id: str
     name: str
@@ -92,12 +92,12 @@ _Part = _Message | _Thought | _Call | RedactedThinking | ProviderBlock
 
 
 class Step:
-    """Collects the stream of one model call while passing it on."""
+    """Forwards the stream of one model call to the sink and collects the reply."""
 
     def __init__(
         self, model: Model, toolbox: Toolbox, sink: Sink, new_id: NewId, message_id: str | None
     ) -> None:
-        """Prepare; a first block of text continues the message `message_id`, if one is given."""
+        """Prepare a step; the first text block continues the message `message_id`, if given."""
         self._model = model
         self._toolbox = toolbox
         self._sink = sink
@@ -107,39 +107,41 @@ class Step:
         self.usage = Usage()
 
     async def run(self, request: ModelRequest) -> ModelStop:
-        """Ask the model.
+        """Send the request and forward the stream.
 
         Raises:
-            TurnError: the model cannot be asked, or failed, in whatever way.
+            TurnError: the model cannot be asked, or failed in any way.
         """
         try:
             return await self._model.respond(request, self._receive)
         except TurnError:
             raise
         except Exception as error:
+            # Boundary: a bug in an adapter fails this turn, not the session.
             logger.exception("the model adapter failed")
             reason = f"the model failed unexpectedly: {type(error).__name__}: {error}"
             raise ModelFailedError(reason) from error
 
     @property
     def message_id(self) -> str | None:
-        """The id of the last text, for whoever continues it."""
+        """The id of the last text block, for a step that continues it."""
         return next((part.id for part in reversed(self._parts) if isinstance(part, _Message)), None)
 
     def calls(self) -> tuple[ToolCall, ...]:
-        """Return the calls that arrived whole."""
+        """Return the calls whose arguments arrived completely."""
         return tuple(part for part in self._reply_parts() if isinstance(part, ToolCall))
 
     def live_calls(self) -> Mapping[str, LiveCall]:
-        """Return the calls that appeared, by their ids."""
+        """Return all calls that were started, by id."""
         return {part.id: part.live for part in self._parts if isinstance(part, _Call)}
 
     def reply(self, *, with_calls: bool, is_paused: bool = False) -> tuple[ReplyPart, ...]:
-        """Return what was said so far; empty when no provider would take it back.
+        """Return the reply so far; empty if no provider would accept it back.
 
-        A reply may not end in thinking, and calls stay only if their results will follow, which of
-        the provider's own holds while it has paused. Of its thinking all or nothing is kept: a
-        message that lacks some of it counts as changed.
+        A reply may not end in reasoning. Tool calls stay only if their results will follow; for
+        server-side calls that holds only while the provider has paused. Reasoning is kept
+        completely or not at all: a message that lacks part of it counts as modified, and its
+        signature fails.
         """
         parts = [part for part in self._reply_parts() if with_calls or not _is_call(part)]
         whole = len(parts)
@@ -151,14 +153,15 @@ class Step:
         return tuple(parts)
 
     def _answered_ids(self) -> set[str]:
-        """Return the ids of the provider's calls that have their results."""
+        """Return the ids of server-side calls that have their results."""
         own = (part for part in self._parts if isinstance(part, ProviderBlock))
         return {part.answered_id for part in own} - {""}
 
     def close_calls(self, kept: Sequence[ToolCall], why: str) -> None:
-        """Show every call that appeared and is not kept as failed."""
+        """Show every started call that is not in `kept` as failed."""
         kept_ids = {call.id for call in kept}
         for part in self._parts:
+            # `emit_now`: this also runs while the turn is being cancelled, where an await raises.
             if isinstance(part, _Call) and part.id not in kept_ids:
                 self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(why),)))
         answered = self._answered_ids()
@@ -187,16 +190,17 @@ class Step:
             case CallArguments():
                 await self._write(self._call(event.call_id), event.fragment)
             case CallEnded():
+                # Without this event the arguments may be cut off: such a call never runs.
                 self._call(event.call_id).is_whole = True
             case Retrying():
                 await self._sink.emit(NoticeRaised("warning", _retry_text(event), self._new_id()))
             case UsageReported():
-                self.usage = event.usage
+                self.usage = event.usage  # cumulative: replaces, never adds
             case _:
                 assert_never(event)
 
     async def _note(self, event: TextCited | ProviderCalled | ProviderAnswered) -> None:
-        """Keep what the provider did by itself, and show it as a call that needs nobody here."""
+        """Keep a server-side call, its result or a citation, and show the call."""
         match event:
             case TextCited():
                 last = self._parts[-1] if self._parts else None
@@ -216,13 +220,15 @@ class Step:
                 await self._sink.emit(CallChanged(event.call_id, status, content=content))
 
     async def _write(self, call: _Call, fragment: str) -> None:
-        """Pass arguments on; a tool that cannot take half of them is left alone until it runs."""
+        """Forward argument text to the tool; after an error its preview stops."""
         call.pieces.append(fragment)
         if call.is_followed:
+            # A preview is a convenience: its failure must not end the stream.
             try:
                 await call.live.write(fragment)
             except Exception:
-                logger.exception("the tool %s failed on half its arguments", call.name)
+                # Only the preview is lost; the call still runs with the complete arguments.
+                logger.exception("tool %s failed while its arguments were streaming", call.name)
                 call.is_followed = False
 
     async def _say(self, event: TextDelta | ThinkingDelta) -> None:
@@ -240,12 +246,13 @@ class Step:
 
     def _id_for(self, kind: type[_Message | _Thought]) -> str:
         if kind is _Message and self._continued_id is not None:
+            # Only the first text block continues the old message; the next one is its own.
             continued, self._continued_id = self._continued_id, None
             return continued
         return self._new_id()
 
     def _thought(self) -> _Thought:
-        """Return the thought that is being written; a signature alone begins an empty one."""
+        """Return the current thought; a lone signature starts an empty one."""
         if not self._parts or not isinstance(self._parts[-1], _Thought):
             self._parts.append(_Thought(self._new_id()))
         return cast("_Thought", self._parts[-1])
@@ -256,7 +263,7 @@ class Step:
 
 
 class Batch:
-    """The calls of one reply, run together; each is shown as it ends."""
+    """Runs the tool calls of one reply concurrently and shows each result as it arrives."""
 
     def __init__(self, live: Mapping[str, LiveCall], sink: Sink) -> None:
         self._live = live
@@ -265,21 +272,23 @@ class Batch:
         self._touched: dict[str, tuple[str, ...]] = {}
         self._shown: dict[str, tuple[CallContent, ...]] = {}
         self.ends_turn = False
-        """Whether one of the calls leaves it to the user how to go on."""
+        """Whether one of the calls hands the decision how to continue to the user."""
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
-        """Run all calls. Raises only cancellation; after that, nothing is begun any more."""
-        await lowlevel.checkpoint()  # a new task runs up to its first wait, cancelled or not
+        """Run all calls. Raises only cancellation; after that no further call starts."""
+        # A task starts running before it notices that its scope is cancelled. Without this
+        # checkpoint a cancel that came just before would still let every call begin.
+        await lowlevel.checkpoint()
         async with anyio.create_task_group() as tasks:
             for call in calls:
                 tasks.start_soon(self._run, call)
 
     def touched(self, calls: Sequence[ToolCall]) -> Mapping[str, tuple[str, ...]]:
-        """Return the paths that calls touched, by their ids, in the order of the calls."""
+        """Return the paths that calls touched, by call id, in the order of the calls."""
         return {call.id: self._touched[call.id] for call in calls if self._touched.get(call.id)}
 
     def add(self, call_id: str, text: str, labels: tuple[str, ...]) -> None:
-        """Add instructions to a result, behind what the tool said, and show which they are."""
+        """Append instructions to a result for the model, and show the user which files they are."""
         result = self._results[call_id]
         self._results[call_id] = replace(result, text=f"{result.text}\n\n{text}".lstrip())
         line = Text(f"Loaded instructions: {', '.join(labels)}")
@@ -287,13 +296,15 @@ class Batch:
         self._sink.emit_now(CallChanged(call_id, content=content, instructions=labels))
 
     def result(self, call: ToolCall, why_none: str) -> ToolResult:
-        """Return what a call led to; one that has not ended is closed as failed."""
+        """Return the result of a call; an unfinished call is closed as failed."""
+        # Closed here so that the history gets exactly one result per call, even after a cancel.
         if call.id not in self._results:
             self._end(call, self._live[call.id].cut_short(why_none))
         return self._results[call.id]
 
     async def _run(self, call: ToolCall) -> None:
         try:
+            # Checked for every tool alike, before a permission request or an effect.
             arguments_of(call)
         except ValueError as error:
             self._end(call, Outcome(str(error), is_error=True))
@@ -308,6 +319,7 @@ class Batch:
             return Outcome(f"{type(error).__name__}: {error}", is_error=True)
 
     def _end(self, call: ToolCall, outcome: Outcome) -> None:
+        # Lone surrogates (from undecodable file names, say) cannot be sent as UTF-8.
         text = mended(outcome.text)
         self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
         self._touched[call.id] = outcome.touched
@@ -333,7 +345,7 @@ def _is_thinking(part: ReplyPart) -> bool:
 
 
 def _made(part: _Part) -> ReplyPart | None:
-    """Return a part as it is kept; None for one that never became whole or holds nothing."""
+    """Return a part as it is stored; None for an incomplete or empty one."""
     match part:
         case _Message():
             text = mended("".join(part.pieces))
@@ -350,10 +362,10 @@ def _made(part: _Part) -> ReplyPart | None:
 
 
 def _cited(text: str, citations: Sequence[JsonValue]) -> ProviderBlock:
-    """Return a text with its sources, as it is sent back."""
+    """Return a text with its citations, in the provider's format."""
     return ProviderBlock({"type": "text", "text": text, "citations": [*citations]}, text)
 
 
 def _retry_text(event: Retrying) -> str:
     wait = f"{event.wait_seconds:.0f} s" if event.wait_seconds >= 1 else "a moment"
-    return f"{event.reason}; trying again in {wait} ({event.attempt} of {event.attempts})"
+    return f"{event.reason}; retrying in {wait} (attempt {event.attempt} of {event.attempts})"
