@@ -1,7 +1,8 @@
-"""Arguments of calls: their schema as the model sees it, and their reading, whole or half.
+"""Tool-call arguments: the JSON schema for the model, validation, and partial parsing.
 
-Whole arguments become a pydantic model or one sentence that says what is wrong. Half of them, while
-they are still being written, are read leniently by jiter: what is complete, and what still grows.
+Complete arguments become a pydantic model or an `ArgumentError` with one sentence for the model.
+While the model is still streaming them, jiter parses the incomplete JSON leniently into
+`PartialArguments`: the values that are complete, and the texts that are still growing.
 """
 
 from collections.abc import Mapping
@@ -17,26 +18,31 @@ A = TypeVar("A", bound="Arguments")
 
 SMALL_CHARACTERS = 2_048
 READ_SECONDS = 0.05
-"""Half of what may be shown as often: a state is not missed because it was read too early."""
+"""Minimum seconds between two parses of long arguments.
+
+Half of the shortest interval between two shown states (0.1 s), so that a parse that came slightly
+too early does not delay the next visible state.
+"""
 NOISE = ("title", "additionalProperties")
 MOST_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
-    """Base of all arguments; what a model made up beside them is passed over."""
+    """Base class of all tool arguments. Unknown arguments that the model made up are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
 
 class ArgumentError(ValueError):
-    """Arguments that do not fit; the text tells the model which, and why."""
+    """The arguments do not match the schema. The text tells the model which ones, and why."""
 
 
 @cache
 def schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
-    """Return the JSON schema of arguments, without what no model needs.
+    """Return the JSON schema of an arguments class, without the noise that no model needs.
 
-    All sessions share it: to make those of all tools takes longer than a turn.
+    The result is cached and shared by all sessions: building the schemas of all tools takes longer
+    than a turn.
     """
     schema: JsonValue = arguments.model_json_schema()
     return cast("Mapping[str, JsonValue]", _lean(schema))
@@ -48,10 +54,10 @@ def _lean(value: JsonValue) -> JsonValue:
     if not isinstance(value, dict):
         return value
     kept = {name: each for name, each in value.items() if not _is_noise(name, each)}
-    if "properties" in kept:  # a docstring of ours, not for the model
+    if "properties" in kept:  # pydantic copies our class docstring here; the model must not see it
         kept.pop("description", None)
     options = kept.get("anyOf")
-    if isinstance(options, list) and {"type": "null"} in options:  # absent says the same
+    if isinstance(options, list) and {"type": "null"} in options:  # leaving it out means the same
         kept = {name: each for name, each in kept.items() if name not in {"anyOf", "default"}}
         kept |= cast("dict[str, JsonValue]", options[0])
     return {name: _lean(each) for name, each in kept.items()}
@@ -62,10 +68,10 @@ def _is_noise(name: str, value: JsonValue) -> bool:
 
 
 def read_arguments(arguments: type[A], values: Mapping[str, JsonValue]) -> A:
-    """Return the arguments of a call.
+    """Validate the arguments of a call. A null counts as an absent argument.
 
     Raises:
-        ArgumentError: they do not fit.
+        ArgumentError: They do not match the schema.
     """
     given = {name: value for name, value in values.items() if value is not None}
     try:
@@ -86,27 +92,27 @@ def _explained(error: ValidationError) -> str:
 
 @frozen
 class SoFar:
-    """Half the arguments: the values that are complete, and the text of the one that grows.
+    """Arguments parsed from incomplete JSON: complete values, and texts that are still growing.
 
-    A list or an object counts as complete from its beginning, with what is there of it.
+    A list or an object counts as complete from its first character, with the items read so far.
     """
 
     complete: Mapping[str, JsonValue]
     growing: Mapping[str, str]
 
     def text(self, name: str) -> str:
-        """Return what is there of a text, complete or not."""
+        """Return a text argument as far as it was received; empty if there is none."""
         value = self.complete.get(name, self.growing.get(name, ""))
         return value if isinstance(value, str) else ""
 
     def whole(self, name: str) -> str | None:
-        """Return a text that is complete and not empty."""
+        """Return a text argument if it is complete and not empty, else None."""
         value = self.complete.get(name)
         return value if isinstance(value, str) and value else None
 
 
 class ArgumentStream:
-    """Arguments as they arrive, in fragments of JSON text."""
+    """Buffer for streamed arguments, which arrive as fragments of JSON text."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -114,19 +120,22 @@ class ArgumentStream:
         self._read_at = float("-inf")
 
     def write(self, fragment: str) -> None:
-        """Take more."""
+        """Append a fragment of JSON text."""
         self._pieces.append(fragment)
         self._characters += len(fragment)
 
     def is_due(self, now_seconds: float) -> bool:
-        """Whether reading is worth it: always while it is cheap, then now and then."""
+        """Whether to parse now: always while the text is short, then every `READ_SECONDS`.
+
+        Each parse starts from the beginning, so parsing after every fragment would be quadratic.
+        """
         if self._characters > SMALL_CHARACTERS and now_seconds - self._read_at < READ_SECONDS:
             return False
         self._read_at = now_seconds
         return True
 
     def read(self) -> SoFar:
-        """Return what is there; nothing while it cannot be read."""
+        """Parse the text received so far; return empty arguments if it cannot be parsed."""
         data = "".join(self._pieces).encode(errors="surrogatepass")
         self._pieces = [data.decode(errors="surrogatepass")]
         try:
@@ -140,7 +149,7 @@ class ArgumentStream:
         texts = cast("dict[str, JsonValue]", seen).items()
         growing = {k: v for k, v in texts if k not in whole and isinstance(v, str)}
         if data[-1:].isdigit() and whole and _is_number(next(reversed(whole.values()))):
-            whole.popitem()  # more digits may follow
+            whole.popitem()  # `12` may be the start of `123`: more digits may follow
         return SoFar(whole, growing)
 
 

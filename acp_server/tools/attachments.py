@@ -1,7 +1,8 @@
-"""Files that the user points at in a prompt, by links: read, and attached to it.
+"""Reads the files that a prompt links to, and attaches their contents to the prompt.
 
-A link into the workspace is leave enough to read there; any other file is asked about, as a call of
-its own. What is no file, or cannot be read, stays a link, and the model is told why.
+A link into the workspace needs no permission to read: the user put it into the prompt. Any other
+file, and any protected one, needs permission, which is asked for in a tool call of its own. If a
+link does not lead to a readable file it stays a link, and the model gets the reason.
 """
 
 import re
@@ -24,13 +25,16 @@ _RANGE = re.compile(r"L?(\d+)(?:[-:]L?(\d+))?")
 
 
 class Attachments:
-    """Attaches the files of one session's prompts."""
+    """Attaches the files that the prompts of one session link to."""
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Return what a link leads to; a link that leads to no file as it is."""
+        """Return the content of the linked file, or the link itself if it is not a `file:` URI.
+
+        If the file cannot be read, return the link and a note with the reason.
+        """
         uri, _, fragment = link.uri.partition("#")
         if not uri.lower().startswith("file:"):
             return (link,)
@@ -46,7 +50,10 @@ class Attachments:
             return (link, Text(f"({link.name} could not be read: {error.reason})"))
 
     async def _ask(self, place: Place, link: Link, sink: Sink) -> Refusal | None:
-        """Ask for leave where it is needed; the question is about a call, so there is one."""
+        """Ask for permission if it is needed.
+
+        ACP asks for permission about a tool call, so this announces a call for the question.
+        """
         if await self._workshop.may_preview(place):
             return None
         call_id, places = f"attach_{uuid4().hex[:12]}", (Location(str(place.path)),)
@@ -58,16 +65,18 @@ class Attachments:
         try:
             refusal = await self._workshop.gate.pass_through(question)
         finally:
+            # Also when the turn is cancelled: else the editor shows the call as running forever.
+            # Hence `emit_now`, which needs no await.
             self._workshop.gate.leave(call_id)
             status = "completed" if refusal is None else "failed"
             sink.emit_now(CallChanged(call_id, status))
         return refusal
 
     async def _read(self, place: Place, link: Link, fragment: str) -> PromptPart:
-        """Return the file, or the lines of it that the link names.
+        """Read the file, or the lines that the link's fragment names.
 
         Raises:
-            FileError: it cannot be read.
+            FileError: It cannot be read.
         """
         try:
             snapshot = await self._workshop.desk.read(place)
@@ -88,7 +97,7 @@ class Attachments:
 
 
 def lines_of(text: str, fragment: str) -> str:
-    """Return the lines that a fragment such as `L10-20` names; all of them for any other."""
+    """Return the lines that a fragment such as `L10-20` names; any other fragment means all."""
     found = _RANGE.fullmatch(fragment)
     if found is None:
         return text

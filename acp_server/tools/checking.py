@@ -1,7 +1,8 @@
-"""The commands that the user has named for checking a file, by its language.
+"""Runs the check commands that the user configured per language, such as a linter.
 
-Only the user's own settings name them, never a project, so they need no leave of their own. They
-run as every local command does: without our secrets, ended with all that they started.
+They come from the user's own settings only, never from a project, so they need no permission. They
+run as every local command does: without the agent's secrets, and terminated together with all
+processes that they started.
 """
 
 import logging
@@ -21,7 +22,7 @@ logger = logging.getLogger(__name__)
 MOST_OUTPUT_BYTES = 20_000
 PATH_MARK = "{path}"
 CANNOT_RUN = frozenset({126, 127})
-"""How a shell ends that cannot run what it was given."""
+"""Exit codes of a shell that could not run its command: not executable, or not found."""
 LANGUAGES: Mapping[str, str] = {
     **dict.fromkeys((".py", ".pyi"), "python"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
@@ -46,11 +47,11 @@ LANGUAGES: Mapping[str, str] = {
     ".toml": "toml",
     ".zig": "zig",
 }
-"""The language of a file, by how its name ends; what else it ends in counts as one itself."""
+"""Languages by file suffix. Any other suffix is used as the language name, without its dot."""
 
 
 def language_of(path: Path) -> str:
-    """Return the name under which a check for a file is looked up.
+    """Return the language of a file, which is the key of its check in the settings.
 
     >>> language_of(Path("a.pyi")), language_of(Path("a.vue"))
     ('python', 'vue')
@@ -61,26 +62,28 @@ def language_of(path: Path) -> str:
 
 @frozen
 class Checks:
-    """The checks of one session."""
+    """The configured checks of one session."""
 
     shell: ShellSession
     commands: Mapping[str, Sequence[str]]
     """By language: a program and its arguments, in which `{path}` stands for the file."""
     cwd: Path
     seconds: float
-    """How long one may take."""
+    """Timeout of one check."""
     _is_missing: set[str] = field(default_factory=set[str], init=False)
 
     def has_one_for(self, path: Path) -> bool:
-        """Whether a file can be checked."""
+        """Whether there is a check for this file, and its program was not found missing before."""
         language = language_of(path)
         return language in self.commands and language not in self._is_missing
 
     async def lines(self, path: Path) -> tuple[str, ...]:
-        """Return what the check of a file complains of; nothing if it is content, or cannot run.
+        """Run the check of a file and return the lines it printed.
+
+        Empty if the check passed, timed out or could not run.
 
         Raises:
-            KeyError: there is no check for it.
+            KeyError: There is no check for this file.
         """
         language = language_of(path)
         words = [word.replace(PATH_MARK, str(path)) for word in self.commands[language]]
@@ -93,16 +96,20 @@ class Checks:
             command = LocalCommand(self.shell, shlex.join(words), self.cwd)
             ended = await command.run(keep, self.seconds)
         except ShellError as error:
-            logger.warning("the check for %s cannot be started: %s", language, error)
+            logger.warning("the %s check could not be started: %s", language, error)
             return ()
-        if ended.exit.code in CANNOT_RUN:
+        if ended.exit.code in CANNOT_RUN:  # off from now on: every edit would wait for it in vain
             self._is_missing.add(language)
-            logger.warning("the check for %s cannot be run: %s", language, words[0])
+            logger.warning(
+                "the %s check is off for this session: %s was not found or is not executable",
+                language,
+                words[0],
+            )
         return _complaints(ended, log)
 
 
 def _complaints(ended: Ended, log: OutputLog) -> tuple[str, ...]:
-    """Return the lines of a check that has something to complain of."""
+    """Return the output of a failed check, without blank lines."""
     if ended.timed_out or ended.exit.code in {0, None, *CANNOT_RUN}:
         return ()
     return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())

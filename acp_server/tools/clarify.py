@@ -1,6 +1,6 @@
-"""The tool `clarify`: a question for the user, in a form where the editor has forms.
+"""The tool `clarify`: asks the user a question, in a form if the editor supports forms.
 
-Elsewhere the question stands in the chat and ends the turn: the next prompt answers it.
+Otherwise the question is posted in the chat and ends the turn: the next prompt answers it.
 """
 
 from functools import partial
@@ -31,26 +31,26 @@ ASKED = "the question is in the chat and your turn ends; the user's next message
 
 
 class ClarifyArguments(Arguments):
-    """A question, and what may be answered."""
+    """A question and the suggested answers."""
 
     question: str = Field(min_length=1, max_length=4_000)
     choices: list[str] = Field(default=[], max_length=MOST_CHOICES)
 
 
 class ClarifyUse(Use[ClarifyArguments]):
-    """One question."""
+    """One call of `clarify`."""
 
     def __init__(self, enquirer: Enquirer, report: Report) -> None:
         super().__init__(ClarifyArguments, report)
         self._enquirer = enquirer
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Show the question as far as it is written."""
+        """Return the question as far as it was received, as the title."""
         question = so_far.text("question")
         return Description(question) if question else None
 
     async def run(self, arguments: ClarifyArguments) -> Outcome:
-        """Ask."""
+        """Ask the user in a form, or in the chat if there are no forms or the form fails."""
         enquiry = Enquiry(
             self.report.call_id, arguments.question.strip(), _choices(arguments.choices)
         )
@@ -62,20 +62,20 @@ class ClarifyUse(Use[ClarifyArguments]):
         if self._enquirer.has_forms:
             try:
                 return _answered(await self._enquirer.ask(enquiry), shown)
-            except EnquiryError:  # then it is asked as where there are no forms
+            except EnquiryError:  # the form could not be shown: fall back to the chat
                 pass
         await self.report.tell(MessageChunk(new_id(), f"{shown.text}\n"))
         return Outcome(ASKED, shown=(shown,), ends_turn=True)
 
 
 def _choices(given: list[str]) -> tuple[str, ...]:
-    """Return what can be chosen, each once and on one line."""
+    """Return the choices without duplicates, each on one line."""
     lines = (" ".join(choice.split())[:MOST_CHOICE_CHARACTERS] for choice in given)
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def _in_chat(enquiry: Enquiry) -> str:
-    """Return the question as it is shown where no form is."""
+    """Return the question as Markdown for the chat."""
     choices = [f"{number}. {choice}" for number, choice in enumerate(enquiry.choices, 1)]
     return "\n\n".join(part for part in (enquiry.question, "\n".join(choices)) if part)
 

@@ -1,6 +1,7 @@
-"""The tool `delegate_task`: tasks for sub-agents, done at the same time, and what came of each.
+"""The tool `delegate_task`: runs tasks in parallel sub-agents and returns their results.
 
-Delegating has no effect of its own: what a sub-agent does passes the session's gate.
+Delegating has no effect of its own, so it needs no permission: every effect of a sub-agent passes
+the session's permission gate.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ SHARED = "Part of: {goal}"
 
 
 class Order(BaseModel):
-    """One task, as the model words it."""
+    """One task as the model specifies it. The class name is part of the schema the model sees."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -50,7 +51,7 @@ class Order(BaseModel):
 
 
 class DelegateArguments(Arguments):
-    """One task, or several; then what stands beside them is for all."""
+    """One task, or several in `tasks`; then the other fields apply to all of them."""
 
     goal: str | None = None
     context: str | None = None
@@ -59,7 +60,7 @@ class DelegateArguments(Arguments):
 
 
 class DelegateUse(Use[DelegateArguments]):
-    """Some tasks, done."""
+    """One call of `delegate_task`."""
 
     def __init__(self, delegation: "Delegation", report: Report) -> None:
         super().__init__(DelegateArguments, report)
@@ -68,7 +69,7 @@ class DelegateUse(Use[DelegateArguments]):
         self._shown = ""
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say how many tasks there are, or which one."""
+        """Return the goal of the task as the title, or the number of tasks if there are several."""
         orders = so_far.complete.get("tasks")
         if isinstance(orders, list) and len(orders) > 1:
             return Description(f"Delegate {len(orders)} tasks")
@@ -78,8 +79,9 @@ class DelegateUse(Use[DelegateArguments]):
         return Description(f"Delegate: {goal}") if goal else None
 
     async def run(self, arguments: DelegateArguments) -> Outcome:
-        """Do them all; what came of each is told, also when some have failed."""
-        # Else the questions of its agents would wait for it.
+        """Run all tasks and report the result of each, also if some failed."""
+        # This call never asks for permission itself. If it kept its place in the queue, the
+        # questions of its sub-agents would wait behind it forever.
         self._delegation.gate.step_aside(self.report.call_id)
         try:
             tasks = await self._delegation.tasks(arguments)
@@ -96,14 +98,14 @@ class DelegateUse(Use[DelegateArguments]):
         return self._outcome("", is_error=is_vain)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what came of the tasks until then."""
+        """Return the results so far."""
         return self._outcome(reason, is_error=True)
 
     def write(self, chunk: bytes) -> None:
-        """Nothing is printed."""
+        """Do nothing: tasks print no output."""
 
     async def flush(self) -> None:
-        """Show how the tasks stand, if that is news."""
+        """Show the state of all tasks, if it has changed."""
         text = overview(self._tasks)
         if text != self._shown:
             self._shown = text
@@ -118,17 +120,17 @@ class DelegateUse(Use[DelegateArguments]):
 
 @frozen
 class Delegation:
-    """What the tool of a session works with."""
+    """Dependencies of the tool `delegate_task` in one session."""
 
     session: Session
     gate: Gate
     office: Office
 
     async def tasks(self, arguments: DelegateArguments) -> Sequence[Task]:
-        """Return the tasks that are wanted.
+        """Return the tasks that a call asks for, numbered from 1.
 
         Raises:
-            UnknownToolsetError: one names tools that no task may have.
+            UnknownToolsetError: A task asks for a toolset that sub-agents cannot have.
         """
         present = sorted(await self.session.tool_names())
         shared = _joined(arguments.context)
@@ -147,7 +149,7 @@ class Delegation:
 
 
 class _Told:
-    """A sink over what a call may tell."""
+    """Event sink that sends through the call's reporter."""
 
     def __init__(self, report: Report) -> None:
         self.emit = report.tell

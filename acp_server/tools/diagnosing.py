@@ -1,7 +1,7 @@
-"""What an edit has made worse: the problems that the editor, or else a check, sees behind it.
+"""Finds the problems that an edit introduced, from the editor's diagnostics or else from a check.
 
-Waits two seconds at most. Tells only what was not there before; texts of others are data, and are
-bounded and marked as such where they look like instructions.
+Waits two seconds at most and reports only problems that were not there before. The texts of editors
+and linters are untrusted data: they are truncated, and marked if they look like instructions.
 """
 
 import re
@@ -34,12 +34,15 @@ _NUMBERS = re.compile(r"\d+")
 
 T = TypeVar("T")
 News = Mapping[Path, Sequence[str]]
-"""Lines, by the files that they are about."""
+"""Problem lines by file."""
 
 
 @frozen
 class Before:
-    """What was known before an edit."""
+    """Problems known before an edit, to tell new ones from old ones.
+
+    `arrival` is the number of the last diagnostics that had arrived from the editor.
+    """
 
     arrival: int
     problems: Mapping[Path, tuple[Problem, ...]]
@@ -47,28 +50,28 @@ class Before:
 
 @frozen
 class Diagnosis:
-    """Looks at the files of one session behind its edits."""
+    """Finds the problems that the edits of one session introduced."""
 
     board: DiagnosticsBoard
-    """What the editor says."""
+    """The editor's diagnostics."""
     checks: Checks
-    """What is asked where the editor says nothing."""
+    """Used if the editor sends no diagnostics."""
     tasks: TaskGroup
-    """Where a check comes to its end that nobody waits for any more."""
+    """Runs a check to its end after the call has stopped waiting for it."""
     scan: Scan
     root: Path
-    """The session's folder, from which on files are named."""
+    """The session's directory; shown paths are relative to it."""
     _complaints: dict[Path, tuple[str, ...]] = field(
         default_factory=dict[Path, tuple[str, ...]], init=False
     )
-    """What the last check of each file said."""
+    """Output of the last check of each file."""
 
     def begin(self, paths: Iterable[Path]) -> Before:
-        """Note what is known before files are changed."""
+        """Record the known problems of files that are about to change."""
         return Before(self.board.now, {path: self.board.problems(path) for path in paths})
 
     async def news(self, before: Before, paths: Sequence[Path]) -> str:
-        """Return what is new in files that were changed, as a text for the model; often nothing."""
+        """Return the new problems in changed files as a text for the model; empty if none."""
         if self.board.is_used:
             return await self._told("the editor", await self._from_editor(before, paths))
         return await self._told("a check", await self._from_checks(paths))
@@ -82,6 +85,7 @@ class Diagnosis:
             fresh = _fresh([(_identity(problem), problem) for problem in now], old)
             found[path] = [_line(problem) for problem in fresh]
 
+        # `found` is filled per file: after the timeout, the files that did answer still count.
         with anyio.move_on_after(MOST_SECONDS):
             async with anyio.create_task_group() as hearing:
                 for path in paths:
@@ -89,7 +93,11 @@ class Diagnosis:
         return found
 
     async def _from_checks(self, paths: Sequence[Path]) -> News:
-        """Run the checks; one that takes too long ends by itself, and nobody waits for that."""
+        """Run the checks of changed files, and return the new problems of those that were in time.
+
+        The checks run in the session's task group, not in this call: stopping a slow one takes
+        time (its process tree is terminated), and the call must not wait for that.
+        """
         checked = [path for path in paths if self.checks.has_one_for(path)]
         found: dict[Path, Sequence[str]] = {}
         is_done = anyio.Event()
@@ -118,7 +126,7 @@ class Diagnosis:
         return dict(found)
 
     async def _told(self, source: str, news: News) -> str:
-        """Return problems as a text, the first of many."""
+        """Return problems as a text, truncated, with a warning if it looks like instructions."""
         named = ((shown(path, self.root), lines) for path, lines in news.items())
         lines = [f"{name}:{line}" for name, lines in named for line in lines]
         if not lines:
@@ -131,7 +139,7 @@ class Diagnosis:
 
 
 def _fresh(now: Sequence[tuple[str, T]], old: Iterable[str]) -> list[T]:
-    """Return what is there now and was not before, each as often as it is new."""
+    """Return the items whose identity is new; of equal ones, as many as were added."""
     known = Counter(old)
     fresh: list[T] = []
     for identity, each in now:
@@ -143,7 +151,7 @@ def _fresh(now: Sequence[tuple[str, T]], old: Iterable[str]) -> list[T]:
 
 
 def _identity(problem: Problem) -> str:
-    """Return what stays of a problem when its lines are moved by an edit above."""
+    """Return the parts of a problem that stay equal when an edit above moves its lines."""
     return "\0".join((problem.severity, problem.message, problem.source, problem.code))
 
 

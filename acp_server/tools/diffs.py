@@ -1,4 +1,4 @@
-"""Exact diffs of whole texts: one block for a file of ordinary size, else one for each change."""
+"""Exact diffs of texts: one block for a file of ordinary size, else one block per change."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,13 +9,19 @@ from acp_server.turn.events import FileDiff
 MOST_WHOLE_CHARACTERS = 256 * 1024
 CONTEXT_LINES = 3
 MOST_COMPARED_LINES = 4_000
-"""Beyond so many lines between the first and the last change they are one block."""
+"""If the first and the last change span more lines than this, they become one block."""
 MOST_LIKE_LINES = 4
-"""A line that there is more often is no landmark: comparing all with all would take minutes."""
+"""Lines that occur more often than this are junk for `SequenceMatcher`, which is quadratic in them.
+
+Without the limit, a file of equal lines takes minutes to compare.
+"""
 
 
 def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff, ...]:
-    """Return the change of a file as blocks, its texts whole or each change with its context."""
+    """Return the change of a file: both texts in full, or one block per change with its context.
+
+    `old_text` is None for a new file.
+    """
     if old_text is None or len(old_text) + len(new_text) <= MOST_WHOLE_CHARACTERS:
         return (FileDiff(path, old_text, new_text),)
     old, new = old_text.splitlines(keepends=True), new_text.splitlines(keepends=True)
@@ -25,7 +31,7 @@ def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (old begin, old end, new begin, new end) for each change with its context."""
+    """Yield (old start, old end, new start, new end) for each change with its context."""
     head = _common(old, new)
     most_tail = min(len(old), len(new)) - head
     tail = min(_common(old[::-1], new[::-1]), most_tail)
@@ -43,6 +49,6 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]
 
 
 def _common(one: list[str], other: list[str]) -> int:
-    """Return how many lines two lists have in common at their beginning."""
+    """Return the number of equal lines at the start of both lists."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

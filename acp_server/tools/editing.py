@@ -1,8 +1,9 @@
-"""What every edit has in common: the exact diff is shown, leave is asked, and then it is done.
+"""Shared edit flow: show the diff, ask permission, apply.
 
-A change is worked out under the locks of its files, from what they are at that moment. If one has
-moved on when it is to be written, a change that can be worked out anew is, shown and asked anew.
-Of a file that nobody touches unasked, only the question tells anything before leave is given.
+A change is computed while its files are locked, from their contents at that moment. If a file has
+changed by the time it is written, a change that can be recomputed is computed, shown and asked
+about again. A protected file's content appears only in the permission question until the user
+agrees.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -35,14 +36,17 @@ from skills_store.patching import PatchError
 
 MOST_ATTEMPTS = 5
 STEP_ASIDE_SECONDS = 0.1
-"""How long a call may wait for its files and keep its place among the questions."""
+"""How long a call may wait for its files before it gives up its place in the question queue."""
 MOST_PATH_CHARACTERS = 4_096
-"""No system takes more, and following the links of far more takes forever."""
+"""PATH_MAX on Linux. No system takes more, and resolving the links of far more takes forever."""
 
 
 @frozen
 class Change:
-    """What is to become of one file: its new text, None to delete it; perhaps a new place."""
+    """Planned change of one file: its new text (None deletes it) and perhaps a new path.
+
+    `base` is the file that the change was computed from, None for a new file.
+    """
 
     place: Place
     base: Snapshot | None
@@ -50,10 +54,10 @@ class Change:
     moved_to: Place | None = None
     line: int = 1
     note: str = ""
-    """Said to the model, behind what was done."""
+    """Appended to the result line for the model."""
 
     def blocks(self) -> tuple[FileDiff, ...]:
-        """Return the exact diff."""
+        """Return the exact diff; a move is a deletion and a creation."""
         old_text = None if self.base is None else self.base.text
         path = str(self.place.path)
         if self.moved_to is None:
@@ -63,16 +67,16 @@ class Change:
 
     @property
     def target(self) -> Place:
-        """Where the file is afterwards."""
+        """Path of the file after the change."""
         return self.moved_to or self.place
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """All the places that it touches."""
+        """All paths that the change touches."""
         return (self.place, self.moved_to) if self.moved_to else (self.place,)
 
     def starts(self) -> tuple[Touched, ...]:
-        """Return its files as they are before it. It blocks."""
+        """Return its files as they are before the change, for the checkpoint. It blocks."""
         if self.text is not None and self.moved_to is None:
             return (written_to(self.place, self.base),)
         gone = taken_away(self.place, self.base)
@@ -84,46 +88,54 @@ Plan = Callable[[], Awaitable[Sequence[Change]]]
 
 @frozen
 class Workshop:
-    """What the edits of a session work with."""
+    """Dependencies of the edits of one session, or of one sub-agent."""
 
     desk: FileDesk
     gate: Gate
     workspace: Workspace
     home: Path
     diagnosis: Diagnosis | None = None
-    """Looks for what an edit has made worse."""
+    """Finds the problems that an edit introduced."""
     keeping: Keeping = field(default_factory=NoKeeping)
-    """Keeps what files were before a turn changed them."""
+    """Records files in a checkpoint before a turn changes them."""
 
     def path_of(self, given: str) -> Path:
-        """Return the absolute path that a name means, without asking the file system.
+        """Return the absolute path that a name means, without accessing the file system.
 
         Raises:
-            FileError: it cannot be a path.
+            FileError: It cannot be a path.
         """
         if len(given) > MOST_PATH_CHARACTERS:
             raise InvalidPathError(f"the path is longer than {MOST_PATH_CHARACTERS:,} characters")
         return lexical_path(given, self.workspace, self.home)
 
     async def place(self, given: str) -> Place:
-        """Return the place that a name means.
+        """Resolve a name to a path, with its links followed.
 
         Raises:
-            FileError: it cannot be a path.
+            FileError: It cannot be a path.
         """
-        self.path_of(given)
+        self.path_of(given)  # checks the length before any link is followed
         return await self.desk.place(given)
 
     async def may_preview(self, place: Place) -> bool:
-        """Whether a file's text may be shown before anybody was asked."""
+        """Whether a file's text may be shown before permission was asked.
+
+        Both the path and the file that it leads to must be unprotected: a link in the workspace
+        could lead to a secret.
+        """
         if not place.is_inside or not await self.gate.may_preview(place.path):
             return False
         return place.real == place.path or await self.gate.may_preview(place.real)
 
     @asynccontextmanager
     async def changing(self) -> AsyncGenerator[None]:
-        """Be prepared for what is no edit and may change any file inside: a command, a call."""
+        """Wrap something other than an edit that may change any file: a command, a server's tool.
+
+        Takes the checkpoint's snapshot before, and marks editor buffers as possibly stale.
+        """
         await self.keeping.before_command()
+        # Before and after: a buffer that was read while the command ran may also be stale.
         self.desk.note_command()
         try:
             yield
@@ -131,36 +143,38 @@ class Workshop:
             self.desk.note_command()
 
     def shown(self, path: Path) -> str:
-        """Return a path as it is shown."""
+        """Return a path as it is displayed: relative to the session's directory if inside it."""
         return shown(path, self.workspace.cwd)
 
 
 class Edit:
-    """The edit of one call: of one file or of several."""
+    """The edit of one tool call, of one file or several."""
 
     def __init__(self, workshop: Workshop, report: Report) -> None:
         self._workshop = workshop
         self._desk = workshop.desk
         self._report = report
         self.done: Outcome | None = None
-        """What was done, from when it was; a cancel behind it does not undo it."""
+        """Result of the edit once it is applied; must be reported even if the call is cancelled."""
         self._before: Before | None = None
         self._changed: tuple[Path, ...] = ()
         self._ends: list[Touched] = []
-        """The files that were changed, as they are since."""
+        """The files that were changed, as they are since, for the checkpoint."""
 
     async def carry_out(
         self, paths: Sequence[Path], plan: Plan, *, may_redo: bool = False
     ) -> Outcome:
-        """Plan, show, ask and do; with `may_redo`, again when a file moved on meanwhile.
+        """Plan, show, ask and apply; with `may_redo`, start again if a file changed in between.
 
-        What the edit has made worse is waited for when its files are free for others again.
+        New problems are waited for after the files are unlocked, so that other edits can go on.
         """
         try:
             async with AsyncExitStack() as held:
                 await self._take(paths, held)
                 outcome = await self._attempts(paths, plan, may_redo=may_redo)
         except FileError as error:
+            # Some of several files may have been changed before the error. If the checkpoint did
+            # not know their new contents, an undo would take these for the user's own changes.
             await self._workshop.keeping.after_edit(self._ends)
             return Outcome(error.reason, is_error=True)
         return await self._diagnosed(outcome) if outcome is self.done else outcome
@@ -174,7 +188,7 @@ class Edit:
         return Outcome("the file keeps changing; nothing was written", is_error=True)
 
     async def _diagnosed(self, outcome: Outcome) -> Outcome:
-        """Add to what was done what is wrong since."""
+        """Add the new problems to the outcome of an applied edit."""
         diagnosis = self._workshop.diagnosis
         if diagnosis is None or self._before is None:
             return outcome
@@ -185,20 +199,20 @@ class Edit:
         return replace(outcome, text=text, shown=shown)
 
     def _note(self, changes: Sequence[Change]) -> None:
-        """Note which files are about to change, and what is wrong with them until then."""
+        """Record which files are about to change, and their known problems."""
         diagnosis = self._workshop.diagnosis
         if diagnosis is not None:
             self._changed = tuple(c.target.path for c in changes if c.text is not None)
             self._before = diagnosis.begin(self._changed)
 
     async def _planned(self, plan: Plan, paths: Sequence[Path]) -> Sequence[Change]:
-        """Return the changes.
+        """Compute the changes.
 
-        That a change does not fit a file tells of what is in it. Where nobody may look unasked,
-        leave to read is asked before the model hears of it.
+        Security: the error that a change does not fit a file reveals parts of the file's content
+        to the model. For a protected file, permission to read is asked before it is returned.
 
         Raises:
-            FileError: there is no such change.
+            FileError: The changes cannot be computed, or reading was refused.
         """
         try:
             return await plan()
@@ -220,9 +234,10 @@ class Edit:
         )
 
     async def _take(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
-        """Wait for the files, and soon without a place among the gate's questions.
+        """Wait for the file locks; after a moment, give up the place in the question queue.
 
-        Else two calls could wait for each other: one for the file, one for its turn to ask.
+        This prevents a deadlock: the call that holds the file may be waiting for its turn to ask,
+        behind this call, which waits for the file.
         """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._step_aside)
@@ -234,12 +249,12 @@ class Edit:
         self._workshop.gate.step_aside(self._report.call_id)
 
     async def _attempt(self, changes: Sequence[Change], *, may_redo: bool) -> Outcome | None:
-        """Show, ask and do; None when a file had moved on and nothing was done."""
+        """Show, ask and apply; None if a file had changed and nothing was applied."""
         blocks = tuple(block for change in changes for block in change.blocks())
         question = self._question(changes, blocks)
         await self._report.describe(question.title, question.locations)
         is_open = await self._are_shown([p for change in changes for p in change.places])
-        if is_open:
+        if is_open:  # a protected file's diff goes into the permission question only
             await self._report.show(blocks)
         refusal = await self._workshop.gate.pass_through(question)
         if refusal is not None:
@@ -249,6 +264,7 @@ class Edit:
             await self._report.show(blocks)
         await self._report.begin()
         self._note(changes)
+        # The checkpoint must be on disk before the change, else a crash in between loses the file.
         starts = await to_thread.run_sync(_starts, changes)
         try:
             async with self._workshop.keeping.editing(starts):
@@ -258,16 +274,17 @@ class Edit:
                 return None
             raise
         touched = tuple(str(place.path) for change in changes for place in change.places)
+        # Set before the next await: if that is cancelled, the result must still be reported.
         self.done = Outcome("\n".join(done), shown=blocks, touched=touched)
         await self._workshop.keeping.after_edit(self._ends)
         return self.done
 
     async def _are_open(self, paths: Sequence[Path]) -> bool:
-        """Whether all these files may be told of before anybody was asked."""
+        """Whether nothing about these paths needs permission to read, where they lead now."""
         return await self._are_shown([await self._desk.place(str(path)) for path in paths])
 
     async def _are_shown(self, places: Sequence[Place]) -> bool:
-        """Whether all files that were looked at may be told of; where they led then counts."""
+        """Whether all these files may be previewed, where they led when they were resolved."""
         for place in places:
             if not await self._workshop.may_preview(place):
                 return False
@@ -290,18 +307,18 @@ class Edit:
         )
 
     async def _do(self, changes: Sequence[Change]) -> list[str]:
-        """Do all changes.
+        """Apply all changes in order.
 
         Raises:
-            ChangedMeanwhileError: a file is not what it was, and nothing was done.
-            FileError: one change cannot be done; the reason tells what was done before it.
+            FileChangedError: A file has changed since it was read, and nothing was applied.
+            FileError: A change cannot be applied; the reason lists the changes applied before it.
         """
         done: list[str] = []
         for change in changes:
             try:
                 done.append(await self._do_one(change))
             except FileError as error:
-                if not done:
+                if not done:  # keeps a FileChangedError as such: nothing was applied, so retry
                     raise
                 reason = f"{error.reason}\ndone before that:\n" + "\n".join(done)
                 raise FileError(reason) from error
@@ -332,7 +349,7 @@ def _starts(changes: Sequence[Change]) -> tuple[Touched, ...]:
 
 
 def _deed(changes: Sequence[Change]) -> tuple[str, CallKind]:
-    """Return what is done, as the title's verb and as the field's kind."""
+    """Return the verb for the title, and the ACP tool kind."""
     if all(change.text is None for change in changes):
         return "Delete", "delete"
     if all(change.moved_to is not None for change in changes):

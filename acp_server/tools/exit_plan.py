@@ -1,6 +1,6 @@
-"""The tool `exit_plan`: a plan that the user accepts, which ends plan mode, or wants otherwise.
+"""The tool `exit_plan`: offers a finished plan to the user; accepting it ends plan mode.
 
-The gate asks and the gate switches the mode; nothing that the model says can do it.
+Security: the permission gate asks and the gate switches the mode. No output of the model can.
 """
 
 from functools import partial
@@ -30,13 +30,13 @@ ACCEPTED = "the user has accepted the plan and plan mode is off: carry it out no
 
 
 class PlanArguments(Arguments):
-    """The plan."""
+    """The plan, as Markdown."""
 
     plan: str = Field(min_length=1)
 
 
 class PlanUse(Use[PlanArguments]):
-    """One plan, offered."""
+    """One call of `exit_plan`."""
 
     def __init__(self, gate: Gate, enquirer: Enquirer, report: Report) -> None:
         super().__init__(PlanArguments, report)
@@ -44,11 +44,11 @@ class PlanUse(Use[PlanArguments]):
         self._enquirer = enquirer
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say what is asked, once there is something of a plan."""
+        """Return the title once the first part of the plan was received."""
         return Description(TITLE) if so_far.text("plan") else None
 
     async def run(self, arguments: PlanArguments) -> Outcome:
-        """Have the user decide."""
+        """Show the plan and ask the user to accept it."""
         plan = (Text(arguments.plan),)
         await self.report.show(plan)
         if not self._enquirer.is_attended:

@@ -1,7 +1,8 @@
-"""A diff that grows while the model still writes it, within a budget.
+"""Shows a diff while the model is still writing it, within a byte budget.
 
-It is shown at most ten times a second, only after growth by an eighth, and never so often that
-all that was sent comes to more than a few times what there is: clients get each state whole.
+ACP has no partial updates of a diff: each state is sent in full. Therefore a state is shown at most
+ten times a second, only after the text has grown by an eighth, and only while all states together
+stay within a few times the size of the text.
 """
 
 from collections.abc import Callable
@@ -16,16 +17,22 @@ LEAST_GROWTH_CHARACTERS = 200
 GROWTH_SHARE = 8
 BUDGET_NEW_FILE = 7
 BUDGET_CHANGED_FILE = 5.8
-"""How many times its new text a growing diff may cost in all; the exact one comes on top, twice."""
+"""Bytes that all states together may cost, as a multiple of the new text's bytes.
+
+The exact diff is sent twice on top of that: with the permission request and with the result.
+"""
 MOST_OLD_CHARACTERS = 200
-"""What of the old text a growing diff shows: more would double each state; at last it is whole."""
+"""How much of the old text a growing diff shows.
+
+The full old text would double each state. The final, exact diff has it.
+"""
 
 
 class GrowingDiff:
-    """Shows the states of a diff that are worth it."""
+    """Sends states of a growing diff, as often as the budget allows."""
 
     def __init__(self, report: Report, clock: Callable[[], float] = anyio.current_time) -> None:
-        """Prepare; the clock counts seconds."""
+        """Create it; `clock` returns seconds."""
         self._report = report
         self._clock = clock
         self._shown_at = float("-inf")
@@ -33,7 +40,10 @@ class GrowingDiff:
         self._sent_bytes = 0
 
     def offer(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
-        """Show the state in which the new text is so long, if it is time and within the budget."""
+        """Show the current state, if it is due and within the budget.
+
+        `diff` is called only if the new text has grown enough, for it may be expensive.
+        """
         now = self._clock()
         growth = new_characters - self._shown_characters
         least = max(LEAST_GROWTH_CHARACTERS, self._shown_characters // GROWTH_SHARE)
@@ -56,7 +66,7 @@ def _size_bytes(text: str) -> int:
 
 
 def as_far(old_text: str, new_text: str) -> str:
-    """Return the first lines of the old text: no more than there are new ones, and only a few."""
+    """Return the first lines of the old text: as many as the new text has, but only a few."""
     end = 0
     for _ in range(new_text.count("\n") + 1):
         following = old_text.find("\n", end) + 1 or len(old_text)

@@ -1,8 +1,9 @@
-"""Hooks as processes: run as every local command is, with JSON on stdin and a deadline.
+"""Runs hooks as processes, as every local command is run, with JSON on stdin and a timeout.
 
-Not confined, for the user has said what they are to do, and it may well be outside the workspace.
-Without our secrets, on the record of who ends what the server leaves behind, and ended with all
-that they started when their time is up or the turn is cancelled.
+Hooks run outside the sandbox: the user configured them, and they may well work outside the
+workspace. They do not get the agent's secrets. When the timeout expires or the turn is cancelled
+they are terminated with all processes that they started; if this server is killed, the watcher
+process terminates them.
 """
 
 from contextlib import suppress
@@ -23,13 +24,13 @@ MOST_OUTPUT_BYTES = 64_000
 
 @frozen
 class HookShell:
-    """Runs the hooks of one session in its folder."""
+    """Runs the hooks of one session in its directory."""
 
     shell: ShellSession
     cwd: Path
 
     async def run(self, hook: Hook, told: bytes) -> Ran:
-        """Run a hook to its end or its deadline. A failure is what it returns."""
+        """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
         log = OutputLog(MOST_OUTPUT_BYTES, 0)
 
         async def keep(chunk: bytes) -> None:
@@ -44,7 +45,7 @@ class HookShell:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_tell, child, told)
                     await self.shell.follow(child, keep)
-                    tasks.cancel_scope.cancel()  # it may have ended without reading all
+                    tasks.cancel_scope.cancel()  # it may have exited without reading all of stdin
         finally:
             self.shell.release(child)
         is_cut = log.total_bytes > MOST_OUTPUT_BYTES
@@ -52,8 +53,8 @@ class HookShell:
 
 
 async def _tell(child: Child, told: bytes) -> None:
-    """Write what the hook reads; one that does not care to read has said so by ending."""
-    with suppress(BrokenPipeError):
+    """Write the payload to the hook's stdin and close it."""
+    with suppress(BrokenPipeError):  # a hook may exit without reading its input: that is no failure
         await child.write(told)
     child.close_stdin()
 

@@ -1,6 +1,6 @@
-"""What tools tell before they change files, so that it can be undone; and how edits tell it.
+"""Port through which tools report file changes to the checkpoints, before and after.
 
-Knows no store: whoever keeps neither fails nor asks.
+This module knows no checkpoint store. An implementation neither raises nor asks the user.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -15,23 +15,23 @@ from acp_server.tools.files.snapshot import Snapshot
 
 
 class Keeping(Protocol):
-    """Keeps what files were before a turn changed them."""
+    """Records files in a checkpoint before and after a turn changes them."""
 
     def editing(self, touched: Sequence[Touched]) -> AbstractAsyncContextManager[None]:
-        """Keep what an edit starts from, before it is done inside."""
+        """Record the files before an edit, which is then made inside this context."""
         ...
 
     async def after_edit(self, touched: Sequence[Touched]) -> None:
-        """Keep what an edit has made."""
+        """Record the files as an edit has left them."""
         ...
 
     async def before_command(self) -> None:
-        """Keep all files of the workspace, before the turn's first command."""
+        """Record all files of the workspace before the turn's first command."""
         ...
 
 
 class NoKeeping:
-    """Keeps nothing."""
+    """Records nothing."""
 
     @asynccontextmanager
     async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:
@@ -47,12 +47,12 @@ class NoKeeping:
 
 
 def written_to(place: Place, snapshot: Snapshot | None) -> Touched:
-    """Return a file that is written, where its links lead, as it is before or after that."""
+    """Return a file that is written, as it is before or after the write; links are followed."""
     return Touched(place.real, _original(snapshot), is_unsaved(snapshot))
 
 
 def taken_away(place: Place, base: Snapshot | None) -> Touched:
-    """Return a file that is deleted or moved, as it is before; of a link, the link. It blocks."""
+    """Return a file as it is before it is deleted or moved; of a link, the link. It blocks."""
     try:
         found = original_at(place.own)
     except OSError:
@@ -63,17 +63,17 @@ def taken_away(place: Place, base: Snapshot | None) -> Touched:
 
 
 def gone_from(place: Place) -> Touched:
-    """Return a file that was deleted or moved, as it is since."""
+    """Return a file that was deleted or moved away: its path, with no file there."""
     return Touched(place.own, None)
 
 
 def is_unsaved(snapshot: Snapshot | None) -> bool:
-    """Whether a text is in the editor only."""
+    """Whether the text is in the editor only, not on disk."""
     return snapshot is not None and not snapshot.is_saved
 
 
 def original_of(snapshot: Snapshot) -> Original:
-    """Return a text file with the bytes that it has, or would have once it is saved."""
+    """Return a text file as bytes: those on disk, or those it would have once it is saved."""
     return Original("file", encode(snapshot.text, snapshot.form), snapshot.mode)
 
 

@@ -1,4 +1,4 @@
-"""The tools that a session has, joined to its files, its shell, its editor and its gate."""
+"""Builds the tools of a session and connects them to its files, shell, editor and gate."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -79,19 +79,22 @@ TOOL_NAMES = (
     "skill_manage",
     "delegate_task",
 )
-"""The names of all tools, in the order in which the model is told of them."""
+"""The names of all tools, in the order in which they are sent to the model.
+
+Providers cache the tool list as part of the prompt prefix, so the order must not change.
+"""
 
 CHARACTERS_PER_TOKEN = 3
 
 
 def names_offered(memory: MemoryPremises) -> tuple[str, ...]:
-    """Return the names of the tools that a session has, before its project narrows them."""
+    """Return the names of the tools that a session has, before its project restricts them."""
     return tuple(name for name in TOOL_NAMES if memory.limits or name != MEMORY_TOOL)
 
 
 @frozen
 class _Room:
-    """What a session shares with its sub-agents."""
+    """Services that a session shares with its sub-agents."""
 
     around: Surroundings
     desk: FileDesk
@@ -102,7 +105,7 @@ class _Room:
 
 
 class SessionToolMaker:
-    """Makes the tools of sessions; owns what they share, which is who ends their commands."""
+    """Builds the tools of sessions; owns the command watcher and the skills that they share."""
 
     def __init__(self, premises: Premises) -> None:
         self._premises = premises
@@ -120,7 +123,7 @@ class SessionToolMaker:
         self._skills: WeakKeyDictionary[Session, SessionSkills] = WeakKeyDictionary()
 
     def toolbox(self, around: Surroundings) -> Toolbox:
-        """Return the tools of a session."""
+        """Build the toolbox of a session."""
         gate = self._gate(around)
         desk = FileDesk(around.session.workspace, around.editor, self._premises.user_home)
         keeper = self._keeper(around)
@@ -141,7 +144,7 @@ class SessionToolMaker:
     def _workplace(
         self, around: Surroundings, desk: FileDesk, gate: Gate, keeper: Keeper
     ) -> tuple[Workshop, Shell]:
-        """Return what files are worked on with behind a gate, and a shell."""
+        """Return the edit services behind a gate, and a shell."""
         shell = self._shell(around)
         diagnosis = self._diagnosis(around, shell.session)
         workspace, user_home = around.session.workspace, self._premises.user_home
@@ -150,7 +153,7 @@ class SessionToolMaker:
     def _tools(
         self, around: Surroundings, workshop: Workshop, shell: Shell, said: Iterable[Message]
     ) -> tuple[Tool, ...]:
-        """Return all tools but the one that delegates, for a conversation."""
+        """Return all tools except `delegate_task`; the todo list continues from `said`."""
         gate = workshop.gate
         return (
             read_file_tool(workshop),
@@ -184,10 +187,12 @@ class SessionToolMaker:
         return hooks
 
     def _delegation_tool(self, room: "_Room") -> Tool:
-        """Return the tool that delegates; sub-agents share what is in the room."""
+        """Return the tool `delegate_task`; sub-agents share the services in `room`."""
         around = room.around
 
         def make(task_gate: Gate, names: frozenset[str]) -> TaskTools:
+            # Each sub-agent has a shell of its own, so that closing it ends only its background
+            # commands. Files are shared: their locks must hold between sub-agents.
             workshop, shell = self._workplace(around, room.desk, task_gate, room.keeper)
             own = self._tools(around, workshop, shell, ())
             tools = (*own, *room.servers.tools_behind(task_gate))
@@ -204,20 +209,20 @@ class SessionToolMaker:
         return delegate_task_tool(Delegation(session, room.gate, office))
 
     def skills(self, session: Session) -> SessionSkills:
-        """Return the skills of a session; always the same."""
+        """Return the skills of a session; the same object for the same session."""
         if session not in self._skills:
             cwd = session.workspace.cwd
             self._skills[session] = SessionSkills(self.room, session.id, cwd)
         return self._skills[session]
 
     async def open_skills(self, session: Session) -> SessionSkills:
-        """Return the skills of a session, found and followed from now on."""
+        """Load the skills of a session and watch their directories from now on."""
         skills = self.skills(session)
         await skills.open()
         return skills
 
     async def close(self) -> None:
-        """Let go of the process that watches over commands."""
+        """Close the watcher process."""
         if self._watcher is not None:
             await self._watcher.close()
 
@@ -250,7 +255,7 @@ class SessionToolMaker:
         return Keeper(ground, premises.checkpoints, session.bulletin.say, spawn)
 
     def _memory_tools(self, gate: Gate) -> tuple[Tool, ...]:
-        """Return the tool for the memory, if any store is switched on."""
+        """Return the tool `memory`, if any store is enabled."""
         own_folder, rules = self._premises.own_folder, self._premises.memory
         if not rules.limits:
             return ()
@@ -258,7 +263,7 @@ class SessionToolMaker:
         return (memory_tool(memory, gate, asks_first=rules.asks_first),)
 
     def _search_tools(self, session: Session) -> tuple[Tool, ...]:
-        """Return the tool for past sessions, where these are kept."""
+        """Return the tool `session_search`, if sessions are persisted."""
         if self._recall is None:
             return ()
         archives = Archives(self._recall, session.id, partial(_condensed, session))
@@ -286,7 +291,10 @@ class SessionToolMaker:
         )
 
     def _sandbox_for(self, around: Surroundings) -> SessionSandbox | None:
-        """Return the sandbox of a session; whether there can be one is found out meanwhile."""
+        """Return the sandbox of a session, None if switched off.
+
+        Whether the system supports one is probed in the background, and the user is told.
+        """
         premises, workspace = self._premises, around.session.workspace
         if premises.sandbox.mode == "off":
             return None
@@ -298,7 +306,7 @@ class SessionToolMaker:
 
 
 def _shown_variables(premises: Premises) -> Mapping[str, str]:
-    """Return the variables that a command of the model's sees."""
+    """Return the environment variables that the model's commands see: all but the secrets."""
     given = premises.environment.items()
     return {name: value for name, value in given if name not in premises.secret_names}
 
@@ -308,7 +316,7 @@ def _checkpoints(session: Session, workshop: Workshop, keeper: Keeper) -> Sessio
 
 
 def _hooked(toolbox: Toolbox, hooks: Hooks | None, *, closes_hooks: bool) -> Toolbox:
-    """Return tools with the user's hooks about them."""
+    """Wrap a toolbox with the user's hooks, if there are any."""
     return toolbox if hooks is None else HookedToolbox(toolbox, hooks, closes_hooks)
 
 
@@ -317,18 +325,22 @@ def _spawn(tasks: TaskGroup, task: Task) -> None:
 
 
 def _facts(session: Session) -> Mapping[str, JsonValue]:
-    """Return what hooks are told of a session."""
+    """Return the facts about a session that every hook gets."""
     return {"session_id": session.id, "cwd": str(session.workspace.cwd), "mode": session.mode}
 
 
 def _switch_mode(session: Session, mode: Mode) -> None:
-    """Switch a session's mode as its user has said, and show them."""
+    """Switch a session's mode to the one the user chose, and report the change to the client."""
     session.set_mode(mode)
     session.on_choice()
 
 
 async def _condensed(session: Session, instructions: str, text: str, most_tokens: int) -> str:
-    """Have the session's model condense a text."""
+    """Summarize a text with the session's model.
+
+    Raises:
+        SummaryError: The model could not be asked.
+    """
     limit = f"Write at most {most_tokens * CHARACTERS_PER_TOKEN} characters."
     try:
         return await session.answer_to(f"{instructions}\n\n{limit}", text)

@@ -1,6 +1,6 @@
-"""Output of a running command on its way to the user: in pieces, or as the text so far.
+"""Shows the output of a running command to the user: in chunks, or as its latest lines.
 
-What is sent stays in proportion to what was printed, however fast or slowly that comes.
+The bytes sent stay proportional to the bytes printed, however fast or slowly they come.
 """
 
 import json
@@ -19,30 +19,33 @@ from acp_server.turn.events import TerminalEnded, TerminalOpened, TerminalPrinte
 PIECES_SECONDS = 0.1
 MOST_STREAMED_BYTES = 1_000_000
 TAIL_CHARACTERS = 4_000
-FLOOD = "\n[… too much to show all; the end follows when the command has ended …]\n"
+FLOOD = "\n[… output too long to show in full; its end follows when the command has ended …]\n"
 TEXT_SECONDS = 0.25
 TEXT_CHARACTERS = 8_000
 TEXT_ALLOWANCE_CHARACTERS = 64_000
 TEXT_BUDGET = 4
-"""How many times its length an output may cost as text that is shown anew each time."""
+"""Bytes that all text updates together may cost, as a multiple of the output's bytes.
+
+Each text update replaces the one before, so it repeats output that was sent already.
+"""
 
 
 class Showing(Protocol):
     """One way to show a command's output while it runs."""
 
     def write(self, chunk: bytes) -> None:
-        """Take more output."""
+        """Take a chunk of output; it is shown with the next flush."""
         ...
 
     async def flush(self) -> None:
-        """Show what is there and was not shown."""
+        """Show the output that was not shown yet."""
         ...
 
 
 async def show_while(
     showing: Showing, interval_seconds: float, work: Callable[[], Awaitable[None]]
 ) -> None:
-    """Do some work, and show what comes of it ten times a second or so until it is done."""
+    """Run `work`, and flush `showing` every `interval_seconds` until it is done."""
 
     async def keep_showing() -> None:
         while True:
@@ -54,13 +57,13 @@ async def show_while(
             tasks.start_soon(keep_showing)
             await work()
             tasks.cancel_scope.cancel()
-    except ExceptionGroup as group:  # so a task group raises what its body raised
+    except ExceptionGroup as group:  # unwrap: callers expect the exception that `work` raised
         failure = group.exceptions[0]
         raise failure from failure.__cause__
 
 
 class TerminalShow:
-    """Output in pieces, for editors that show it as a terminal."""
+    """Streams output in chunks, for editors that display it as a terminal."""
 
     def __init__(self, report: Report, terminal_id: str) -> None:
         self._report = report
@@ -72,23 +75,24 @@ class TerminalShow:
         self._is_open = False
 
     async def open(self, cwd: str) -> None:
-        """Show an empty terminal."""
+        """Open an empty terminal in the editor."""
         await self._report.tell(TerminalOpened(self._report.call_id, self._id, cwd))
         self._is_open = True
 
     @property
     def view(self) -> TerminalView:
-        """The terminal, as content of the call."""
+        """Reference to the terminal, as content of the tool call."""
         return TerminalView(self._id)
 
     def write(self, chunk: bytes) -> None:
-        """Take more output; of a flood, only the beginning and the end are shown."""
+        """Take a chunk of output; of very long output, only the beginning and the end are shown."""
         self._take(self._decoder.decode(chunk))
 
     async def flush(self) -> None:
-        """Send what was not sent; what an interrupted wait has not sent comes with the rest."""
+        """Send the output that was not sent yet. If cancelled, it is sent with the next flush."""
         if not self._unsent:
             return
+        # Taken before the await: more output may be written while this is being sent.
         data = "".join(self._unsent)
         self._unsent = []
         is_sent = False
@@ -100,7 +104,10 @@ class TerminalShow:
                 self._unsent.insert(0, data)
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
-        """Send the rest and how it ended, once, at once: the turn may be on its way out."""
+        """Send the remaining output and the exit status, once.
+
+        Does not await: the turn may be in the middle of a cancellation.
+        """
         if not self._is_open:
             return
         self._is_open = False
@@ -112,9 +119,10 @@ class TerminalShow:
         self._report.tell_now(TerminalEnded(call_id, self._id, exit_code, signal))
 
     def _take(self, text: str) -> None:
-        """Keep what is to be sent, as far as it may be; of the rest, the end."""
+        """Queue text up to the byte limit; of everything beyond it, keep only the end."""
         if text and self._bytes_left > 0:
             cost = _cost_bytes(text)
+            # The limit is in bytes, the text in characters: cut in proportion, without a re-encode.
             shown = text[: max(1, len(text) * self._bytes_left // cost)]
             self._bytes_left -= cost
             self._unsent.append(shown)
@@ -125,7 +133,7 @@ class TerminalShow:
 
 
 class TextShow:
-    """The end of the output as text, for editors that show nothing better."""
+    """Shows the end of the output as text, for editors without terminal output."""
 
     def __init__(self, report: Report, log: OutputLog) -> None:
         self._report = report
@@ -134,10 +142,10 @@ class TextShow:
         self._shown_bytes = 0
 
     def write(self, chunk: bytes) -> None:
-        """Do nothing: the log has it."""
+        """Do nothing: the log already has it."""
 
     async def flush(self) -> None:
-        """Show the end of what was printed, shorter when much was sent for little output."""
+        """Show the end of the output; shorter if the updates so far used up the budget."""
         total = self._log.total_bytes
         if total == self._shown_bytes:
             return
@@ -152,12 +160,12 @@ class TextShow:
 
 
 def _cost_bytes(text: str) -> int:
-    """Return what a text comes to when it is sent, quoted as JSON."""
+    """Return the size of a text as a JSON string: escapes count too."""
     return len(json.dumps(text, ensure_ascii=False).encode())
 
 
 def fenced(output: str, most_characters: int) -> str:
-    """Return the end of an output as a block of Markdown."""
+    """Return the end of an output as a Markdown code block."""
     shown = for_model(output[-4 * most_characters :], 4 * most_characters)
     cut = shown[-most_characters:]
     mark = "…" if len(cut) < len(shown) or len(output) > 4 * most_characters else ""

@@ -1,4 +1,8 @@
-"""Imports the tools in a thread, once, after the first session was answered: it takes a while."""
+"""Configuration of the tools, and their lazy import.
+
+Importing the tools takes a while, so it happens once, in a thread, after the first session was
+answered.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -40,67 +44,67 @@ if TYPE_CHECKING:
 
 @frozen
 class MemoryPremises:
-    """What may be remembered beyond a session."""
+    """Configuration of the memory that outlasts a session."""
 
     limits: Mapping[StoreName, int] = field(
         default_factory=lambda: {"memory": MEMORY_LIMIT, "user": USER_LIMIT}
     )
-    """The sizes in characters of the stores that are switched on; without one there is no tool."""
+    """Size limits in characters of the enabled stores; if there are none, there is no tool."""
     asks_first: bool = False
-    """Whether the user is asked about each change."""
+    """Whether each change needs permission."""
 
 
 @frozen
 class CheckRules:
-    """What checks a changed file where no editor does."""
+    """Configuration of the checks of changed files, used if the editor sends no diagnostics."""
 
     commands: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """By language: a program and its arguments, in which `{path}` stands for the file."""
     seconds: float = 2.0
-    """How long one may take."""
+    """Timeout of one check."""
 
 
 @frozen
 class WebRules:
-    """What the user says of fetching pages."""
+    """Configuration of `web_fetch`."""
 
     allow_private: Sequence[str] = ()
-    """Hosts, addresses and networks that may be reached though they are not public."""
+    """Hosts, addresses and networks that may be reached although they are not public."""
     timeout_seconds: float = 30.0
-    """How long the sites that a page comes from may take together."""
+    """Timeout of a fetch over all its redirects, without the time that the user takes to decide."""
     most_bytes: int = 5_000_000
-    """How much of a page is read, packed or unpacked."""
+    """How much of a page is read; holds for the compressed and for the decompressed bytes."""
 
 
 @frozen
 class DelegationPremises:
-    """How sub-agents work."""
+    """Configuration of sub-agents."""
 
     rules: DelegationRules = field(default_factory=DelegationRules)
     briefing: "Callable[[Workspace], Briefing]" = lambda _workspace: PlainBriefing()
-    """Makes what the sub-agents of a session are told beside their tasks."""
+    """Creates the system-prompt provider of a session's sub-agents."""
 
 
 @frozen
 class Premises:
-    """What the tools of all sessions share."""
+    """Configuration of the tools, shared by all sessions."""
 
     user_home: Path
-    """What `~` means."""
+    """The directory that `~` stands for."""
     own_folder: Path
-    """Where this program keeps its settings and keys."""
+    """Directory of this program's settings and keys."""
     environment: Mapping[str, str]
-    """Our variables; commands see them without those of `secret_names`."""
+    """This process's environment variables; commands get them without `secret_names`."""
     secret_names: Collection[str]
     memory: MemoryPremises = MemoryPremises()
     recall: "Callable[[], Recall] | None" = None
-    """Opens what searches past sessions; called in a thread."""
+    """Opens the search over past sessions; called in a thread."""
     skills: SkillRules = field(default_factory=SkillRules)
     watch: "FolderWatch | None" = None
-    """Tells of changes in folders; without it skills are looked at each time."""
+    """Reports changes in directories; without it, skills are checked for changes at each use."""
     checks: CheckRules = CheckRules()
     terms: "Terms | None" = None
-    """What was settled for a run that nobody attends."""
+    """Policy of an unattended run."""
     web: WebRules = WebRules()
     hooks: HookRules = field(default_factory=HookRules)
     checkpoints: CheckpointRules = field(default_factory=CheckpointRules)
@@ -110,7 +114,7 @@ class Premises:
 
 @frozen
 class Surroundings:
-    """What the tools of one session work with; in `tasks` runs what goes on between turns."""
+    """Dependencies of the tools of one session. `tasks` runs the work that outlives a turn."""
 
     session: "Session"
     editor: "Editor"
@@ -121,38 +125,41 @@ class Surroundings:
 
 
 class JoinServers(Protocol):
-    """Has a session's MCP servers connected."""
+    """Connects a session's MCP servers."""
 
     def __call__(
         self, gate: "Gate", changing: Callable[[], AbstractAsyncContextManager[None]]
     ) -> "ServerTools":
-        """Return where their tools are found; `changing` stands around calls that change files."""
+        """Connect, and return the source of the servers' tools.
+
+        `changing` is entered around each call of a tool that may change files.
+        """
         ...
 
 
 class ToolMaker(Protocol):
-    """Makes the tools of sessions, once they are imported."""
+    """Port of the tool factory, so that the loader can name it without importing the tools."""
 
     @property
     def room(self) -> "SkillRoom":
-        """Where the skills of all sessions come from."""
+        """Skill service that all sessions share."""
         ...
 
     def toolbox(self, around: Surroundings) -> "Toolbox":
-        """Return the tools of a session."""
+        """Build the toolbox of a session."""
         ...
 
     async def open_skills(self, session: "Session") -> "Skills":
-        """Return the skills of a session, found and followed from now on."""
+        """Load the skills of a session and watch their directories from now on."""
         ...
 
     async def close(self) -> None:
-        """End what the sessions shared, once all are closed."""
+        """Close the services that the sessions shared, after all sessions are closed."""
         ...
 
 
 class ToolLoader:
-    """The maker of tools, from the first time that somebody asks for it."""
+    """Imports and creates the tool factory on first use."""
 
     def __init__(self, premises: Premises) -> None:
         self._premises = premises
@@ -160,14 +167,14 @@ class ToolLoader:
         self._maker: ToolMaker | None = None
 
     async def load(self) -> ToolMaker:
-        """Return the maker; the first call imports it, later ones wait for that."""
-        async with self._lock:
+        """Return the tool factory; the first call imports it, concurrent ones wait for that."""
+        async with self._lock:  # two sessions at once must not create two factories
             if self._maker is None:
                 self._maker = await to_thread.run_sync(_import, self._premises)
         return self._maker
 
     async def close(self) -> None:
-        """End what the sessions shared, once all are closed."""
+        """Close the services that the sessions shared, after all sessions are closed."""
         maker, self._maker = self._maker, None
         if maker is not None:
             await maker.close()

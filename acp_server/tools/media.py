@@ -1,4 +1,4 @@
-"""Pictures and documents that a model can look at, told apart by their first bytes."""
+"""Reads images and PDF documents for the model; the type is detected from the first bytes."""
 
 import base64
 
@@ -9,7 +9,7 @@ from acp_server.tools.files.paths import Place
 from acp_server.turn.conversation import Media
 
 MOST_IMAGE_BYTES = 3_750_000
-"""Providers take 5 MB of base64."""
+"""Providers accept 5 MB of base64, which is 3.75 MB of data."""
 MOST_DOCUMENT_BYTES = 20_000_000
 _STARTS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -21,23 +21,23 @@ _STARTS = (
 
 
 class MediaError(Exception):
-    """A picture or document that cannot be shown; the text says why and what to do."""
+    """An image or document cannot be shown. The text says why, and how to continue."""
 
 
 def media_type(head: bytes) -> str | None:
-    """Return the media type of what begins so, if it is one that can be shown."""
+    """Return the media type of data with these first bytes; None if models cannot see it."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _STARTS if head.startswith(start)), None)
 
 
 async def read_media(place: Place) -> Media | None:
-    """Return a regular file as a picture or document; None when it is neither.
+    """Read a regular file as an image or document; None if it is neither.
 
     Raises:
-        MediaError: it is one, and too large.
-        FileError: it may not be opened, or its folder is another by now.
-        OSError: it cannot be read.
+        MediaError: It is one, but too large.
+        FileError: It must not be opened, or its directory was replaced.
+        OSError: It cannot be read.
     """
     return await to_thread.run_sync(_read, place)
 
@@ -49,7 +49,7 @@ def _read(place: Place) -> Media | None:
             return None
         file.seek(0)
         most = MOST_IMAGE_BYTES if kind.startswith("image/") else MOST_DOCUMENT_BYTES
-        data = file.read(most + 1)
+        data = file.read(most + 1)  # one byte more tells whether it is too large
     if len(data) > most:
         message = (
             f"it is {kind} of more than {most / 1e6:.1f} MB, too large to look at; make a smaller "

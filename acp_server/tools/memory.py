@@ -1,7 +1,7 @@
-"""The tool `memory`: facts that outlast the session, each change shown with its text.
+"""The tool `memory`: facts that outlast the session.
 
-What a call would change is worked out and shown before the gate is asked; behind it the same is
-done, or nothing. Answers are JSON.
+A change is planned and shown before permission is asked; afterwards exactly this change is applied,
+or none. Results are JSON.
 """
 
 import json
@@ -38,7 +38,7 @@ KIND: CallKind = "edit"
 
 
 class MemoryOperation(BaseModel):
-    """One of several changes."""
+    """One of several changes. The class name is part of the schema the model sees."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -47,12 +47,12 @@ class MemoryOperation(BaseModel):
     old_text: str | None = None
 
     def operation(self) -> Operation:
-        """Return it in the store's words."""
+        """Convert to an operation of the memory store."""
         return Operation(self.action, self.content or "", self.old_text or "")
 
 
 class MemoryArguments(Arguments):
-    """One change, or several of one store."""
+    """One change, or several changes of the same store."""
 
     action: Action | None = None
     target: StoreName = "memory"
@@ -61,7 +61,7 @@ class MemoryArguments(Arguments):
     operations: list[MemoryOperation] | None = None
 
     def all(self) -> tuple[Operation, ...]:
-        """Return what is to be done; where there are operations, only they count."""
+        """Return the operations; if `operations` is given, the other fields are ignored."""
         if self.operations:
             return tuple(each.operation() for each in self.operations)
         if self.action is None:
@@ -70,7 +70,7 @@ class MemoryArguments(Arguments):
 
 
 class MemoryUse(Use[MemoryArguments]):
-    """One change of the memory."""
+    """One call of `memory`."""
 
     def __init__(self, memory: Memory, gate: Gate, report: Report, *, asks_first: bool) -> None:
         super().__init__(MemoryArguments, report)
@@ -79,7 +79,7 @@ class MemoryUse(Use[MemoryArguments]):
         self._asks_first = asks_first
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say what is remembered or forgotten, as far as it is known."""
+        """Return the text to remember or forget as the title, as far as it was received."""
         operations = so_far.complete.get("operations")
         if isinstance(operations, list) and len(operations) > 1:
             return Description(f"Update the memory: {len(operations)} changes")
@@ -88,7 +88,7 @@ class MemoryUse(Use[MemoryArguments]):
         return Description(_title(text, is_removal=is_removal)) if text else None
 
     async def run(self, arguments: MemoryArguments) -> Outcome:
-        """Change the memory."""
+        """Plan the change, ask permission, apply it."""
         operations = arguments.all()
         planned = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
         match planned:
@@ -113,15 +113,16 @@ class MemoryUse(Use[MemoryArguments]):
             failure = partial(self._memory.failure, arguments.target, refusal.reason)
             return _outcome(await to_thread.run_sync(failure), content)
         await self.report.begin()
+        # `shown`: nothing is written if the change would no longer be the one the user agreed to.
         apply = partial(self._memory.apply, arguments.target, operations, shown=change)
         return _outcome(await to_thread.run_sync(apply), content)
 
 
 def _title_of(change: Change) -> str:
-    """Return the line that says what a change comes to."""
+    """Return the title of a planned change."""
     entries = change.added or change.removed
     if len(entries) > 1 or len(change.removed) > 1:
-        return f"Update the memory: {len(change.removed)} out, {len(change.added)} in"
+        return f"Update the memory: {len(change.removed)} removed, {len(change.added)} added"
     return _title("".join(entries), is_removal=not change.added)
 
 
@@ -133,7 +134,7 @@ def _title(text: str, *, is_removal: bool) -> str:
 
 
 def _shown(change: Change) -> str:
-    """Return all that goes and comes, as it stands in the file: a diff in Markdown."""
+    """Return the removed and added entries, as in the file, as a diff in Markdown."""
     lines = [
         f"{sign} {line}"
         for sign, entries in (("-", change.removed), ("+", change.added))
@@ -144,7 +145,7 @@ def _shown(change: Change) -> str:
 
 
 def _outcome(answer: Answer, change: tuple[Text, ...] = ()) -> Outcome:
-    """Return an answer for the model; the user sees what was to change, and a sentence."""
+    """Return the JSON result for the model; the user sees the change and a sentence instead."""
     usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
     return Outcome(
         json.dumps(answer.as_json(), ensure_ascii=False),
@@ -154,7 +155,7 @@ def _outcome(answer: Answer, change: tuple[Text, ...] = ()) -> Outcome:
 
 
 def memory_tool(memory: Memory, gate: Gate, *, asks_first: bool = False) -> Tool:
-    """Return the tool for a session, over stores of which there is at least one."""
+    """Return the tool for a session; at least one store must be enabled."""
     spec = spec_of("memory", DESCRIPTION, MemoryArguments)
     use = partial(MemoryUse, memory, gate, asks_first=asks_first)
     return Tool(spec, KIND, "Memory", use)

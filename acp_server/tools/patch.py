@@ -1,4 +1,4 @@
-"""The tool `patch`: a text replaced in a file, or a patch of several files in the V4A format."""
+"""The tool `patch`: replaces text in a file, or applies a patch of several files in V4A format."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -49,7 +49,7 @@ class PatchArguments(Arguments):
 
 
 class PatchUse(Use[PatchArguments]):
-    """One change of one or more files."""
+    """One call of `patch`."""
 
     def __init__(self, workshop: Workshop, report: Report) -> None:
         super().__init__(PatchArguments, report)
@@ -61,7 +61,7 @@ class PatchUse(Use[PatchArguments]):
         self._previewed: dict[str, Path | None] = {}
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name the file, or the files so far."""
+        """Return the file as the title, or the number of files in the patch so far."""
         patch = so_far.text("patch")
         if not patch:
             return described("Edit", so_far, self._workshop)
@@ -73,7 +73,7 @@ class PatchUse(Use[PatchArguments]):
         return Description(f"Edit {title}", tuple(Location(str(path)) for path in paths))
 
     async def draft(self, so_far: SoFar) -> None:
-        """Name the files, then show what is there of the change."""
+        """Update the title, then show the part of the change that was received."""
         await super().draft(so_far)
         patch = so_far.text("patch")
         if patch:
@@ -82,7 +82,7 @@ class PatchUse(Use[PatchArguments]):
             await self._draft_replacement(so_far)
 
     async def run(self, arguments: PatchArguments) -> Outcome:
-        """Change the files."""
+        """Apply the replacement or the patch."""
         if arguments.patch and (arguments.mode == "patch" or not arguments.old_string):
             return await self._run_patch(arguments.patch)
         if arguments.mode == "patch":
@@ -145,6 +145,7 @@ class PatchUse(Use[PatchArguments]):
         async def plan() -> tuple[Change, ...]:
             return tuple([await self._change(change) for change in wanted])
 
+        # The targets of moves are locked too: two calls must not move files to the same path.
         moves = [c.move_to for c in wanted if isinstance(c, UpdateFile) and c.move_to]
         return await self._carry_out([*(change.path for change in wanted), *moves], plan)
 
@@ -156,7 +157,7 @@ class PatchUse(Use[PatchArguments]):
         return await self._edit.carry_out(paths, plan, may_redo=True)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what was done already, else the reason."""
+        """Return the result if the edit was applied already, else the reason."""
         return self._edit.done or super().cut_short(reason)
 
     async def _change(self, wanted: FileChange) -> Change:
@@ -181,10 +182,10 @@ class PatchUse(Use[PatchArguments]):
                 assert_never(wanted)
 
     async def _new_place(self, given: str) -> Place:
-        """Return where a file is to be moved.
+        """Resolve the path to which a file is moved.
 
         Raises:
-            ExistsError: something is there already.
+            FileAlreadyExistsError: There is a file at that path.
         """
         place = await self._workshop.place(given)
         if await self._workshop.desk.look(place) is not None:
@@ -199,10 +200,11 @@ class PatchUse(Use[PatchArguments]):
 
 
 def _region(preview: Preview | None, old: str) -> Preview | None:
-    """Return a preview of just the text that is to be replaced; None if it is not found."""
+    """Return a preview of only the text that will be replaced; None if it is not found."""
     if preview is None or preview.old_text is None:
         return None
     try:
+        # Only the position is needed. The new text must differ from `old`, else it is refused.
         begin, end = replace(preview.old_text, old, f"{old}\0", replace_all=True).spans[0]
     except PatchError:
         return None

@@ -1,4 +1,4 @@
-"""Paths as the user and the model are shown them, and as the gate judges them."""
+"""Formats paths for display, and converts them for the permission gate."""
 
 from pathlib import Path
 
@@ -7,16 +7,20 @@ from acp_server.tools.files.paths import Place
 
 
 def shown(path: Path, root: Path) -> str:
-    """Return a path as it is shown: from the session's folder on, if it lies there."""
+    """Return a path for display: relative to `root` if it is inside, else absolute."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     return printable(name)
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, what cannot be seen or turns it around written as escapes."""
+    """Return a text on one line, with every unprintable character escaped.
+
+    Security: newlines and bidirectional control characters in a file name could make a permission
+    question look as if it were about another file.
+    """
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def target_of(place: Place) -> Target:
-    """Return a place as the gate judges it."""
+    """Return a path in the form that the permission gate judges."""
     return Target(place.path, place.real, place.is_inside, place.stands)

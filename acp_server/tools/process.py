@@ -1,4 +1,4 @@
-"""The tool `process`: what became of commands that run in the background."""
+"""The tool `process`: inspects, feeds and ends commands that run in the background."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ DESCRIPTION = (
 
 
 class ProcessArguments(Arguments):
-    """What to do with which command; the timeout is in seconds."""
+    """An action and the command it applies to; `timeout` is in seconds."""
 
     action: Action
     session_id: str = ""
@@ -43,7 +43,7 @@ class ProcessArguments(Arguments):
 
 
 class ProcessUse(Use[ProcessArguments]):
-    """One thing done with a background command, or one look at it."""
+    """One call of `process`."""
 
     def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
         super().__init__(ProcessArguments, report)
@@ -52,14 +52,14 @@ class ProcessUse(Use[ProcessArguments]):
         self._sandbox = shell.sandbox
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name what is done."""
+        """Return the action and the command's id as the title."""
         action = so_far.whole("action")
         if action is None:
             return None
         return Description(f"Process: {action} {so_far.whole('session_id') or ''}".strip())
 
     async def run(self, arguments: ProcessArguments) -> Outcome:
-        """Do it."""
+        """Perform the action."""
         actions: Mapping[Action, Callable[[ProcessArguments], Awaitable[Outcome]]] = {
             "list": self._list,
             "poll": self._poll,
@@ -69,7 +69,9 @@ class ProcessUse(Use[ProcessArguments]):
             "kill": self._kill,
         }
         try:
-            if arguments.action != "write":  # what is written may be a command: it asks first
+            # Security: text written to a shell's stdin is a command, so `write` needs permission.
+            # The other actions need none, and must not hold up the questions of other calls.
+            if arguments.action != "write":
                 self._workshop.gate.step_aside(self.report.call_id)
                 await self.report.begin()
             return await actions[arguments.action](arguments)
@@ -95,7 +97,7 @@ class ProcessUse(Use[ProcessArguments]):
         return Outcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
 
     async def _write(self, arguments: ProcessArguments) -> Outcome:
-        state = await self._background.wait(arguments.session_id, 0)  # as it is
+        state = await self._background.wait(arguments.session_id, 0)  # returns the state at once
         if state.exit is not None:
             raise ShellError(f"{state.id} has ended; it reads nothing any more")
         if not arguments.data:
@@ -112,13 +114,14 @@ class ProcessUse(Use[ProcessArguments]):
         if refusal is not None:
             return Outcome(refusal.reason, is_error=True)
         await self.report.begin()
+        # The input may make the command change files, like a command of its own.
         await self._workshop.keeping.before_command()
         self._workshop.desk.note_command()
         await self._background.write(state.id, arguments.data.encode())
         return Outcome(f"wrote {len(arguments.data):,} characters")
 
     async def _input(self, data: str, state: BackgroundCommand, cwd: Target) -> RunCommand:
-        """Return what it is to write to a command: it stands to the sandbox as that does."""
+        """Return the effect of writing to a command: input runs in the command's own sandbox."""
         standing: Standing = "free"
         if self._sandbox is not None:
             standing = await self._sandbox.standing(is_unconfined=state.is_unconfined)
@@ -141,7 +144,7 @@ class ProcessUse(Use[ProcessArguments]):
 
 
 def _line(state: BackgroundCommand) -> str:
-    """Return how a command stands, in a line."""
+    """Return the state of a command as one line."""
     if state.exit is None:
         status = f"running for {state.running_seconds:.0f} s"
     elif state.exit.signal:
@@ -152,7 +155,7 @@ def _line(state: BackgroundCommand) -> str:
 
 
 def ends_of(background: BackgroundCommands) -> Sequence[str]:
-    """Return what the model is to be told of commands that have ended meanwhile, once."""
+    """Return a notice for the model about each command that has ended, once per command."""
     return [
         f'[A background command has ended: {_line(state)}; process(action="log") shows its output]'
         for state in background.take_ends()

@@ -1,4 +1,4 @@
-"""The tool `read_file`: lines of a text file, or a picture or a document to look at."""
+"""The tool `read_file`: returns lines of a text file, or an image or a PDF document."""
 
 import io
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ MOST_SHOWN_CHARACTERS = 4_000
 
 
 class ReadArguments(Arguments):
-    """A file and the lines wanted of it."""
+    """A file and the lines to read."""
 
     path: str
     offset: int = Field(default=1, ge=1)
@@ -42,7 +42,7 @@ class ReadArguments(Arguments):
 
 @frozen
 class Page:
-    """Some lines of a text, and where they stand in it."""
+    """Lines of a text file with their position; `total_lines` is None if unknown."""
 
     text: str
     first_line: int
@@ -50,7 +50,7 @@ class Page:
     total_lines: int | None
 
     def for_model(self) -> str:
-        """Return the lines, with a last line that tells of what is not there."""
+        """Return the lines, and a last line about the lines that are left out."""
         total = "?" if self.total_lines is None else f"{self.total_lines:,}"
         if not self.text and self.total_lines == 0:
             return "(the file is empty)"
@@ -72,12 +72,16 @@ def page_of(text: str, offset: int, limit: int) -> Page:
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Return the lines with their ends; only `\n` ends one, as for search and patch."""
+    r"""Return the lines with their line ends.
+
+    Only `\n` ends a line, unlike in `str.splitlines`: line numbers must agree with those of
+    `search_files` and `patch`.
+    """
     return io.StringIO(text, newline="\n").readlines()
 
 
 def _fitting(lines: Sequence[str], first_line: int, total_lines: int | None) -> Page:
-    """Return as many of these lines as fit into a result, at least one; long ones are cut."""
+    """Return as many of these lines as fit into a result, at least one; long lines are cut."""
     taken: list[str] = []
     characters = 0
     for line in lines:
@@ -96,14 +100,14 @@ def _cut(line: str) -> str:
 
 
 class ReadUse(Use[ReadArguments]):
-    """One look into a file."""
+    """One call of `read_file`."""
 
     def __init__(self, workshop: Workshop, report: Report) -> None:
         super().__init__(ReadArguments, report)
         self._workshop = workshop
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name the file and the lines."""
+        """Return the file and the first line as the title."""
         given = so_far.whole("path")
         if given is None:
             return None
@@ -117,7 +121,7 @@ class ReadUse(Use[ReadArguments]):
         return Description(title, (Location(str(path), line),))
 
     async def run(self, arguments: ReadArguments) -> Outcome:
-        """Read it."""
+        """Ask permission and read the file."""
         try:
             place = await self._workshop.place(arguments.path)
             refusal = await self._workshop.gate.pass_through(self._question(place))
@@ -150,12 +154,13 @@ class ReadUse(Use[ReadArguments]):
                 return outcome
             part = await desk.read_part(place, arguments.offset, arguments.limit)
             return _shown(_fitting(lines_of(part.text), arguments.offset, part.total_lines))
-        if snapshot.is_saved and snapshot.text.startswith(PDF_START):  # some are plain ASCII
+        # Some PDFs are plain ASCII and decode as text.
+        if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._look(place, BinaryFileError(place.given, "a PDF"))
         return _shown(page_of(snapshot.text, arguments.offset, arguments.limit))
 
     async def _look(self, place: Place, not_text: FileError) -> Outcome:
-        """Return a picture or a document; what is neither stays what it was found to be."""
+        """Return an image or a PDF; for any other file, the error that it is not text."""
         name = self._workshop.shown(place.path)
         try:
             media = await read_media(place)
@@ -178,7 +183,7 @@ def _shown(page: Page) -> Outcome:
 
 
 def _longest_ticks(text: str) -> int:
-    """Return the length of the longest run of backticks, which a fence must exceed."""
+    """Return the length of the longest run of backticks, which a Markdown fence must exceed."""
     longest = 0
     while "`" * (longest + 1) in text:
         longest += 1

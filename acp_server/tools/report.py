@@ -1,4 +1,4 @@
-"""What one call tells the user while it goes on, and the bounds of what is told."""
+"""Sends the updates of one tool call to the client, and limits the size of raw values."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -9,16 +9,20 @@ from acp_server.turn.events import CallChanged, CallContent, CallStatus, Event, 
 from acp_server.turn.ports import Sink
 
 MOST_RAW_CHARACTERS = 1_000
-"""How much of one string of raw input or output is told; the rest stands in the content."""
+"""Limit of one string in `rawInput` or `rawOutput`; the tool call's content has the full text."""
 MOST_RAW_ITEMS = 50
-"""How many items of one list or object are told."""
+"""Limit of the items of one list or object."""
 MOST_RAW_TOTAL_CHARACTERS = 10_000
-"""How much is told in all; what comes behind is left out."""
+"""Limit of all strings together; everything beyond it is left out."""
 MOST_TITLE_CHARACTERS = 300
 
 
 class Report:
-    """Speaks for one call."""
+    """Sends the updates of one tool call to the event sink.
+
+    Methods that await apply the sink's back-pressure; those that do not may also be called while
+    the turn is being cancelled.
+    """
 
     def __init__(self, call_id: str, sink: Sink) -> None:
         self.call_id = call_id
@@ -27,7 +31,7 @@ class Report:
         self._locations: tuple[Location, ...] | None = None
 
     async def describe(self, title: str, locations: tuple[Location, ...]) -> None:
-        """Tell what the call is about, as far as that is news, in one line."""
+        """Update the title (made a single line) and the locations, if they have changed."""
         title = _one_line(title)
         news = CallChanged(
             self.call_id,
@@ -39,27 +43,27 @@ class Report:
             await self._sink.emit(news)
 
     async def show(self, content: tuple[CallContent, ...]) -> None:
-        """Show this in the place of what was shown before."""
+        """Replace the content of the tool call."""
         await self._sink.emit(CallChanged(self.call_id, content=content))
 
     def show_passing(self, content: tuple[CallContent, ...]) -> None:
-        """Show this until something newer is there; it may be left out for a slow reader."""
+        """Replace the content by an intermediate state; may be dropped if the client is slow."""
         self._sink.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
 
     async def accept(self, arguments: Mapping[str, JsonValue]) -> None:
-        """Tell the arguments, now that they are whole."""
+        """Send the complete arguments as the raw input, truncated."""
         await self._sink.emit(CallChanged(self.call_id, raw_input=bounded(arguments)))
 
     async def begin(self) -> None:
-        """Tell that the call takes effect from here on."""
+        """Set the status to `in_progress`: from here on the call may take effect."""
         await self._change("in_progress")
 
     async def tell(self, event: Event) -> None:
-        """Tell something that is not about the call's own fields."""
+        """Send an event that is not about the tool call's own fields."""
         await self._sink.emit(event)
 
     def tell_now(self, event: Event) -> None:
-        """Tell something that must be told, also while the turn is being cancelled."""
+        """Send an event without awaiting, so also while the turn is being cancelled."""
         self._sink.emit_now(event)
 
     async def _change(self, status: CallStatus) -> None:
@@ -67,12 +71,12 @@ class Report:
 
 
 def bounded(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return raw values with long texts and lists cut, and not too much in all."""
+    """Return raw values with long texts and lists cut, and a limit on the total size."""
     return _Bounds().object(values)
 
 
 class _Bounds:
-    """Cuts values until nothing more may be told."""
+    """Truncates values until the total limit is used up."""
 
     def __init__(self) -> None:
         self._characters_left = MOST_RAW_TOTAL_CHARACTERS
@@ -102,7 +106,7 @@ class _Bounds:
         for value in values[:MOST_RAW_ITEMS]:
             if self._characters_left <= 0:
                 break
-            self._characters_left -= 1  # for the nothing that an empty item is
+            self._characters_left -= 1  # so that nested empty lists use up the limit too
             kept.append(self._value(value))
         return kept
 

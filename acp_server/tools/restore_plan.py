@@ -1,7 +1,7 @@
-"""What bringing a turn's files back would mean now: for each file what it is, and what it was.
+"""Plans an undo: compares each file of a turn with its state before and after the turn.
 
-Only looks. A file that is neither what it was before the turn nor what the turn made of it has been
-changed since, by whomever; what is in the editor only counts as the file.
+Reads only. A file that equals neither state has been changed since the turn. Unsaved text in the
+editor counts as the file's content.
 """
 
 from collections.abc import Sequence
@@ -25,33 +25,33 @@ from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallContent, FileDiff
 
 MOST_SHOWN_CHARACTERS = 1024 * 1024
-"""Of all diffs of one question; what comes behind is named."""
-GONE = "nothing"
+"""Limit of all diffs of one permission question; the files beyond it are only listed."""
+GONE = "no file"
 
 
 @frozen
 class Step:
-    """One file that is to be brought back."""
+    """One file to restore."""
 
     path: Path
     place: Place
     on_disk: State | None
     snapshot: Snapshot | None
-    """The file as a text, if it is one."""
+    """The file's current text, if it is a text file."""
     wanted: State | None
     is_changed: bool
-    """Whether somebody has changed it since the turn."""
+    """Whether the file was changed since the turn."""
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether what it is now is in the editor only."""
+        """Whether the current text is in the editor only."""
         return self.snapshot is not None and not self.snapshot.is_saved
 
     def now(self) -> Original | None:
-        """Return what it is. It blocks.
+        """Return the file's current content. It blocks.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: It cannot be read.
         """
         if self.snapshot is not None and self.is_unsaved:
             return original_of(self.snapshot)
@@ -60,35 +60,32 @@ class Step:
 
 @frozen
 class Plan:
-    """What is to be done to bring a turn's files back."""
+    """The files to restore in an undo of one turn."""
 
     steps: tuple[Step, ...]
     obstacles: dict[str, str]
-    """Files that cannot be brought back, with the reason."""
+    """Reasons why files cannot be restored, by path."""
 
     @property
     def plain(self) -> tuple[Step, ...]:
-        """The files that nobody has changed since."""
+        """The files that were not changed since the turn."""
         return tuple(step for step in self.steps if not step.is_changed)
 
     @property
     def changed(self) -> tuple[Step, ...]:
-        """The others."""
+        """The files that were changed since the turn; each needs permission of its own."""
         return tuple(step for step in self.steps if step.is_changed)
 
 
 class Planner:
-    """Looks at the files of a session."""
+    """Plans undos for one session."""
 
     def __init__(self, workshop: Workshop, keeper: Keeper) -> None:
         self._desk = workshop.desk
         self._keeper = keeper
 
     async def plan(self, record: Record) -> Plan:
-        """Return what is to be done; what is so already is left out.
-
-        What goes comes first, the deepest before the others, so that there is room for what comes.
-        """
+        """Return the files to restore; files that are already as before the turn are left out."""
         steps: list[Step] = []
         obstacles: dict[str, str] = {}
         for change in record.changes:
@@ -100,6 +97,8 @@ class Planner:
                 obstacles[change.path] = error.strerror or str(error)
             else:
                 steps += [step] if step is not None else []
+        # Deletions first, the deepest path first: a file that the turn created may be where a
+        # directory has to be made, or its directory where a file has to be restored.
         steps.sort(key=lambda step: (step.wanted is not None, -len(step.path.parts), step.path))
         return Plan(tuple(steps), obstacles)
 
@@ -123,11 +122,11 @@ class Planner:
             return None
         try:
             return await self._desk.look(place)
-        except FileError:  # no text: then the disk is all there is
+        except FileError:  # not a text file, so the editor cannot hold another version of it
             return None
 
     async def blocks(self, steps: Sequence[Step]) -> tuple[CallContent, ...]:
-        """Return what would become of files, as diffs; what has no text is described."""
+        """Return the changes as diffs; binary files, links and mode changes are listed in text."""
         shown: list[CallContent] = []
         lines: list[str] = []
         left = MOST_SHOWN_CHARACTERS
@@ -138,14 +137,14 @@ class Planner:
             left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
             shown += diffs
             if not diffs or _is_mode_news(now, wanted):
-                lines.append(f"- `{step.path}`: {_told(now)} becomes {_told(wanted)}")
+                lines.append(f"- `{step.path}`: {_told(now)} → {_told(wanted)}")
         return (*shown, Text("\n".join(lines))) if lines else tuple(shown)
 
     async def wanted(self, step: Step) -> Original | None:
-        """Return what a file is to be.
+        """Return the content to restore; None if the file did not exist.
 
         Raises:
-            LostError: it is not there any more.
+            LostError: The checkpoint's copy is missing or damaged.
         """
         if step.wanted is None:
             return None
@@ -153,7 +152,7 @@ class Planner:
         return Original(step.wanted.kind, data, step.wanted.mode)
 
     async def without_lost(self, plan: Plan) -> Plan:
-        """Return a plan without the files whose bytes are not there any more; these are named."""
+        """Move the files whose checkpointed content is missing from the steps to the obstacles."""
         steps: list[Step] = []
         obstacles = dict(plan.obstacles)
         for step in plan.steps:
@@ -167,10 +166,12 @@ class Planner:
 
 
 def _found_at(path: Path) -> Original | None:
-    """Return what a path holds; nothing of a folder, for it may have gone when its turn comes.
+    """Return the file or link at a path; None if there is none.
+
+    A directory counts as none: it may be removed by an earlier step of the same undo.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: It cannot be read.
     """
     try:
         return original_at(path)
@@ -186,7 +187,7 @@ def _read(step: Step) -> Original | None:
 
 
 def _diffs(path: Path, now: Original | None, wanted: Original | None) -> tuple[FileDiff, ...]:
-    """Return what changes in the text of a file; nothing where one of the two is no text."""
+    """Return the diff of a file; empty if its text stays equal or one state is not text."""
     try:
         old, new = _text_of(now), _text_of(wanted)
     except FileError:
@@ -197,10 +198,10 @@ def _diffs(path: Path, now: Original | None, wanted: Original | None) -> tuple[F
 
 
 def _text_of(original: Original | None) -> str | None:
-    """Return a file's text; None for nothing.
+    """Return a file's text; None if there is no file.
 
     Raises:
-        FileError: it is no text.
+        FileError: It is not text.
     """
     if original is None:
         return None

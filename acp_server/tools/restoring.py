@@ -1,7 +1,8 @@
-"""The files of one turn, made again what they were before it: asked about, kept, done.
+"""Restores the files of one turn to their state before it: asks, saves a checkpoint, restores.
 
-Everything passes the gate as any write. What somebody has changed since the turn is asked about by
-itself, in every mode. What is about to go is kept before, so that it can be brought back.
+Every restore passes the permission gate like any other write. A file that was changed since the
+turn needs permission of its own, in every mode. The current content is checkpointed first, so that
+an undo can be undone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,22 +30,22 @@ from acp_server.turn.step import NewId
 
 NAME = "undo"
 MOST_SINGLE_QUESTIONS = 10
-"""Of files that were changed since, so many are asked about one by one; more are asked together."""
+"""Up to so many files changed since the turn are asked about one by one; more in one question."""
 AT_A_TIME = 100
 OWNER_WRITES = 0o200
 
 
 @dataclass(slots=True)
 class Restored:
-    """What has become of the files."""
+    """Result of a restore: the restored files and the remaining ones."""
 
     done: list[str] = field(default_factory=list[str])
     left: dict[str, str] = field(default_factory=dict[str, str])
-    """Files that are as they were, with the reason."""
+    """Reasons why files were not restored, by path."""
 
 
 class Restorer:
-    """Brings the files of one turn back."""
+    """Restores the files of one turn."""
 
     def __init__(self, workshop: Workshop, keeper: Keeper, sink: Sink, new_id: NewId) -> None:
         self._workshop = workshop
@@ -54,10 +55,10 @@ class Restorer:
         self._new_id = new_id
         self.restored = Restored()
         self._folders: Sequence[Path] = ()
-        """Those that the turn has made, the deepest first."""
+        """The directories that the turn created, the deepest first."""
 
     async def restore(self, plan: Plan, notes: Sequence[str], folders: Sequence[str]) -> Restored:
-        """Ask, and do what may be done; `notes` are shown with the first question."""
+        """Ask, and restore the permitted files; `notes` are shown with the first question."""
         self._folders = [Path(each) for each in sorted(folders, key=len, reverse=True)]
         self.restored.left |= plan.obstacles
         groups = [(plan.plain, False), *((group, True) for group in _grouped(plan.changed))]
@@ -72,7 +73,7 @@ class Restorer:
     async def _restore_some(
         self, steps: Sequence[Step], told: tuple[Text, ...], *, is_changed: bool
     ) -> None:
-        """Ask about some files in one question, as a call of its own."""
+        """Ask about some files in one question, in a tool call of its own, and restore them."""
         report = Report(self._new_id(), self._sink)
         question = self._question(report.call_id, steps, is_changed=is_changed)
         await self._sink.emit(CallAppeared(report.call_id, NAME, "edit", question.title))
@@ -82,7 +83,7 @@ class Restorer:
             await report.describe(question.title, question.locations)
             shown = (*told, *await self._planner.blocks(steps))
             is_done = await self._do_if_allowed(report, question, steps, shown)
-        finally:
+        finally:  # also if cancelled: else the editor shows the call as running forever
             status = "completed" if is_done else "failed"
             self._sink.emit_now(CallChanged(report.call_id, status))
 
@@ -93,7 +94,7 @@ class Restorer:
         steps: Sequence[Step],
         shown: tuple[CallContent, ...],
     ) -> bool:
-        """Ask and do; return whether all was done."""
+        """Ask and restore; return whether all files were restored."""
         is_open = await self._are_open(steps)
         if is_open:
             await report.show(shown)
@@ -107,7 +108,7 @@ class Restorer:
         return await self._do(steps)
 
     async def _are_open(self, steps: Sequence[Step]) -> bool:
-        """Whether all these files may be told of before anybody was asked."""
+        """Whether the diffs of all these files may be shown before permission was asked."""
         for step in steps:
             if not await self._workshop.may_preview(step.place):
                 return False
@@ -116,24 +117,25 @@ class Restorer:
     def _question(self, call_id: str, steps: Sequence[Step], *, is_changed: bool) -> Question:
         names = [self._workshop.shown(step.path) for step in steps]
         what = names[0] if len(names) == 1 else f"{len(names)} files"
-        since = ", which has changed since" if is_changed else ""
+        since = " (changed since that turn)" if is_changed else ""
         return Question(
             call_id=call_id,
             effect=RestoreFiles(tuple(map(_target, steps)), tuple(names) if is_changed else ()),
-            title=f"Bring back {what}{since}",
+            title=f"Restore {what}{since}",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),
         )
 
     async def _do(self, steps: Sequence[Step]) -> bool:
-        """Do it, what is there now kept before; return whether all could be done."""
+        """Checkpoint the current files, then restore; return whether all could be restored."""
         count = len(self.restored.left)
         for start in range(0, len(steps), AT_A_TIME):
             some = steps[start : start + AT_A_TIME]
             try:
+                # The current content must be saved first: without it, the files are not touched.
                 await self._keeper.secure(await to_thread.run_sync(_kept, some))
             except (CheckpointError, OSError) as error:
-                reason = f"what is there now could not be kept: {error}"
+                reason = f"its current content could not be saved: {error}"
                 self.restored.left |= dict.fromkeys((str(step.path) for step in some), reason)
                 continue
             done = [touched for step in some if (touched := await self._tried(step)) is not None]
@@ -141,7 +143,7 @@ class Restorer:
         return len(self.restored.left) == count
 
     async def _tried(self, step: Step) -> Touched | None:
-        """Bring one file back; None if it could not be."""
+        """Restore one file; if that fails, note the reason and return None."""
         try:
             touched = await self._put(step)
         except (FileError, LostError) as error:
@@ -156,9 +158,11 @@ class Restorer:
     async def _put(self, step: Step) -> Touched:
         desk, wanted = self._workshop.desk, await self._planner.wanted(step)
         async with desk.holding([step.path]):
+            # Through the editor if it may have the file open: else its buffer would be stale.
             if wanted is not None and self._is_for_editor(step, wanted):
                 await desk.put_back(step.place, wanted, step.snapshot)
                 return Touched(step.path, wanted)
+            # The turn may have replaced the file by a directory, which must be removed first.
             if step.wanted is not None and step.on_disk is None:
                 below = [each for each in self._folders if each.is_relative_to(step.path)]
                 await to_thread.run_sync(_remove_empty, below)
@@ -167,7 +171,7 @@ class Restorer:
         return Touched(step.path, wanted)
 
     def _is_for_editor(self, step: Step, wanted: Original) -> bool:
-        """Whether the editor may know the file: a text under its own name that may be written."""
+        """Whether to restore through the editor: a writable text file that is no link."""
         if wanted.kind == "link" or step.place.real != step.path:
             return False
         if step.on_disk is not None:
@@ -180,16 +184,16 @@ class Restorer:
 
 
 def _kept(steps: Sequence[Step]) -> tuple[Touched, ...]:
-    """Return files as they are now. It blocks.
+    """Return files as they are now, for the checkpoint. It blocks.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: One of them cannot be read.
     """
     return tuple(Touched(step.path, step.now(), step.is_unsaved) for step in steps)
 
 
 def _grouped(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """Yield what is asked in one question each."""
+    """Yield the files of each permission question."""
     if len(steps) > MOST_SINGLE_QUESTIONS:
         yield steps
     else:
@@ -197,12 +201,15 @@ def _grouped(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
 
 
 def _target(step: Step) -> Target:
-    """Return a file as the gate judges it: what is written is its own path, and nothing behind."""
+    """Return a file in the form the gate judges.
+
+    The path itself is written: a link is replaced, not followed.
+    """
     return replace(target_of(step.place), stands=step.path)
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
-    """Remove folders that the turn had made, unless something is in them."""
+    """Remove the directories that the turn created, except those that are not empty."""
     for folder in folders:
         with suppress(OSError):
             remove_empty_folder(folder)

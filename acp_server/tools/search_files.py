@@ -1,4 +1,4 @@
-"""The tool `search_files`: text in files, or files by their names."""
+"""The tool `search_files`: searches file contents, or finds files by name."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ MOST_TITLE_CHARACTERS = 60
 
 
 class SearchArguments(Arguments):
-    """What to look for, and where."""
+    """The pattern to search for, and where."""
 
     pattern: str
     target: Target = "content"
@@ -43,7 +43,7 @@ class SearchArguments(Arguments):
 
 
 class SearchUse(Use[SearchArguments]):
-    """One search."""
+    """One call of `search_files`."""
 
     def __init__(self, workshop: Workshop, sandbox: SessionSandbox | None, report: Report) -> None:
         super().__init__(SearchArguments, report)
@@ -51,7 +51,7 @@ class SearchUse(Use[SearchArguments]):
         self._sandbox = sandbox
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name what is looked for, and where."""
+        """Return the pattern and the directory as the title."""
         pattern = so_far.text("pattern")
         if not pattern:
             return None
@@ -65,7 +65,7 @@ class SearchUse(Use[SearchArguments]):
         return Description(title, (Location(str(place)),))
 
     async def run(self, arguments: SearchArguments) -> Outcome:
-        """Search."""
+        """Ask permission and search."""
         try:
             place = await self._workshop.place(arguments.path)
             refusal = await self._workshop.gate.pass_through(self._question(place, arguments))
@@ -90,7 +90,7 @@ class SearchUse(Use[SearchArguments]):
     async def _search(self, place: Place, arguments: SearchArguments) -> Outcome:
         query = Query(
             pattern=arguments.pattern,
-            root=place.real,
+            root=place.real,  # not `path`: a link may be replaced after the permission
             target=arguments.target,
             file_glob=arguments.file_glob,
             limit=arguments.limit,
@@ -99,7 +99,9 @@ class SearchUse(Use[SearchArguments]):
             context=arguments.context,
         )
         gate = self._workshop.gate
-        is_leave_given = not await gate.may_preview(place.path)  # it was asked for by its name
+        # If the root itself is protected, the user was asked about it and agreed, so protected
+        # files in it are searched too. Otherwise they are excluded.
+        is_leave_given = not await gate.may_preview(place.path)
         left_out = () if is_leave_given else gate.left_out_of_searches()
         launcher = await self._launcher(place, hides=not is_leave_given)
         found = await search(query, self._workshop.workspace.cwd, left_out, launcher)
@@ -112,9 +114,10 @@ class SearchUse(Use[SearchArguments]):
         return Outcome(found.text, touched=(str(place.path),))
 
     async def _launcher(self, place: Place, *, hides: bool) -> tuple[str, ...]:
-        """Return what holds the search to the place that the gate was asked about.
+        """Return the command prefix that confines ripgrep to the directory that was permitted.
 
-        Links are looked at before; one that is put there behind that leads to nothing readable.
+        Security: links are resolved before the search. If one is replaced after that check, the
+        sandbox keeps ripgrep from reading the file it leads to.
         """
         if self._sandbox is None:
             return ()
@@ -132,6 +135,6 @@ def _brief(pattern: str) -> str:
 
 
 def search_files_tool(workshop: Workshop, sandbox: SessionSandbox | None) -> Tool:
-    """Return the tool for a session, whose searches the sandbox holds to what was asked about."""
+    """Return the tool for a session; `sandbox` confines searches to the permitted directory."""
     spec = spec_of("search_files", DESCRIPTION, SearchArguments)
     return Tool(spec, "search", "Search", partial(SearchUse, workshop, sandbox))

@@ -1,7 +1,7 @@
-"""The tool `session_search`: what was said in past sessions, found, scrolled through or listed.
+"""The tool `session_search`: searches, reads and lists past sessions.
 
-Knows no database, only the port `session.recall`. No model is asked unless `summarize` wants it,
-and then within a budget. What it answers is JSON of a bounded size, whatever there is to tell.
+Uses the session-search port, not the database. A model is asked only for `summarize`, and within a
+budget. Results are JSON of limited size.
 """
 
 import json
@@ -38,14 +38,14 @@ DESCRIPTION = (
 )
 
 MOST_CHARACTERS = 12_000
-"""How long an answer is at most."""
+"""Maximum length of a result."""
 TEXT_CHARACTERS = (1_500, 800, 400, 200, 100, 40)
-"""How much of each message is told: the first of these with which the answer is short enough."""
+"""Limits per message: the first of these is used with which the result is short enough."""
 READ_TEXTS = 30
-"""How many messages of a session are told at once; of a longer one, its beginning and its end."""
+"""How many messages of a session are returned; of a longer one, the first and the last ones."""
 MOST_TITLE_CHARACTERS = 60
 SUMMARY_INPUT_CHARACTERS = 24_000
-"""What is read for a summary: about 6,000 tokens."""
+"""Input limit of a summary: about 6,000 tokens."""
 SUMMARY_OUTPUT_TOKENS = 800
 
 INSTRUCTIONS = (
@@ -57,33 +57,33 @@ INSTRUCTIONS = (
 
 
 class SummaryError(Exception):
-    """There is no summary; the text says why."""
+    """No summary could be made. The text says why."""
 
 
 class Condense(Protocol):
-    """Asks the model to condense a text."""
+    """Callable that summarizes a text with a model."""
 
     async def __call__(self, instructions: str, text: str, most_tokens: int) -> str:
-        """Return what the model makes of a text.
+        """Return the model's summary of a text.
 
         Raises:
-            SummaryError: it could not be asked, or said nothing.
+            SummaryError: The model could not be asked, or its answer was empty.
         """
         ...
 
 
 @frozen
 class Archives:
-    """What the tool of a session works with."""
+    """Dependencies of the tool `session_search` in one session."""
 
     recall: Recall
     session_id: str
-    """The session itself, which is passed over."""
+    """The current session, which is left out of the results."""
     condense: Condense | None = None
 
 
 class SearchSessionsArguments(Arguments):
-    """What to look for, or what to read."""
+    """A query to search for, or a session to read."""
 
     query: str = ""
     role_filter: str | None = Field(
@@ -98,14 +98,14 @@ class SearchSessionsArguments(Arguments):
 
 
 class SearchSessionsUse(Use[SearchSessionsArguments]):
-    """One look into past sessions."""
+    """One call of `session_search`."""
 
     def __init__(self, archives: Archives, report: Report) -> None:
         super().__init__(SearchSessionsArguments, report)
         self._archives = archives
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say what is looked for, or what is read."""
+        """Return the query or the session as the title."""
         session_id, query = so_far.whole("session_id"), so_far.text("query")
         if session_id is not None:
             number = so_far.complete.get("around_message_id")
@@ -117,7 +117,7 @@ class SearchSessionsUse(Use[SearchSessionsArguments]):
         return Description("List past sessions") if is_all_there else None
 
     async def run(self, arguments: SearchSessionsArguments) -> Outcome:
-        """Look."""
+        """Search, read or list, depending on the arguments."""
         await self.report.begin()
         try:
             return await self._look(arguments)
@@ -164,7 +164,7 @@ class SearchSessionsUse(Use[SearchSessionsArguments]):
         return Outcome(_bounded(partial(_discovered, inquiry.query, findings, "")))
 
     async def _summarized(self, query: str, findings: Findings) -> str:
-        """Return what was found, condensed; as it is, with the reason, where that cannot be."""
+        """Return a summary of the results; without one, the results and the reason."""
         summary, problem = "", "there is no model here to summarize with"
         if self._archives.condense is not None:
             text = f"Question: {query}\n\n{_excerpts(findings.hits)}"
@@ -193,7 +193,7 @@ def _brief(text: str) -> str:
 
 
 def _roles(names: str | None) -> tuple[Role, ...] | None:
-    """Return the roles of a list; none of them for an empty one, None if one is no role."""
+    """Parse a comma-separated list of roles; empty for no list, None if a role is unknown."""
     named = [name for each in (names or "").split(",") if (name := each.strip().lower())]
     if any(name not in ROLES for name in named):
         return None
@@ -201,7 +201,7 @@ def _roles(names: str | None) -> tuple[Role, ...] | None:
 
 
 def _bounded(answer: Callable[[int], JsonValue]) -> str:
-    """Return an answer as JSON, with as much of each message as there is room for."""
+    """Return a result as JSON, with as much of each message as fits."""
     text = ""
     for most in TEXT_CHARACTERS:
         text = json.dumps(answer(most), ensure_ascii=False)
@@ -277,7 +277,7 @@ def _messages(texts: Sequence[PastText], most: int, match_id: int | None = None)
 
 
 def _excerpts(hits: Sequence[Hit]) -> str:
-    """Return what a summary is made of: as much of each session as of every other."""
+    """Return the input of a summary, with the same limit for each message."""
     most = SUMMARY_INPUT_CHARACTERS // max(1, sum(len(hit.around) for hit in hits))
     return "\n\n".join(
         f"# Session {hit.session.id}, {_when(hit.session.updated_at)}: {hit.session.title}\n"

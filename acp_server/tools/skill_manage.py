@@ -1,8 +1,8 @@
-"""The tool `skill_manage`: skills made, corrected and put away, each change shown and asked about.
+"""The tool `skill_manage`: creates, changes and archives skills, with the user's permission.
 
-What a call would change is worked out first; behind the gate the same is done, or nothing. What an
-agent writes is looked through by the guard: what looks dangerous is asked about in any mode.
-Answers are JSON.
+A change is planned and shown before permission is asked; afterwards exactly this change is applied,
+or none. The skill guard scans each change: a suspicious one needs permission in every mode. Results
+are JSON.
 """
 
 import json
@@ -58,11 +58,14 @@ _GROWING: Mapping[str, str] = {
     "edit": "content",
     "write_file": "file_content",
 }
-"""The argument that a diff can grow with."""
+"""The argument by action whose text is shown as a growing diff while it is streamed."""
 
 
 class ManageSkillArguments(Arguments):
-    """What is done to which skill; long texts last."""
+    """An action and the skill it applies to.
+
+    The long texts come last, so that the title is known before they are streamed.
+    """
 
     action: Action
     name: str
@@ -76,12 +79,12 @@ class ManageSkillArguments(Arguments):
     file_content: str | None = None
 
     def call(self) -> ManageCall:
-        """Return it in the store's words."""
+        """Convert to a call of the skill store."""
         return ManageCall(**self.model_dump())
 
 
 class ManageSkillUse(Use[ManageSkillArguments]):
-    """One change of a skill."""
+    """One call of `skill_manage`."""
 
     def __init__(self, bench: "Bench", report: Report) -> None:
         super().__init__(ManageSkillArguments, report)
@@ -91,7 +94,7 @@ class ManageSkillUse(Use[ManageSkillArguments]):
         self._is_looked_up = False
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say what is done to which skill, once both are known."""
+        """Return the action and the skill as the title, once both are known."""
         name = so_far.whole("name")
         title = next((_TITLES[each] for each in _TITLES if each == so_far.whole("action")), None)
         if title is None or name is None:
@@ -100,7 +103,7 @@ class ManageSkillUse(Use[ManageSkillArguments]):
         return Description(title.format(name=name, file=f"{path} of " if path else ""))
 
     async def draft(self, so_far: SoFar) -> None:
-        """Name the skill, then show what is there of its text."""
+        """Update the title, then show the part of the text that was received."""
         await super().draft(so_far)
         argument = _GROWING.get(so_far.whole("action") or "")
         text = so_far.text(argument) if argument else ""
@@ -115,7 +118,7 @@ class ManageSkillUse(Use[ManageSkillArguments]):
             self._growing.offer(len(text), diff)
 
     async def run(self, arguments: ManageSkillArguments) -> Outcome:
-        """Change the skill."""
+        """Plan the change, ask permission, apply it."""
         skills = self._bench.skills
         try:
             change = await skills.plan(arguments.call())
@@ -134,7 +137,7 @@ class ManageSkillUse(Use[ManageSkillArguments]):
         return Outcome(text, shown=(*blocks, Text(done.message)))
 
     async def _asked(self, change: Change, blocks: tuple[FileDiff, ...]) -> str | None:
-        """Return why a change may not be made; None if it may."""
+        """Ask permission for a change; return the reason if it was refused, else None."""
         found = await to_thread.run_sync(doubts_about, change)
         doubts = tuple(str(each) for each in found[:MOST_DOUBTS])
         effect = ChangeSkill(self._bench.targets(change), doubts)
@@ -145,7 +148,7 @@ class ManageSkillUse(Use[ManageSkillArguments]):
 
 
 class Bench:
-    """What the changes of a session's skills are made with."""
+    """Dependencies of skill changes in one session."""
 
     def __init__(self, skills: SkillAccess, gate: Gate, roots: Sequence[Path]) -> None:
         self.skills = skills
@@ -153,7 +156,10 @@ class Bench:
         self._roots = roots
 
     async def base(self, so_far: SoFar) -> tuple[Path, str | None] | None:
-        """Return where a text that is being written will stand, and what stands there."""
+        """Return the path that a streamed text will be written to, and its current text.
+
+        None if the skill is not known yet. The text is None if there is no such file.
+        """
         name = so_far.whole("name")
         if name is None:
             return None
@@ -164,7 +170,7 @@ class Bench:
         return await self.skills.text_of(name, path)
 
     def targets(self, change: Change) -> tuple[Target, ...]:
-        """Return what a change touches as the gate judges it."""
+        """Return the files of a change in the form that the permission gate judges."""
         roots = [Path(os.path.realpath(root)) for root in self._roots]
         pairs = zip(change.paths, change.places, strict=True)
         return tuple(_target(path, real, roots) for path, real in pairs)
@@ -197,7 +203,7 @@ def _state(path: str, old: str | None, text: str) -> tuple[FileDiff, ...]:
 
 
 def skill_manage_tool(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> Tool:
-    """Return the tool; `roots` are the folders of the session that calls it."""
+    """Return the tool; `roots` are the workspace directories of the calling session."""
     spec = spec_of("skill_manage", DESCRIPTION, ManageSkillArguments, streams=True)
     use = partial(ManageSkillUse, Bench(skills, gate, roots))
     return Tool(spec, KIND, "Change a skill", use)

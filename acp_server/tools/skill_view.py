@@ -1,4 +1,4 @@
-"""The tool `skill_view`: a skill, or a file that goes with it, for the model. Answers are JSON."""
+"""The tool `skill_view`: loads a skill, or one of its files. Results are JSON."""
 
 import json
 from functools import partial
@@ -22,26 +22,26 @@ DESCRIPTION = (
 
 
 class ViewSkillArguments(Arguments):
-    """Which skill, which file."""
+    """A skill, and perhaps one of its files."""
 
     name: str
     file_path: str | None = None
 
 
 class ViewSkillUse(Use[ViewSkillArguments]):
-    """One skill loaded, or one of its files."""
+    """One call of `skill_view`."""
 
     def __init__(self, skills: SkillAccess, report: Report) -> None:
         super().__init__(ViewSkillArguments, report)
         self._skills = skills
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name the skill once it is known, and the file if it is one."""
+        """Return the skill and the file as the title."""
         name, path = so_far.whole("name"), so_far.whole("file_path")
         return Description(_title(name, path)) if name else None
 
     async def run(self, arguments: ViewSkillArguments) -> Outcome:
-        """Load it; the user sees where it lies, and opens it there."""
+        """Load it. The user sees the path as a location to open, not the content."""
         await self.report.begin()
         name, path = arguments.name.removeprefix("/"), arguments.file_path
         if path in {None, "", SKILL_FILE}:
@@ -65,7 +65,7 @@ class ViewSkillUse(Use[ViewSkillArguments]):
 
 
 def failed(reason: str) -> Outcome:
-    """Return what the model is told when nothing came of a call."""
+    """Return a failure as JSON for the model and as text for the user."""
     answer = json.dumps({"success": False, "error": reason}, ensure_ascii=False)
     return Outcome(answer, is_error=True, shown=(Text(reason),))
 
@@ -77,7 +77,7 @@ def _title(name: str, path: str | None) -> str:
 
 
 def answer_of(view: SkillView) -> dict[str, JsonValue]:
-    """Return what the model is told of a skill."""
+    """Return a skill as the JSON object for the model; empty lists are left out."""
     files = view.linked_files
     linked: dict[str, JsonValue] = {top: [*paths] for top, paths in files.by_folder.items()}
     if files.others:
@@ -100,7 +100,7 @@ def answer_of(view: SkillView) -> dict[str, JsonValue]:
 
 
 def file_answer_of(view: TextFileView | BinaryFileView) -> dict[str, JsonValue]:
-    """Return what the model is told of a file of a skill."""
+    """Return a skill's file as the JSON object for the model; a binary file without content."""
     answer: dict[str, JsonValue] = {"success": True, "name": view.name, "file_path": view.path}
     match view:
         case TextFileView():

@@ -1,4 +1,4 @@
-"""The three tools for skills, together: for a session, or for a pass over one."""
+"""The three skill tools together, for a session or for a background review of one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,10 @@ from acp_server.tools.tool import Tool
 
 
 def skill_tools(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> tuple[Tool, ...]:
-    """Return the tools, in the order in which the model is told of them.
+    """Return the tools, in the order in which they are sent to the model.
 
-    `roots` are the folders of the session: changes inside them are judged as such.
+    `roots` are the workspace directories of the session: the permission gate judges changes inside
+    them as changes in the workspace.
     """
     manage = skill_manage_tool(skills, gate, roots)
     return (skills_list_tool(skills), skill_view_tool(skills), manage)

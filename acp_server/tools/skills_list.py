@@ -1,4 +1,4 @@
-"""The tool `skills_list`: which skills the session has. Answers are JSON."""
+"""The tool `skills_list`: lists the skills of the session. Results are JSON."""
 
 import json
 from functools import partial
@@ -14,36 +14,36 @@ from skills_store import Listing
 
 DESCRIPTION = "List the skills with their descriptions, all or those of one category."
 MOST_CHARACTERS = 40_000
-"""How long an answer is at most: beyond it descriptions are cut, then left out."""
+"""Maximum length of a result; in a longer one, descriptions are cut and finally left out."""
 DESCRIPTION_CHARACTERS = (1_024, 300, 120, 60, 0)
 
 
 class ListSkillsArguments(Arguments):
-    """Which."""
+    """The category to list; all skills without one."""
 
     category: str | None = None
 
 
 class ListSkillsUse(Use[ListSkillsArguments]):
-    """One look at the list."""
+    """One call of `skills_list`."""
 
     def __init__(self, skills: SkillAccess, report: Report) -> None:
         super().__init__(ListSkillsArguments, report)
         self._skills = skills
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name the category, once it is known."""
+        """Return the category as the title, once it is known."""
         category = so_far.whole("category")
         return Description(f"List the skills in {category}") if category else None
 
     async def run(self, arguments: ListSkillsArguments) -> Outcome:
-        """List them."""
+        """List the skills."""
         await self.report.begin()
         return Outcome(_bounded(await self._skills.listing((arguments.category or "").strip("/"))))
 
 
 def _bounded(listing: Listing) -> str:
-    """Return the list as JSON, with as much of each description as there is room for."""
+    """Return the list as JSON, with as much of each description as fits."""
     text = ""
     for most in DESCRIPTION_CHARACTERS:
         text = json.dumps(_answer(listing, most), ensure_ascii=False)

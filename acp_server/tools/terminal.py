@@ -1,4 +1,4 @@
-"""The tool `terminal`: a shell command, shown live in whatever way the editor can."""
+"""The tool `terminal`: runs a shell command and shows its output live, as the editor can."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection
@@ -68,9 +68,9 @@ MOST_RESULT_CHARACTERS = 30_000
 LOG_BYTES = 256 * 1024
 MOST_TITLE_CHARACTERS = 120
 ANSWER_SECONDS = 5.0
-"""How long an editor may take to end a command, or to say what it has printed."""
+"""Timeout of an editor's answer when asked to kill a command or to return its output."""
 LAST_WORDS_SECONDS = 0.1
-"""How long it may take when the turn is on its way out: half of what that may take in all."""
+"""The same while the turn is being cancelled: half of the time that a cancellation may take."""
 SILENT = (
     "it did not answer, and may have begun the command all the same; if you run it again, it runs "
     "without the editor"
@@ -79,7 +79,7 @@ NUL = "a command cannot hold a NUL character"
 
 
 class TerminalArguments(Arguments):
-    """A command and where it runs; the timeout is in seconds."""
+    """A command and its directory; `timeout` is in seconds."""
 
     command: str = Field(min_length=1)
     timeout: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=MOST_TIMEOUT_SECONDS)
@@ -88,14 +88,14 @@ class TerminalArguments(Arguments):
 
 
 class ConfinedArguments(TerminalArguments):
-    """The same where there is a sandbox, which the command may ask to be let out of."""
+    """Arguments if there is a sandbox, outside which the model may ask to run a command."""
 
     unconfined: bool = False
 
 
 @dataclass(slots=True)
 class Shell:
-    """What the commands of a session work with."""
+    """Dependencies of the commands of one session, or of one sub-agent."""
 
     session: ShellSession
     background: BackgroundCommands
@@ -103,11 +103,11 @@ class Shell:
     secret_names: Collection[str]
     sandbox: SessionSandbox | None = None
     is_editor_unfit: bool = False
-    """Whether a terminal of the editor's was asked for in vain; none is asked for again."""
+    """Whether the editor's terminals have failed to run a command; they are not used again."""
 
 
 class TerminalUse(Use[TerminalArguments]):
-    """One command run."""
+    """One call of `terminal`."""
 
     def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
         super().__init__(ConfinedArguments if shell.sandbox else TerminalArguments, report)
@@ -119,7 +119,7 @@ class TerminalUse(Use[TerminalArguments]):
         self._standing: Standing = "free"
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Return the command, as far as it is there."""
+        """Return the first line of the command as the title, as far as it was received."""
         command = so_far.text("command").strip()
         if not command:
             return None
@@ -132,7 +132,7 @@ class TerminalUse(Use[TerminalArguments]):
         return Description(title, (Location(str(path)),))
 
     async def run(self, arguments: TerminalArguments) -> Outcome:
-        """Ask, run it, tell what came of it."""
+        """Ask permission, run the command, return its output."""
         if "\0" in arguments.command:
             return Outcome(NUL, is_error=True)
         try:
@@ -142,6 +142,8 @@ class TerminalUse(Use[TerminalArguments]):
             if refusal is not None:
                 return Outcome(refusal.reason, is_error=True)
             await self.report.begin()
+            # Security: runs in the resolved directory that was asked about. A link that is
+            # replaced meanwhile cannot lead the command elsewhere.
             async with self._workshop.changing():
                 outcome = await self._do(arguments, place.real)
             return replace(outcome, touched=await self._touched(arguments, place.real))
@@ -151,7 +153,7 @@ class TerminalUse(Use[TerminalArguments]):
             return Outcome(f"the editor did not run it: {error.reason}", is_error=True)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what the command had printed; the turn may not wait until it has ended."""
+        """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""
         if self._show is not None:
             self._show.end(None, None)
         output = for_model(self._log.text(), MOST_RESULT_CHARACTERS)
@@ -176,7 +178,7 @@ class TerminalUse(Use[TerminalArguments]):
         return "free" if sandbox is None else await sandbox.standing(is_unconfined=wish)
 
     async def _touched(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
-        """Return the folder and every path that the command names."""
+        """Return the command's directory and every path that it names."""
         return await to_thread.run_sync(
             named_paths, arguments.command, cwd, self._workshop.home, abandon_on_cancel=True
         )
@@ -196,6 +198,8 @@ class TerminalUse(Use[TerminalArguments]):
 
     async def _run(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
         editor = self._shell.editor
+        # An editor that can display our output gets that rather than an ACP terminal: a command
+        # that runs in this process can be confined here and ended with all that it started.
         if editor.has_terminals and not editor.shows_output and not self._shell.is_editor_unfit:
             terminal = await self._open(arguments, cwd)
             outcome = await self._run_in_editor(terminal, arguments)
@@ -208,11 +212,12 @@ class TerminalUse(Use[TerminalArguments]):
         return self._outcome(ended, arguments)
 
     async def _run_shown(self, arguments: TerminalArguments, cwd: Path) -> Outcome:
-        """Run it here, and show it in the editor as a terminal."""
+        """Run the command in this process, and show its output in the editor as a terminal."""
         show = self._show = TerminalShow(self.report, f"term_{uuid4().hex}")
         await show.open(str(cwd))
         self._view = show.view
-        title = code(headline(arguments.command))  # an editor may take the news for a new call
+        # Repeats the title: some editors take the update that opens a terminal for a new call.
+        title = code(headline(arguments.command))
         await self.report.tell(CallChanged(self.report.call_id, title=title))
         exit_ = Exit()
         try:
@@ -243,11 +248,12 @@ class TerminalUse(Use[TerminalArguments]):
         return ended
 
     async def _open(self, arguments: TerminalArguments, cwd: Path) -> EditorTerminal:
-        """Start it in a terminal of the editor's.
+        """Start the command in one of the editor's terminals.
 
         Raises:
-            EditorError: it said no, perhaps because the user did, so nothing is run in another
-                way; or nothing at all, and may have begun it: it must not be begun twice.
+            EditorError: The editor refused, perhaps because the user did, so the command must not
+                be run in another way. Or it did not answer and may have started the command, which
+                must not be started twice.
         """
         confined = ConfinedElsewhere()
         if self._shell.sandbox is not None and self._standing == "confined":
@@ -264,9 +270,10 @@ class TerminalUse(Use[TerminalArguments]):
     async def _run_in_editor(
         self, terminal: EditorTerminal, arguments: TerminalArguments
     ) -> Outcome | None:
-        """Show it in the editor's terminal, which is given back whatever happens.
+        """Follow the command in the editor's terminal, which is released in any case.
 
-        None if nothing was run, for our launcher is not there: then it is run here.
+        Returns None if the command was not run because the sandbox launcher does not exist where
+        the editor runs commands; it is then run in this process.
         """
         self._view = TerminalView(terminal.id)
         try:
@@ -276,6 +283,7 @@ class TerminalUse(Use[TerminalArguments]):
             await self._hear_last_words(terminal)
             return self.cut_short(f"the editor's terminal failed: {error.reason}")
         except anyio.get_cancelled_exc_class():
+            # The output must be fetched before the release: it is gone after that.
             await self._hear_last_words(terminal)
             raise
         finally:
@@ -292,12 +300,14 @@ class TerminalUse(Use[TerminalArguments]):
             exit_ = await terminal.wait()
         if limit.cancelled_caught:
             await _tried(terminal.kill)
-        screen = await _screen(terminal)
+        screen = await _screen(terminal)  # after the kill, so it has all that was printed
         self._keep(screen)
         return Ended(exit_ if exit_ != Exit() else screen.exit or exit_, limit.cancelled_caught)
 
     async def _hear_last_words(self, terminal: EditorTerminal) -> None:
-        """End a command and keep what it had printed, also while the turn is being cancelled."""
+        """Kill the command and keep its output, also while the turn is being cancelled."""
+        # Shielded: the cancellation would end the requests to the editor at once. Both are sent
+        # at the same time, for there is no time to wait for one after the other.
         with anyio.move_on_after(LAST_WORDS_SECONDS, shield=True):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_tried, terminal.kill)
@@ -321,7 +331,7 @@ class TerminalUse(Use[TerminalArguments]):
         return Outcome(text, has_failed, shown=self._shown(status, denial), raw_output=raw)
 
     def _denial(self, ended: Ended) -> str:
-        """Return what the sandbox may have refused, for the model and the user."""
+        """Return a hint that the sandbox may have denied something, for the model and the user."""
         sandbox = self._shell.sandbox
         if sandbox is None or self._standing != "confined":
             return ""
@@ -339,13 +349,13 @@ class TerminalUse(Use[TerminalArguments]):
 
 
 async def _tried(act: Callable[[], Awaitable[None]]) -> None:
-    """Do something that may fail, or never be answered."""
+    """Run `act`; ignore an error of the editor, and its silence after a timeout."""
     with anyio.move_on_after(ANSWER_SECONDS), suppress(EditorError):
         await act()
 
 
 async def _screen(terminal: EditorTerminal) -> Screenful:
-    """Return what a terminal holds, or the reason why that is not known."""
+    """Return the output of an editor's terminal, or the reason why it is unknown."""
     reason = f"no answer within {ANSWER_SECONDS:g} s"
     with anyio.move_on_after(ANSWER_SECONDS):
         try:
@@ -363,7 +373,7 @@ def headline(command: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a line as code in Markdown, whatever backticks it holds."""
+    """Return a line as Markdown inline code, fenced by more backticks than it contains."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, pad = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{pad}{text}{pad}{fence}"

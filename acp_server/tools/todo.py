@@ -1,4 +1,4 @@
-"""The tool `todo`: the session's list of what is to be done, shown as the editor's plan."""
+"""The tool `todo`: the session's task list, shown as the editor's plan."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ DESCRIPTION = (
 
 
 class TodoItem(BaseModel):
-    """One thing to do."""
+    """One task. The class name is part of the schema the model sees."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -34,21 +34,22 @@ class TodoItem(BaseModel):
 
 
 class TodoArguments(Arguments):
-    """The list, or news of some of its items."""
+    """The new list, or with `merge`, updates of some items."""
 
     todos: list[TodoItem] | None = None
     merge: bool = Field(default=False, description="update items by id instead of replacing all")
 
 
 class TodoList:
-    """The list of one session."""
+    """The task list of one session."""
 
     def __init__(self) -> None:
         self._items: dict[str, TodoItem] = {}
 
     def update(self, items: Sequence[TodoItem], *, is_merge: bool) -> None:
-        """Take news; without a merge they are the whole list."""
+        """Update items by id, or without `is_merge`, replace the list."""
         kept = self._items if is_merge else {}
+        # `|` keeps the position of an updated item in the list.
         self._items = kept | {item.id: item for item in items}
 
     @property
@@ -57,7 +58,7 @@ class TodoList:
         return tuple(self._items.values())
 
     def plan(self) -> PlanChanged:
-        """Return the list as a plan, which knows nothing of what was given up."""
+        """Return the list as an ACP plan, without cancelled items: plans have no such status."""
         return PlanChanged(
             tuple(
                 PlanEntry(item.content, item.status)
@@ -67,27 +68,27 @@ class TodoList:
         )
 
     def text(self) -> str:
-        """Return the list as lines of JSON, for the model."""
+        """Return the list as JSON lines for the model."""
         lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in self.items]
         return "\n".join(lines) or "the list is empty"
 
 
 class TodoUse(Use[TodoArguments]):
-    """One look at the list, or change of it."""
+    """One call of `todo`."""
 
     def __init__(self, todos: TodoList, report: Report) -> None:
         super().__init__(TodoArguments, report)
         self._todos = todos
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say whether it is a look or a change, once that is known."""
+        """Return the title, once it is known whether the list is read or changed."""
         if "todos" not in so_far.complete:
             return None
         is_look = so_far.complete["todos"] is None
         return Description("Look at the plan" if is_look else "Update the plan")
 
     async def run(self, arguments: TodoArguments) -> Outcome:
-        """Change the list, show the plan."""
+        """Update the list and the plan, or return the list."""
         await self.report.begin()
         if arguments.todos is None:
             return Outcome(self._todos.text())
@@ -99,7 +100,7 @@ class TodoUse(Use[TodoArguments]):
 
 
 def list_in(messages: Iterable[Message]) -> TodoList:
-    """Return the list as the calls in a conversation have left it."""
+    """Rebuild the list by replaying the successful `todo` calls of a conversation."""
     todos = TodoList()
     parts = [part for message in messages for part in message.parts]
     failed = {part.call_id for part in parts if isinstance(part, ToolResult) and part.is_error}
@@ -112,14 +113,14 @@ def list_in(messages: Iterable[Message]) -> TodoList:
 def _repeat(call: ToolCall, todos: TodoList) -> None:
     try:
         arguments = read_arguments(TodoArguments, arguments_of(call))
-    except (ValueError, ArgumentError):  # nothing came of it then either
+    except (ValueError, ArgumentError):  # the original call failed too
         return
     if arguments.todos is not None:
         todos.update(arguments.todos, is_merge=arguments.merge)
 
 
 def todo_tool(messages: Iterable[Message] = ()) -> Tool:
-    """Return the tool, with a list of its own that goes on from a conversation."""
+    """Return the tool, with a list that continues the one in a conversation."""
     todos = list_in(messages)
     spec = spec_of(NAME, DESCRIPTION, TodoArguments)
     return Tool(spec, "think", "Plan", lambda report: TodoUse(todos, report))

@@ -1,4 +1,4 @@
-"""A tool: what the model is told of it, and one use of it, from its first word to its end."""
+"""Base classes of tools: a tool with its schema, and one use of it, from draft to result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -22,35 +22,35 @@ from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import Outcome, ToolSpec
 
 LEAST_SECONDS = 0.1
-"""How long a title stands at least while the arguments arrive."""
+"""Minimum time between two titles while the arguments are streamed."""
 
 
 @frozen
 class Description:
-    """What a call is about: a line for the user, and the places it touches."""
+    """Title of a tool call for the user, and the files that it touches."""
 
     title: str
     locations: tuple[Location, ...] = field(default=())
 
 
 class AnyUse(ABC):
-    """One use of some tool."""
+    """One use of a tool, without the type of its arguments."""
 
     @abstractmethod
     async def draft(self, so_far: SoFar) -> None:
-        """Show what half the arguments tell; nothing has an effect yet."""
+        """Show partial arguments to the user. Must have no effect: nothing was permitted yet."""
 
     @abstractmethod
     async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
-        """Do it. A failure that was foreseen is an outcome."""
+        """Run with the complete arguments. Expected failures are returned as outcomes."""
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what it led to when it is given up while it runs."""
+        """Return the outcome of a run that is cancelled. Must not await."""
         return Outcome(reason, is_error=True)
 
 
 class Use(AnyUse, Generic[A]):
-    """One use of a tool whose arguments are an `A`."""
+    """One use of a tool, with arguments of type `A`."""
 
     def __init__(self, arguments: type[A], report: Report) -> None:
         self._arguments = arguments
@@ -58,7 +58,7 @@ class Use(AnyUse, Generic[A]):
         self.report = report
 
     async def draft(self, so_far: SoFar) -> None:
-        """Sharpen the title and the places, though not with every word."""
+        """Update the title and the locations, at most every `MIN_TITLE_SECONDS`."""
         if anyio.current_time() - self._told_at >= LEAST_SECONDS:
             await self._tell(so_far)
 
@@ -69,7 +69,7 @@ class Use(AnyUse, Generic[A]):
             await self.report.describe(description.title, description.locations)
 
     async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
-        """Read the arguments and do it; what does not fit is shown too."""
+        """Show and validate the arguments, then run; invalid arguments are shown too."""
         await self.report.accept(values)
         try:
             arguments = read_arguments(self._arguments, values)
@@ -80,26 +80,26 @@ class Use(AnyUse, Generic[A]):
 
     @abstractmethod
     def describe(self, so_far: SoFar) -> Description | None:
-        """Return what the call is about, from all or half of the arguments; None: unknown yet."""
+        """Return the title and locations for partial or complete arguments; None if unknown yet."""
 
     @abstractmethod
     async def run(self, arguments: A) -> Outcome:
-        """Do it."""
+        """Run the tool with valid arguments."""
 
 
 @frozen
 class Tool:
-    """A tool of a session. Its description stands in every request: keep it short."""
+    """A tool of a session. Its description is part of every request to the model: keep it short."""
 
     spec: ToolSpec
     kind: CallKind
     title: str
-    """Stands for a call until its arguments tell more."""
+    """Title of a call until its arguments are known."""
     use: Callable[[Report], AnyUse]
 
 
 def spec_of(
     name: str, description: str, arguments: type[Arguments], *, streams: bool = False
 ) -> ToolSpec:
-    """Return what the model is told of a tool."""
+    """Return the specification of a tool for the model."""
     return ToolSpec(name, description, schema_of(arguments), streams_arguments=streams)

@@ -1,4 +1,4 @@
-"""What a session can do: its tools, by name, and the calls that the model makes of them."""
+"""The toolbox of a session: its tools by name, and the model's calls of them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,26 +16,26 @@ from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Outcome, Sink, ToolSpec
 
 ToolSource = Callable[[], Sequence[Tool]]
-"""Returns tools that may be others after a rebuild, and are the same in between."""
+"""Returns tools. The list changes only when the conversation is rebuilt."""
 Attach = Callable[[Link, Sink], Awaitable[Sequence[PromptPart]]]
 
 MOST_NAME_CHARACTERS = 100
 
 
 class ServerTools(Protocol):
-    """Where the tools of a session's servers are found."""
+    """Source of the tools of a session's MCP servers."""
 
     def tools(self) -> Sequence[Tool]:
-        """Return them behind the session's gate; the same until a rebuild."""
+        """Return the tools behind the session's gate; they change only at conversation rebuilds."""
         ...
 
     def tools_behind(self, gate: Gate) -> Sequence[Tool]:
-        """Return the same ones behind the gate of a task."""
+        """Return the same tools behind the gate of a sub-agent's task."""
         ...
 
 
 class NoServerTools:
-    """There are no servers."""
+    """Source of no tools, for a session without MCP servers."""
 
     def tools(self) -> Sequence[Tool]:
         """Return none."""
@@ -58,7 +58,7 @@ class SessionToolbox:
         close: Callable[[], Awaitable[None]] | None = None,
         more: ToolSource = tuple,
     ) -> None:
-        """Take the tools in the order in which the model is told of them; `more` stand behind."""
+        """Create it; `tools` and then those of `more` are sent to the model in this order."""
         self._gate = gate
         self._attach = attach
         self._tools = {tool.spec.name: tool for tool in tools}
@@ -68,11 +68,11 @@ class SessionToolbox:
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the model is told; changes at rebuilds only."""
+        """Specifications of the tools for the model."""
         return (*self._specs, *(tool.spec for tool in self._more()))
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Show that a call begins, of a tool that there is or not."""
+        """Show a new tool call to the user, also if the tool does not exist."""
         tools = self._all()
         tool = tools.get(name)
         if tool is None:
@@ -83,21 +83,24 @@ class SessionToolbox:
         return _Call(call_id, tool, Report(call_id, sink), self._gate)
 
     def _all(self) -> Mapping[str, Tool]:
-        """Return all tools; one of the session's own is never another's."""
+        """Return all tools by name.
+
+        Security: a server's tool must not replace a built-in one of the same name, hence the order.
+        """
         return {tool.spec.name: tool for tool in (*self._more(), *self._tools.values())}
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Return what a link leads to; the link itself where nothing can be attached."""
+        """Return the content that a link leads to, or the link itself if it cannot be attached."""
         return (link,) if self._attach is None else await self._attach(link, sink)
 
     async def close(self) -> None:
-        """End what was left running."""
+        """End the background commands."""
         if self._close is not None:
             await self._close()
 
 
 class _Call:
-    """A call of a tool: its arguments arrive, then it runs."""
+    """A call of an existing tool: first its arguments are streamed, then it runs."""
 
     def __init__(self, call_id: str, tool: Tool, report: Report, gate: Gate | None) -> None:
         self._id = call_id
@@ -107,7 +110,7 @@ class _Call:
         self._stream = ArgumentStream()
 
     async def write(self, fragment: str) -> None:
-        """Take more of the arguments, and show what they tell."""
+        """Take a fragment of the arguments, and show the partial arguments if it is time to."""
         self._stream.write(fragment)
         if self._stream.is_due(anyio.current_time()):
             so_far = self._stream.read()
@@ -115,13 +118,15 @@ class _Call:
                 await self._use.draft(so_far)
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it; of what it led to, the user can see the bare facts too."""
+        """Run the tool; the result's text is added to the raw output for the user."""
         return _with_facts(await self._begin(arguments_of(call)))
 
     async def _begin(self, arguments: Mapping[str, JsonValue]) -> Outcome:
-        """Do it; calls take their places among the gate's questions in the order they begin."""
+        """Run the tool with its place in the permission gate's question queue."""
         if self._gate is None:
             return await self._use.begin(arguments)
+        # Before the first await: permission is asked in the order in which the calls begin,
+        # although they run concurrently.
         self._gate.join(self._id, self._tool)
         try:
             return await self._use.begin(arguments)
@@ -129,12 +134,12 @@ class _Call:
             self._gate.leave(self._id)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what it led to until now."""
+        """Return the outcome of the cancelled call."""
         return _with_facts(self._use.cut_short(reason))
 
 
 class _UnknownCall:
-    """A call of a tool that there is not."""
+    """A call of a tool that does not exist."""
 
     def __init__(self, name: str, known: Sequence[str], report: Report) -> None:
         names = f"; there are {', '.join(known)}" if known else ""
@@ -145,22 +150,22 @@ class _UnknownCall:
         """Do nothing."""
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Say that there is no such tool."""
+        """Return the error that there is no such tool."""
         await self._report.accept(arguments_of(call))
         return _with_facts(self._outcome)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
+        """Return the reason as an error."""
         return _with_facts(Outcome(reason, is_error=True))
 
 
 def _shown_name(name: str) -> str:
-    """Return what the model has made up for a name, as it is shown."""
+    """Return a tool name that the model made up, on one line and truncated."""
     name = " ".join(name.split()) or "(no name)"
     return name if len(name) <= MOST_NAME_CHARACTERS else f"{name[:MOST_NAME_CHARACTERS]}…"
 
 
 def _with_facts(outcome: Outcome) -> Outcome:
-    """Return an outcome whose bare text the user can see too."""
+    """Add the outcome's text for the model to the raw output, so that the user can see it too."""
     raw_output = {"text": outcome.text} | dict(outcome.raw_output or {})
     return replace(outcome, raw_output=bounded(raw_output))

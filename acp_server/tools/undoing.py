@@ -1,7 +1,7 @@
-"""The checkpoints of one session as its commands use them: /undo and /checkpoints.
+"""The checkpoints of one session, for the commands `/undo` and `/checkpoints`.
 
-An undo is a checkpoint itself. The model is told of it by a message of its own, which is kept with
-the conversation; where the conversation is cut too, that stands in the place of what was said.
+An undo creates a checkpoint itself, so it can be undone. A message in the conversation tells the
+model about it; if the conversation is rewound too, this message replaces the removed messages.
 """
 
 import time
@@ -35,24 +35,26 @@ from acp_server.turn.ports import Sink
 CONVERSATION = "--conversation"
 MOST_LISTED = 20
 MOST_NAMED = 20
-NOTHING = "There is nothing to undo: no turn of this session has changed a file that is kept."
-OFF = "Checkpoints are switched off (`checkpoints.enabled`)."
-UNKNOWN = "There is no checkpoint `{name}`; `/checkpoints` lists them."
-USAGE = "`/undo` takes a number or an id of `/checkpoints`, and `--conversation`."
+NOTHING = "There is nothing to undo: no turn of this session has a checkpoint with changed files."
+OFF = "Checkpoints are off. Turn them on with the setting `checkpoints.enabled`."
+UNKNOWN = "There is no checkpoint `{name}`. Use `/checkpoints` to list them."
+USAGE = (
+    "Usage: `/undo [NUMBER or ID] [--conversation]`. Use `/checkpoints` to list numbers and ids."
+)
 CANNOT_CUT = (
-    "The conversation cannot be cut there: it was summed up since, or the turn is not in it. "
-    "Nothing was done; `/undo {name}` brings back the files alone."
+    "The conversation cannot be rewound to that turn: it was compacted since, or the turn is no "
+    "longer in it. Nothing was changed. Use `/undo {name}` to restore the files only."
 )
 NOTED = "(Noted.)"
 
 
 class _UndoError(Exception):
-    """It cannot be done; the text is for the user."""
+    """The undo cannot be done. The text is for the user."""
 
 
 @frozen
 class _Wish:
-    """What the user wants undone."""
+    """Parsed arguments of `/undo`; `name` is empty for the last turn."""
 
     name: str
     is_with_conversation: bool
@@ -60,24 +62,26 @@ class _Wish:
 
 @dataclass(slots=True)
 class SessionCheckpoints:
-    """Keeps what the turns of one session change, and brings it back."""
+    """Records the file changes of one session's turns, and undoes them."""
 
     session: Session
     workshop: Workshop
     keeper: Keeper
     root: Path
-    """The session's folder, links resolved: paths are shown from there on."""
+    """The session's directory, links resolved; shown paths are relative to it."""
     _cut: dict[str, tuple[Message, ...]] = field(
         default_factory=dict[str, tuple[Message, ...]], init=False
     )
-    """What undos of this process have cut away, by the id of the undone record."""
+    """Messages removed by undos of this process, by the id of the undone record."""
 
     @asynccontextmanager
     async def turn(self, prompt: UserMessage, conversation: Conversation) -> AsyncGenerator[None]:
-        """Keep what is changed inside."""
+        """Record the file changes made inside this context."""
         position, generation = len(conversation), conversation.generation
 
         def digest() -> str:
+            # After a rebuild, `position` would name another message: then there is no digest, and
+            # the conversation cannot be rewound to this turn.
             is_whole = conversation.generation == generation
             return _digest_at(conversation, position) if is_whole else ""
 
@@ -86,18 +90,20 @@ class SessionCheckpoints:
         await self.keeper.tidy()
 
     async def listing(self) -> str:
-        """Return what can be undone, as Markdown."""
+        """Return the checkpoints as a Markdown table, the latest first."""
         if not self.keeper.is_enabled:
             return OFF
         records = await self.keeper.records()
         rows = [_row(number, record) for number, record in enumerate(records[:MOST_LISTED], 1)]
         if not rows:
             return NOTHING
-        head = "| | id | when | what | files |\n|---|---|---|---|---|"
-        return "\n".join([head, *rows]) + "\n\n`/undo NUMBER` brings back what was before it."
+        head = "| | ID | When | Turn | Files |\n|---|---|---|---|---|"
+        return "\n".join([head, *rows]) + (
+            "\n\nUse `/undo NUMBER` to restore the files to their state before that turn."
+        )
 
     async def undo(self, arguments: str, sink: Sink) -> str:
-        """Bring files back, as far as the user lets it; return Markdown that says what was done."""
+        """Restore the files the user permits; return Markdown that reports the result."""
         if not self.keeper.is_enabled:
             return OFF
         try:
@@ -133,6 +139,7 @@ class SessionCheckpoints:
         async with self.keeper.turn(title, len(self.session.conversation), str, record.id):
             notes = self._notes(record)
             restored = await restorer.restore(plan, notes, record.folders)
+        # A partial undo does not count as one: `/undo` must offer the same record again.
         is_whole = not restored.left and bool(restored.done or not plan.steps)
         if is_whole:
             await self.keeper.note_undone(record, is_undone=True)
@@ -141,16 +148,16 @@ class SessionCheckpoints:
         return self._answer(record, plan, restored, has_cut=has_cut)
 
     def _notes(self, record: Record) -> Sequence[str]:
-        """Return what was not kept, to be named before anything is asked."""
+        """Return a note about the files without a checkpoint, to be shown before any question."""
         named = [
-            f"{self._name(path) if path else 'what commands changed'}: {reason}"
+            f"{self._name(path) if path else 'files changed by commands'}: {reason}"
             for path, reason in record.unkept.items()
         ]
         if not named:
             return ()
         more = f"\n- and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
         lines = "\n".join(f"- {each}" for each in named[:MOST_NAMED])
-        return (f"Not kept, so these stay as they are:\n{lines}{more}",)
+        return (f"These files have no checkpoint and are not restored:\n{lines}{more}",)
 
     def _can_cut(self, record: Record) -> bool:
         conversation, origin = self.session.conversation, record.origin
@@ -160,13 +167,14 @@ class SessionCheckpoints:
         return bool(digest) and _digest_at(conversation, origin.position) == digest
 
     def _tell_model(self, record: Record, restored: Restored, *, has_cut: bool) -> None:
-        """Put into the conversation what has become of the files, and of what was said."""
+        """Append a message about the undo to the conversation, and rewind it if asked to."""
         conversation = self.session.conversation
         if not restored.done and not has_cut:
             return
         names = self._names(restored.done) or "none"
         told = f"[The user has undone “{record.origin.title}”. Brought back: {names}.]"
         pair = (UserMessage((Text(told),)), AssistantMessage((Text(NOTED),)))
+        # Rewinding needs a rebuild, which invalidates the prompt cache; appending does not.
         if not has_cut:
             for message in pair:
                 conversation.append(message)
@@ -177,23 +185,25 @@ class SessionCheckpoints:
         else:
             self._cut[record.id] = messages[record.origin.position :]
             conversation.rebuild((*messages[: record.origin.position], *pair))
-        self.session.spent.context_tokens = 0
+        self.session.spent.context_tokens = 0  # measured before the rewind, so no longer valid
 
     def _answer(self, record: Record, plan: Plan, restored: Restored, *, has_cut: bool) -> str:
         lines: list[str] = []
         title = record.origin.title
         if restored.done:
             names = self._names(restored.done)
-            lines.append(f"As before “{title}”: {names}. `/checkpoints` lists how to go back.")
+            lines.append(
+                f"Restored to before “{title}”: {names}. Use `/checkpoints` to reverse this."
+            )
         elif not plan.steps and not plan.obstacles:
-            lines.append(f"All files are as they were before “{title}” already.")
+            lines.append(f"All files are already as they were before “{title}”.")
         else:
-            lines.append("Nothing was brought back.")
+            lines.append("No file was restored.")
         left = restored.left.items()
-        lines += [f"- {self._name(path)} stays as it is: {reason}" for path, reason in left]
+        lines += [f"- {self._name(path)} was not restored: {reason}" for path, reason in left]
         lines += self._notes(record)
         if has_cut:
-            lines.append("What was said from there on is no longer part of the conversation.")
+            lines.append("The conversation was restored to the same point.")
         return "\n".join(lines)
 
     def _names(self, paths: Sequence[str]) -> str:
@@ -205,10 +215,10 @@ class SessionCheckpoints:
 
 
 def _wish(arguments: str) -> _Wish:
-    """Return what the words behind the command mean.
+    """Parse the arguments of `/undo`.
 
     Raises:
-        _UndoError: they mean nothing.
+        _UndoError: They are invalid.
     """
     words = arguments.split()
     names = [word for word in words if word != CONVERSATION]
@@ -218,7 +228,7 @@ def _wish(arguments: str) -> _Wish:
 
 
 def _digest_at(conversation: Conversation, position: int) -> str:
-    """Return what tells a message from all others; nothing if there is none at that place."""
+    """Return a digest of the message at a position; empty if there is none."""
     messages = tuple(conversation)
     if position >= len(messages):
         return ""
@@ -228,8 +238,8 @@ def _digest_at(conversation: Conversation, position: int) -> str:
 def _row(number: int, record: Record) -> str:
     when = time.strftime("%d %b %H:%M", time.localtime(record.origin.started_at))
     count = len(record.changes) if record.is_closed else len(record.edits)
-    files = f"{count}" if record.is_closed else f"{count or 'not known'} (cut short)"
-    more = f", {len(record.unkept)} not kept" if record.unkept else ""
+    files = f"{count}" if record.is_closed else f"{count or 'unknown'} (interrupted)"
+    more = f", {len(record.unkept)} without checkpoint" if record.unkept else ""
     undone = " (undone)" if record.is_undone else ""
     title = record.origin.title.replace("|", "\\|")
     return f"| {number} | `{record.id}` | {when} | {title}{undone} | {files}{more} |"

@@ -1,6 +1,7 @@
-"""The tool `web_fetch`: a page of the web as readable text, with leave for each site on the way.
+"""The tool `web_fetch`: returns a web page as readable text; each site needs permission.
 
-What the page says is told as data, in a cover of its own. Knows no HTTP; `tools/web` does.
+Security: a redirect to another site needs permission again. The page's text is untrusted: it is
+marked as data for the model. HTTP itself is in `tools/web`.
 """
 
 from functools import partial
@@ -33,14 +34,14 @@ MOST_SHOWN_CHARACTERS = 2_000
 
 
 class WebFetchArguments(Arguments):
-    """Which page, and from where on."""
+    """A URL, and the offset in the page's text to continue from."""
 
     url: str
     offset: Annotated[int, Field(ge=0)] = 0
 
 
 class WebFetchUse(Use[WebFetchArguments]):
-    """One page."""
+    """One call of `web_fetch`."""
 
     def __init__(self, fetcher: Fetcher, gate: Gate, scan: Scan, report: Report) -> None:
         super().__init__(WebFetchArguments, report)
@@ -49,12 +50,12 @@ class WebFetchUse(Use[WebFetchArguments]):
         self._scan = scan
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Say which page."""
+        """Return the URL as the title."""
         url = so_far.whole("url")
         return Description(f"Fetch {url}") if url else None
 
     async def run(self, arguments: WebFetchArguments) -> Outcome:
-        """Fetch it."""
+        """Fetch the page."""
         try:
             return await self._fetch(arguments)
         except WebError as error:
@@ -62,15 +63,16 @@ class WebFetchUse(Use[WebFetchArguments]):
 
     async def _fetch(self, arguments: WebFetchArguments) -> Outcome:
         address = read_address(arguments.url)
+        # The callback is called for the first site, and for each other site of a redirect.
         page = await self._fetcher.fetch(address, self._ask_leave)
         text = await to_thread.run_sync(told, page, address, arguments.offset, self._scan)
         return Outcome(text, is_error=page.is_error, shown=_shown(page))
 
     async def _ask_leave(self, address: WebAddress) -> None:
-        """Ask for leave to fetch from a site; shows first what is asked for.
+        """Show the address, and ask permission to fetch from its site.
 
         Raises:
-            LeaveRefusedError: it is not given.
+            LeaveRefusedError: Permission was refused.
         """
         title, content = f"Fetch {address}", (Text(block(str(address))),)
         await self.report.describe(title, ())
@@ -85,7 +87,7 @@ class WebFetchUse(Use[WebFetchArguments]):
 
 
 def _shown(page: Page) -> tuple[Text, ...]:
-    """Return what the user sees of a page: what it is, and how it begins."""
+    """Return the page for the user: title, type, remarks and the beginning of the text."""
     lines = [f"{page.title or page.address}", f"{page.kind}, {len(page.text):,} characters"]
     lines += [f"Note: {remark}" for remark in page.remarks]
     beginning = page.text[:MOST_SHOWN_CHARACTERS]

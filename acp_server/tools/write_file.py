@@ -1,4 +1,4 @@
-"""The tool `write_file`: a whole file, shown as a diff that grows while it is being written."""
+"""The tool `write_file`: writes a file, shown as a growing diff while the model streams it."""
 
 from functools import partial
 
@@ -19,18 +19,21 @@ DESCRIPTION = (
     "patch instead."
 )
 PREVIEW_SECONDS = 1.0
-"""How long the stream may wait for the old text of a preview."""
+"""How long the model's stream may wait until the old text for the preview is read."""
 
 
 class WriteArguments(Arguments):
-    """The path first: the diff can begin to grow as soon as it is known."""
+    """A path and the new text.
+
+    The path comes first in the schema, so that the diff can be shown while the text is streamed.
+    """
 
     path: str
     content: str
 
 
 class WriteUse(Use[WriteArguments]):
-    """One file written."""
+    """One call of `write_file`."""
 
     def __init__(self, workshop: Workshop, report: Report) -> None:
         super().__init__(WriteArguments, report)
@@ -41,13 +44,14 @@ class WriteUse(Use[WriteArguments]):
         self._is_looked_up = False
 
     def describe(self, so_far: SoFar) -> Description | None:
-        """Name the file as soon as its path is complete."""
+        """Return the file as the title, as soon as its path is complete."""
         return described("Write", so_far, self._workshop)
 
     async def draft(self, so_far: SoFar) -> None:
-        """Name the file, then show what is there of its text."""
+        """Update the title, then show the part of the text that was received."""
         await super().draft(so_far)
         path = so_far.whole("path")
+        # Once, even if it fails: else every fragment would read the file again.
         if path is not None and not self._is_looked_up:
             self._is_looked_up = True
             self._preview = await look_up(path, self._workshop)
@@ -78,25 +82,28 @@ class WriteUse(Use[WriteArguments]):
         return await self._edit.carry_out((path,), plan)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what was done already, else the reason."""
+        """Return the result if the edit was applied already, else the reason."""
         return self._edit.done or super().cut_short(reason)
 
 
 class Preview:
-    """A file whose new text is being written: its path and the text that it has."""
+    """A file whose new text is being streamed: its path and its old text, None if it is new."""
 
     def __init__(self, place: Place, old_text: str | None) -> None:
         self.place = place
         self.old_text = old_text
 
     def diff(self, new_text: str) -> tuple[FileDiff, ...]:
-        """Return as much of the change as there is."""
+        """Return the diff with the part of the new text that was received."""
         old_text = None if self.old_text is None else as_far(self.old_text, new_text)
         return (FileDiff(str(self.place.path), old_text, new_text),)
 
 
 async def look_up(path: str, workshop: Workshop) -> Preview | None:
-    """Return what a preview needs; None when nothing may or can be shown before it is asked."""
+    """Load the old text for a preview; None if the file must not or cannot be previewed.
+
+    A protected file must not: its text may be shown in the permission question only.
+    """
     try:
         place = await workshop.place(path)
         if not await workshop.may_preview(place):
@@ -110,7 +117,7 @@ async def look_up(path: str, workshop: Workshop) -> Preview | None:
 
 
 def described(verb: str, so_far: SoFar, workshop: Workshop) -> Description | None:
-    """Return the line that names a call's file, once its path is complete."""
+    """Return the title that names a call's file, once its path is complete."""
     given = so_far.whole("path")
     if given is None:
         return None

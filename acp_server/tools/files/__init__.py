@@ -1,1 +1,1 @@
-"""The files of one session: through the editor's buffers where it can, else local and atomic."""
+"""File access of a session: through the editor's buffers if possible, else atomically on disk."""

@@ -1,8 +1,9 @@
-r"""The editor's side of the files of one session: its buffers, and which of them are out of date.
+r"""Reads and writes the editor's buffers, and decides whether the buffer or the disk is newer.
 
-An editor may hand out `\n` for any newlines and leave the byte order mark away. A buffer that shows
-what the disk holds, but for that, is in step with it. A buffer that has not changed since, while a
-command of ours changed the disk, is out of date; any other has the user's unsaved changes.
+An editor may return `\n` for any newlines and omit the byte order mark. Apart from that, a buffer
+that equals the disk is in sync with it. If a buffer has not changed since it was in sync, but a
+command of ours ran and the disk has changed, the buffer is stale and the disk counts. In any other
+case a buffer that differs from the disk has unsaved changes of the user.
 """
 
 from collections.abc import Awaitable
@@ -33,14 +34,14 @@ _BEFORE_ANY_COMMAND = -1
 
 @frozen
 class _InStep:
-    """The text of a buffer that was in step, and how many commands had run by then."""
+    """Digest of a buffer's text when it was in sync, and the number of commands run until then."""
 
     digest: str
     commands: int
 
 
 class Buffers:
-    """What can be read and written through the editor."""
+    """Reads and writes the files of one session through the editor."""
 
     def __init__(self, editor: Editor, workspace: Workspace, patience_seconds: float) -> None:
         self._editor = editor
@@ -50,64 +51,70 @@ class Buffers:
         self._commands = 0
 
     def note_command(self) -> None:
-        """Remember that a command ran that may have changed any file."""
+        """Note that a command ran that may have changed any file."""
         self._commands += 1
 
     def note_replaced(self, base: Snapshot) -> None:
-        """Remember that we changed the disk behind a buffer: until it changes, the disk counts."""
+        """Note that the file was changed on disk without the editor.
+
+        Until its buffer changes, the buffer is stale and the disk counts.
+        """
         if base.buffer is not None:
             known = _InStep(base.buffer.digest, _BEFORE_ANY_COMMAND)
             self._in_step[self._address(base.place)] = known
 
     def can_show(self, place: Place, found: OnDisk | None) -> bool:
-        """Whether the editor is to be asked for a file that was found so on disk."""
+        """Whether to read the file through the editor; `found` is the file on disk."""
         is_utf8 = found is None or found.form.encoding == "utf-8"
         return self._editor.can_read and is_utf8 and self._is_its_own(place)
 
     def can_take(self, place: Place, form: TextForm) -> bool:
-        """Whether a text of this form is to be written through the editor."""
+        """Whether to write a text of this form through the editor."""
         return self._editor.can_write and form.encoding == "utf-8" and self._is_its_own(place)
 
     async def read(self, place: Place) -> str | None:
-        """Return what the editor shows of a file; None if it shows nothing, or does not answer."""
+        """Return the text of the editor's buffer; None if it has none, or does not answer."""
         try:
             return await self._answer(self._editor.read_text(self._address(place)))
-        except EditorError:
+        except EditorError:  # no reason to fail: the disk has the file too
             return None
 
     async def write(self, base: Snapshot | None, place: Place, text: str, form: TextForm) -> str:
-        """Write a text through the editor, in the style in which it handed the file out.
+        """Write a text through the editor, in the style in which it returned the file.
 
-        Returns what was sent.
+        Returns the text as it was sent.
 
         Raises:
-            EditorError: it refused, or did not answer in time; it may have written all the same.
+            EditorError: It refused, or did not answer in time; it may have written nevertheless.
         """
         sent = _in_style(text, form, base.buffer if base else None)
+        # Before the request: if it fails, it is unknown whether the buffer is still in sync.
         self._in_step.pop(self._address(place), None)
         await self._answer(self._editor.write_text(self._address(place), sent))
         return sent
 
     def choose(self, place: Place, shown: str, found: OnDisk | None) -> Snapshot | None:
-        """Return what a file is, if the editor shows this and the disk holds that.
+        """Decide between the editor's text `shown` and the file on disk `found`.
 
-        A file that neither the disk holds nor the editor has a text for does not exist.
+        None if the file does not exist: it is not on disk, and the editor's text is empty.
         """
         if found is None and not shown:
             return None
         plain, style = _read_style(shown, found)
         if found is not None and _is_same(plain, found):
             return self._note_in_step(place, style, found)
+        # They differ. The buffer is stale only if it has not changed since it was in sync and a
+        # command has run since. Otherwise it must count as unsaved changes, so as not to lose any.
         known = self._in_step.get(self._address(place))
         if known and known.digest == style.digest and known.commands < self._commands:
             return disk_snapshot(place, found, style) if found else None
         return _unsaved(place, plain, style, found)
 
     def settle(self, place: Place, sent: str, found: OnDisk | None, before: str | None) -> Snapshot:
-        """Return what a file is after this was sent to the editor, if the disk holds that now.
+        """Return the file after `sent` was written through the editor; `found` is now on disk.
 
-        `before` is the digest of what the disk held. If the editor saved something else, as one
-        does that formats, the disk tells what.
+        `before` is the digest of the file on disk before the write. If the disk has changed but
+        does not hold `sent`, the editor has formatted the text on save: then the disk counts.
         """
         plain, style = _read_style(sent, found)
         if found is not None and _is_same(plain, found):
@@ -121,7 +128,7 @@ class Buffers:
         return replace(disk_snapshot(place, found, style), source="buffer")
 
     def _is_its_own(self, place: Place) -> bool:
-        """Whether the editor can know a file: in the workspace, its name such as JSON can carry."""
+        """Whether the editor can access a file: in the workspace, with a name that fits in JSON."""
         try:
             str(self._address(place)).encode()
         except UnicodeEncodeError:
@@ -129,7 +136,10 @@ class Buffers:
         return place.is_inside
 
     def _address(self, place: Place) -> Path:
-        """Return the path by which the editor knows a file: as seen from its folders."""
+        """Return the path under which the editor has a file open: as seen from its directories.
+
+        The path with its links is used if it is in the workspace by name, else the real path.
+        """
         return place.path if lies_below(place.path, self._workspace) else place.real
 
     async def _answer(self, call: Awaitable[T]) -> T:
@@ -142,7 +152,7 @@ class Buffers:
 
 
 def _read_style(shown: str, found: OnDisk | None) -> tuple[str, BufferStyle]:
-    """Return a buffer's text without a mark that belongs to the file, and how it was handed out."""
+    """Return a buffer's text without the file's byte order mark, and the style of the buffer."""
     has_bom = found is not None and found.form.has_bom and shown.startswith(BOM)
     plain = shown[len(BOM) :] if has_bom else shown
     digest = text_digest(with_newline(shown.removeprefix(BOM), "\n"))
@@ -150,14 +160,17 @@ def _read_style(shown: str, found: OnDisk | None) -> tuple[str, BufferStyle]:
 
 
 def _is_same(plain: str, found: OnDisk) -> bool:
-    r"""Whether a buffer shows the disk. Of a file of `\n`, no editor hands out anything else."""
+    r"""Whether a buffer equals the disk, apart from newlines.
+
+    For a file with `\n` newlines, the newlines must be equal too: no editor changes these.
+    """
     if found.form.newline == "\n":
         return plain == found.text
     return with_newline(plain, "\n") == with_newline(found.text, "\n")
 
 
 def _unsaved(place: Place, plain: str, style: BufferStyle, found: OnDisk | None) -> Snapshot:
-    """Return the snapshot of a text that is in the editor only."""
+    """Return the snapshot of an unsaved text."""
     newline = style.newline
     if found is not None and newline == "\n" and found.form.newline is not None:
         newline = found.form.newline
@@ -175,9 +188,9 @@ def _unsaved(place: Place, plain: str, style: BufferStyle, found: OnDisk | None)
 
 
 def _in_style(text: str, form: TextForm, style: BufferStyle | None) -> str:
-    r"""Return a text as the editor would hand it out; one that it never did, as the file has it.
+    r"""Return a text in the editor's style; without one, in the form of the file.
 
-    Where everything has `\n`, an `\r` in the text is meant.
+    If both use `\n`, an `\r` in the text is intended and must not be converted.
     """
     newline = (style.newline if style else None) or form.newline
     is_plain = newline == form.newline == "\n"

@@ -1,8 +1,8 @@
-"""The files of one session: where they are, what they hold, and how they are changed.
+"""Reads and writes the files of one session, through the editor if possible, else on disk.
 
-Owns the order in which files are used and what was last seen of each. Text goes through the editor
-where it can, else straight to the disk. Whoever writes has asked for permission before; that, and
-what a change looks like, is not known here. No call blocks the event loop.
+Owns the file locks and the digest of each file as it was last read or written here. Callers must
+have asked for permission before; this module knows neither permissions nor diffs. No call blocks
+the event loop.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -58,53 +58,58 @@ class FileDesk:
         home: Path,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Prepare; `home` is what `~` means, `patience_seconds` how long the editor may take."""
+        """Create it; `~` means `home`, and `patience_seconds` is the timeout of editor requests."""
         self._workspace = workspace
         self._home = home
         self._buffers = Buffers(editor, workspace, patience_seconds)
         self._seen: dict[Path, str] = {}
         self._named_lines = Lines()
         self._real_lines = Lines()
-        self._threads = anyio.CapacityLimiter(_THREADS)  # a dead network drive blocks only these
+        # Threads of its own: a dead network drive blocks these, not those of the whole server.
+        self._threads = anyio.CapacityLimiter(_THREADS)
 
     @asynccontextmanager
     async def holding(self, paths: Iterable[Path]) -> AsyncGenerator[None]:
-        """Have some files to oneself, after everyone who came before.
+        """Lock files exclusively, in the order of the calls.
 
-        The place in line is taken by the absolute paths, before anything is awaited; where the
-        paths lead is looked up once they are at hand, and waited for too.
+        The queue position is taken by the absolute paths, before anything is awaited. Once these
+        are locked, their links are resolved and the real paths are locked too.
         """
         named = tuple(paths)
+        # Two steps: resolving links needs a thread, and an await before the first lock would lose
+        # the order of the calls. The second lock is for two links that lead to the same file.
         async with self._named_lines.place_in({folded(path) for path in named}):
             real = await self._in_thread(_real_paths, named)
             async with self._real_lines.place_in({folded(path) for path in real}):
                 yield
 
     def note_command(self) -> None:
-        """Remember that a command of ours may have changed files; say so when it starts and ends.
+        """Note that a command may have changed files; call it when the command starts and ends.
 
-        From then on, a disk that has changed counts more than a buffer that has not.
+        From then on, a file that changed on disk takes precedence over an unchanged buffer.
         """
         self._buffers.note_command()
 
     def changed_since_read(self, snapshot: Snapshot) -> bool:
-        """Whether a file is another than when it was last read or written here, if it was."""
+        """Whether a file's text differs from when it was last read or written here, if ever."""
         seen = self._seen.get(snapshot.place.real)
         return seen is not None and seen != text_digest(snapshot.text)
 
     async def place(self, given: str) -> Place:
-        """Return the place that a name means.
+        """Resolve a name to a path.
 
         Raises:
-            InvalidPathError: it cannot be a path.
+            InvalidPathError: It cannot be a path.
         """
         return await self._in_thread(place_of, given, self._workspace, self._home)
 
     async def look(self, place: Place) -> Snapshot | None:
-        """Return what a file is; None if it does not exist.
+        """Read a file; None if it does not exist.
+
+        Unlike `read`, this does not count as the model having seen the file.
 
         Raises:
-            FileError: there is something, but no text that can be read whole.
+            FileError: It exists, but is not text or is too large.
         """
         found = await self._in_thread(disk.read_disk, place)
         if self._buffers.can_show(place, found):
@@ -114,11 +119,11 @@ class FileDesk:
         return None if found is None else disk_snapshot(place, found)
 
     async def read(self, place: Place) -> Snapshot:
-        """Return what a file is, for the model to see.
+        """Read a file for the model.
 
         Raises:
-            MissingFileError: it does not exist.
-            FileError: there is something, but no text that can be read whole.
+            NoSuchFileError: It does not exist.
+            FileError: It exists, but is not text or is too large.
         """
         snapshot = await self.look(place)
         if snapshot is None:
@@ -127,10 +132,10 @@ class FileDesk:
         return self._see(snapshot)
 
     async def read_part(self, place: Place, first_line: int, line_count: int) -> Part:
-        """Return lines of a file, which may be too large to be read whole; the first line is 1.
+        """Read a range of lines of a file of any size up to 1 GiB; the first line is 1.
 
         Raises:
-            FileError: as `read` does, or the file is larger than 1 GiB.
+            FileError: As `read`, or the file is larger than 1 GiB.
         """
         first_line = max(first_line, 1)
         try:
@@ -141,13 +146,13 @@ class FileDesk:
         return await self._in_thread(part_of, snapshot.text, first_line, line_count)
 
     async def write(self, place: Place, text: str, base: Snapshot | None) -> Written:
-        """Make this the text of a file that is as `base` says, None for a new one.
+        """Write a text to a file that must still equal `base`; None for a new file.
 
-        Encoding, byte order mark, newlines, mode and owner stay; links are followed.
+        Encoding, byte order mark, newlines, mode and owner are kept; links are followed.
 
         Raises:
-            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
-            FileError: it cannot be written; the reason says so if it may be changed all the same.
+            FileChangedError: The file has changed, or its path leads to another file.
+            FileError: It cannot be written; the reason says if it may have changed nevertheless.
         """
         current = await self._unchanged(place, base)
         form = current.form if current else TextForm()
@@ -160,7 +165,7 @@ class FileDesk:
         return written
 
     def can_put_back(self, place: Place, data: bytes) -> bool:
-        """Whether the editor can take these bytes, as a text."""
+        """Whether these bytes are a text that can be written through the editor."""
         try:
             _, form = decode(data)
         except FileError:
@@ -168,46 +173,50 @@ class FileDesk:
         return self._buffers.can_take(place, form)
 
     async def put_back(self, place: Place, wanted: Original, base: Snapshot | None) -> None:
-        """Make a file that is as `base` says exactly this, through the editor.
+        """Restore exactly these bytes, through the editor; the file must still equal `base`.
 
-        What the editor makes of the bytes or leaves undone on disk is put right there.
+        If the editor saves other bytes or does not save at all, the disk is corrected afterwards.
 
         Raises:
-            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
-            FileError: it cannot be written.
+            FileChangedError: The file has changed, or its path leads to another file.
+            FileError: It cannot be written.
         """
         current = await self._unchanged(place, base)
         text, form = decode(wanted.data, place.given)
         try:
             sent = await self._buffers.write(current, place, text, form)
         except EditorError as error:
+            # Whether the disk changed is unknown here: assume so, the model should read it again.
             raise EditorWriteError(place.given, error.reason, has_changed=True) from None
         await self._in_thread(_put_exactly, place, wanted)
         found = await self._in_thread(disk.read_disk, place)
         self._see(self._buffers.settle(place, sent, found, _disk_digest(current)))
 
     async def delete(self, place: Place, base: Snapshot) -> None:
-        """Delete a file that is as `base` says; of a link, the link. The editor has no call for it.
+        """Delete a file that must still equal `base`; of a link, the link.
+
+        Always on disk: ACP has no method to delete a file through the editor.
 
         Raises:
-            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
-            FileError: it cannot be deleted.
+            FileChangedError: The file has changed, or its path leads to another file.
+            FileError: It cannot be deleted.
         """
         current = await self._unchanged(place, base)
         await self._in_thread(disk.remove, place, _disk_digest(current))
         self._forget(base)
 
     async def move(self, place: Place, to: Place, base: Snapshot) -> Snapshot:
-        """Move a file that is as `base` says to where nothing is; return it there.
+        """Move a file that must still equal `base` to a free path; return the moved file.
 
-        Text that is not saved moves too. The editor has no call for it.
+        Unsaved text in the editor is moved too. Always on disk: ACP has no method to move a file.
 
         Raises:
-            ExistsError: the new place is taken.
-            ChangedMeanwhileError: the file, or where its path leads, is not what it was.
-            FileError: it cannot be moved.
+            FileAlreadyExistsError: There is a file at the new path.
+            FileChangedError: The file has changed, or its path leads to another file.
+            FileError: It cannot be moved.
         """
         current = await self._unchanged(place, base)
+        # Encoded before the move: if that fails, nothing must have happened yet.
         data = await self._in_thread(encoded, base.text, base.form, to)
         await self._in_thread(disk.rename, place, to, _disk_digest(current))
         self._forget(base)
@@ -217,7 +226,10 @@ class FileDesk:
         return self._see(moved)
 
     async def _unchanged(self, place: Place, base: Snapshot | None) -> Snapshot | None:
-        """Look again right before a change."""
+        """Read the file again right before a change, and make sure that it still equals `base`.
+
+        The file may have been changed by another process while permission was asked for.
+        """
         await self._in_thread(disk.check_writable, place)
         current = await self.look(place)
         how = difference(base, current)
@@ -231,6 +243,7 @@ class FileDesk:
         try:
             sent = await self._buffers.write(current, place, text, form)
         except EditorError as error:
+            # An editor may time out or fail after it has saved: only the disk can tell.
             has_changed = await self._in_thread(disk.disk_digest, place) != _disk_digest(current)
             raise EditorWriteError(place.given, error.reason, has_changed=has_changed) from None
         found, mended = await self._in_thread(mend, place, text, form, current)
@@ -245,7 +258,7 @@ class FileDesk:
         return Written(await self._on_disk(place), "disk")
 
     async def _on_disk(self, place: Place) -> Snapshot:
-        """Return a file that we have just put there."""
+        """Read a file that was just written here."""
         found = await self._in_thread(disk.read_disk, place)
         if found is None:
             raise ChangedMeanwhileError(place.given, "it was gone as soon as it was written")
@@ -264,10 +277,10 @@ class FileDesk:
 
 
 def _put_exactly(place: Place, wanted: Original) -> None:
-    """Make the disk hold exactly this, whatever the editor made of it.
+    """Write exactly these bytes to disk, unless the editor has saved them already.
 
     Raises:
-        UnwritableError: the system refuses.
+        FileNotWritableError: The system failed to write them.
     """
     try:
         found = original_at(place.real)

@@ -1,7 +1,8 @@
-"""The files of this machine, looked at and changed. Everything here blocks.
+"""Reads and changes files on the local disk. All calls block.
 
-A pipe or a device is never opened, a link that was put in the place of a file or of a folder on the
-way to it is never followed. Knows no editor: what must be unchanged is handed in as a digest.
+Security: a pipe or a device is never opened. All access goes through directory descriptors
+(`PinnedFolder`), so a link that replaces the file or a directory on its path after the check is
+never followed. The expected content is passed in as a digest; the editor is not known here.
 """
 
 import errno
@@ -41,10 +42,10 @@ _SPECIAL = {
 
 
 def read_disk(place: Place) -> OnDisk | None:
-    """Return a text file as it lies on disk; None if there is none.
+    """Read a text file; None if it does not exist.
 
     Raises:
-        FileError: there is something, but no text that can be read whole.
+        FileError: It exists, but is not text or is too large.
     """
     with _folder_of(place) as folder:
         status = None if folder is None else _status_in(folder, place)
@@ -56,24 +57,24 @@ def read_disk(place: Place) -> OnDisk | None:
 
 
 def status_of(place: Place) -> os.stat_result | None:
-    """Return what the system says about a file that may be opened; None if there is none.
+    """Return the `stat` result of a regular, readable file; None if it does not exist.
 
     Raises:
-        FolderError: it is a folder.
-        ChangedMeanwhileError: its folder is a link by now.
-        UnreadableError: it is special, or its mode lets nobody read it.
+        PathIsDirectoryError: It is a directory.
+        FileChangedError: A directory on its path was replaced by a link.
+        FileNotReadableError: It is not a regular file, or its mode allows no one to read it.
     """
     with _folder_of(place) as folder:
         return None if folder is None else _status_in(folder, place)
 
 
 def open_file(place: Place) -> BinaryIO:
-    """Open a file to read.
+    """Open a regular file for reading.
 
     Raises:
-        FileNotFoundError: there is none.
-        ChangedMeanwhileError: its folder is a link by now.
-        UnreadableError: it is special, or the system refuses.
+        FileNotFoundError: It does not exist.
+        FileChangedError: A directory on its path was replaced by a link.
+        FileNotReadableError: It is not a regular file, or the system refuses to open it.
     """
     with _folder_of(place) as folder:
         if folder is None:
@@ -82,12 +83,12 @@ def open_file(place: Place) -> BinaryIO:
 
 
 def check_writable(place: Place) -> None:
-    """Make sure that a place is where it was, and its file, if there is one, may be written.
+    """Make sure that a path still leads to the same file, and that the file, if any, is writable.
 
     Raises:
-        ChangedMeanwhileError: a link on the way leads elsewhere by now.
-        ReadOnlyError: its mode lets nobody write it, or not us.
-        FileError: it is no file.
+        FileChangedError: A link on the path leads elsewhere now.
+        ReadOnlyFileError: Its mode allows no one to write it, or this process may not.
+        FileError: It is not a regular file.
     """
     real = real_path(place.path)
     if real != place.real:
@@ -98,24 +99,27 @@ def check_writable(place: Place) -> None:
 
 
 def disk_digest(place: Place) -> str | None:
-    """Return the digest of a file's bytes, whatever they are; None if there is none."""
+    """Return the digest of a file's bytes, text or not; None if it does not exist."""
     with _folder_of(place) as folder:
         return None if folder is None else _digest_in(folder, place)
 
 
 def replace(place: Place, data: bytes, expected: str | None, mode: int | None = None) -> None:
-    """Make these the bytes of a file, and its folders if need be.
+    """Replace the bytes of a file, atomically unless it has several hard links.
 
-    `expected` is the digest of what is replaced. Without a `mode` that of the file stays.
+    Missing parent directories are created. `expected` is the digest of the replaced bytes, None
+    for a new file. Without a `mode`, the file's mode is kept.
 
     Raises:
-        ChangedMeanwhileError: something else is there.
-        UnwritableError: the system refuses; the file is as it was.
+        FileChangedError: The file does not have the expected content.
+        FileNotWritableError: The system failed to write it; the file is unchanged.
     """
     check_writable(place)
     with _making_folder_of(place) as folder:
         _check_unchanged(folder, place, expected)
         with _writing(place):
+            # A file with several hard links is overwritten in place: an atomic rename would give
+            # only this name the new content and detach it from the others.
             if _has_other_names(folder, place.real.name):
                 write_in_place(folder, place.real.name, data)
                 if mode is not None:
@@ -128,23 +132,23 @@ def remove(place: Place, expected: str | None) -> None:
     """Delete a file; of a link, the link.
 
     Raises:
-        ChangedMeanwhileError: something else is there.
-        UnwritableError: the system refuses.
+        FileChangedError: The file does not have the expected content.
+        FileNotWritableError: The system failed to delete it.
     """
     _check_place(place, expected)
     with _writing(place), HeldFolder.plain(place.own.parent) as folder:
-        if place.stands is None:
+        if place.stands is None:  # of a link, only the link goes: its target stays as it is
             _check_unchanged(folder, place, expected)
         folder.unlink(place.own.name)
 
 
 def rename(place: Place, to: Place, expected: str | None) -> None:
-    """Move a file, and make the folders that it needs.
+    """Move a file; missing parent directories are created.
 
     Raises:
-        ExistsError: the new place is taken.
-        ChangedMeanwhileError: something else is there.
-        UnwritableError: the system refuses.
+        FileAlreadyExistsError: There is a file at the new path.
+        FileChangedError: The file does not have the expected content.
+        FileNotWritableError: The system failed to move it.
     """
     _check_place(place, expected)
     check_free(to)
@@ -157,10 +161,10 @@ def rename(place: Place, to: Place, expected: str | None) -> None:
 
 
 def check_free(place: Place) -> None:
-    """Make sure that nothing is at a place, not even a link without an end.
+    """Make sure that there is nothing at a path, not even a dangling link.
 
     Raises:
-        ExistsError: there is something.
+        FileAlreadyExistsError: There is something.
     """
     if os.path.lexists(place.path) or os.path.lexists(place.real):
         raise ExistsError(place.given)
@@ -168,7 +172,7 @@ def check_free(place: Place) -> None:
 
 @contextmanager
 def _folder_of(place: Place) -> Generator[HeldFolder | None]:
-    """Hold the folder in which a file really lies; None if there is none."""
+    """Open the directory of a file's real path by descriptor; None if it does not exist."""
     try:
         folder = HeldFolder.plain(place.real.parent)
     except LinkInTheWayError as error:
@@ -184,7 +188,7 @@ def _folder_of(place: Place) -> Generator[HeldFolder | None]:
 
 @contextmanager
 def _making_folder_of(place: Place) -> Generator[HeldFolder]:
-    """Hold the folder in which a file is to lie, made if need be."""
+    """Open the directory of a file's real path by descriptor; create it if necessary."""
     with _writing(place):
         folder = HeldFolder.made(place.real.parent)
     with folder:
@@ -205,7 +209,7 @@ def _status_in(folder: HeldFolder, place: Place) -> os.stat_result | None:
         raise UnreadableError(place.given, _why(error)) from None
     if stat.S_ISDIR(status.st_mode):
         raise FolderError(place.given, *shown_entries(folder, name))
-    _check_regular(place, status)
+    _check_regular(place, status)  # before anything is opened: opening a device may have effects
     if not status.st_mode & _READ_BITS:
         raise UnreadableError(place.given, "its mode lets nobody read it")
     return status
@@ -220,6 +224,7 @@ def _opened(folder: HeldFolder, place: Place) -> BinaryIO:
         raise UnreadableError(place.given, _why(error)) from None
     file = os.fdopen(descriptor, "rb")
     try:
+        # Checked on the descriptor: the file may have been replaced since its status was read.
         _check_regular(place, os.fstat(descriptor))
     except UnreadableError:
         file.close()
@@ -232,7 +237,7 @@ def _content(folder: HeldFolder, place: Place, status: os.stat_result) -> bytes 
         raise HugeFileError(place.given, status.st_size, "read some of its lines, or search in it")
     try:
         with _opened(folder, place) as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)  # the file may have grown since its size was read
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -263,7 +268,7 @@ def _check_writable_in(folder: HeldFolder, place: Place) -> None:
 
 
 def _check_place(place: Place, expected: str | None) -> None:
-    """Look once more where a path leads, and at what is there."""
+    """Check again where a path leads, and that the file has the expected content."""
     check_writable(place)
     with _folder_of(place) as folder:
         if (None if folder is None else _digest_in(folder, place)) != expected:
@@ -271,7 +276,10 @@ def _check_place(place: Place, expected: str | None) -> None:
 
 
 def _check_unchanged(folder: HeldFolder, place: Place, expected: str | None) -> None:
-    """Look once more, right before the change: what is left is the time of the change itself."""
+    """Check the content again right before the change.
+
+    POSIX has no compare-and-swap for files, so a race remains while the change itself is made.
+    """
     if _digest_in(folder, place) != expected:
         raise ChangedMeanwhileError(place.given, "the file on disk is another")
 
@@ -288,7 +296,7 @@ def _has_other_names(folder: HeldFolder, name: str) -> bool:
 
 
 def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:
-    """Move a file, or a link, to another folder; to another disk by copying it."""
+    """Move a file or a link to another directory; to another file system by copying it."""
     try:
         folder.rename(name, to, new_name)
     except OSError as error:
@@ -302,7 +310,7 @@ def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:
     else:
         with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
             write_held(to, new_name, file.read(), stat.S_IMODE(status.st_mode))
-    folder.unlink(name)
+    folder.unlink(name)  # last: a crash before it leaves two files rather than none
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Text and the bytes that it is stored as: encoding, byte order mark, newlines.
+"""Converts between text and bytes: encoding, byte order mark, newlines.
 
-Pure. What was decoded can be encoded again to the same bytes, whatever they were.
+Pure functions. A decoded file always encodes to exactly the same bytes again.
 """
 
 import codecs
@@ -22,17 +22,18 @@ _BOMS: dict[Encoding, bytes] = {
 }
 _NAME = "this file"
 
-# Tab, newlines, form feed, backspace and escape are found in texts and logs; the others are not.
+# Tab, newlines, form feed, backspace and escape occur in texts and logs. The other control
+# characters do not: a file with many of them is binary.
 _CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\b\t\n\f\r\x1b"))
 _UPPER_CONTROLS = bytes(range(0x80, 0xA0))
 _TEXT_PER_CONTROL = 20
 
-_FEWEST_CHARACTERS = 3  # from which UTF-16 is told without a mark
+_FEWEST_CHARACTERS = 3  # shorter files are not recognized as UTF-16 without a byte order mark
 
 
 @frozen
 class TextForm:
-    """How a text is stored; `newline` is None where a file mixes them."""
+    """How a text is stored; `newline` is None if the file mixes newlines."""
 
     encoding: Encoding = "utf-8"
     has_bom: bool = False
@@ -40,12 +41,12 @@ class TextForm:
 
 
 def decode(data: bytes, name: str = _NAME) -> tuple[str, TextForm]:
-    r"""Return the text of a file, and its form; `name` is what errors call the file.
+    r"""Decode a file and return its text and form; `name` is used in errors.
 
-    The text has `\n` newlines; where a file mixes them, it has them as they are.
+    Newlines in the text are `\n`; if the file mixes newlines, they are kept as they are.
 
     Raises:
-        BinaryFileError: it is not text.
+        BinaryFileError: It is not text.
     """
     for encoding, has_bom, body in _readings(data):
         text = _decoded(body, encoding)
@@ -57,10 +58,10 @@ def decode(data: bytes, name: str = _NAME) -> tuple[str, TextForm]:
 
 
 def encode(text: str, form: TextForm, name: str = _NAME) -> bytes:
-    r"""Return the bytes of a text in a form; every `\n` becomes the form's newline.
+    r"""Encode a text in a form; every `\n` becomes the form's newline.
 
     Raises:
-        EncodingError: the encoding lacks one of its characters.
+        EncodingError: The encoding lacks one of the text's characters.
     """
     styled = text if form.newline in {None, "\n"} else with_newline(text, form.newline)
     try:
@@ -73,7 +74,7 @@ def encode(text: str, form: TextForm, name: str = _NAME) -> bytes:
 
 
 def newline_of(text: str) -> Newline | None:
-    r"""Return the newline that a text uses throughout, `\n` if it has none; None for several."""
+    r"""Return the newline that a text uses; `\n` if it has none, None if it mixes several."""
     pairs = text.count("\r\n")
     counts: dict[Newline, int] = {
         "\n": text.count("\n") - pairs,
@@ -87,7 +88,7 @@ def newline_of(text: str) -> Newline | None:
 
 
 def with_newline(text: str, newline: Newline | None) -> str:
-    """Return a text with all its newlines, of whatever kind, made this one; None changes none."""
+    """Return a text with all newlines converted to one kind; None converts none."""
     if newline is None:
         return text
     plain = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -95,7 +96,10 @@ def with_newline(text: str, newline: Newline | None) -> str:
 
 
 def _readings(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
-    """Yield what the bytes may be, the likeliest first: encoding, whether marked, what follows."""
+    """Yield candidates, the most likely first: encoding, whether it has a BOM, the bytes after it.
+
+    Every byte sequence is valid Latin-1, so that comes last, and only if no binary type matches.
+    """
     for encoding, mark in _BOMS.items():
         if data.startswith(mark):
             yield encoding, True, data[len(mark) :]
@@ -109,7 +113,7 @@ def _readings(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
 
 
 def _unmarked_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
-    """Recognise UTF-16 by its zeros: nine of ten on one side, none on the other."""
+    """Recognize UTF-16 without a BOM: nine of ten high bytes are zero, and no low byte is."""
     first, second = data[::2], data[1::2]
     if len(second) < _FEWEST_CHARACTERS or len(first) != len(second):
         return None

@@ -1,27 +1,27 @@
-"""What can be wrong with a file, in words for the model.
+"""Errors of file access, with reasons worded for the model.
 
 FileError
-  InvalidPathError        no path at all: empty, a NUL in it, a name too long
-  MissingFileError        no such file; names some that are alike
-  FolderError             a folder where a file is meant; lists it
-  UnreadableError         there, but not to be read: no permission, a pipe, a device
-  BinaryFileError         not text; says what it is
-  HugeFileError           too large to be read or written whole
-  EncodingError           the text has a character that the file's encoding lacks
-  ReadOnlyError           the file is protected against writing
-  ExistsError             something is where a file is to be moved
-  ChangedMeanwhileError   not what it was when it was read
-  UnwritableError         the system refused to write, delete or move it
-  EditorWriteError        the editor refused to write it, or did not answer
+  InvalidPathError          not a path: empty, contains a NUL, a name is too long
+  NoSuchFileError           the file does not exist; suggests similar names
+  PathIsDirectoryError      a directory instead of a file; lists its entries
+  FileNotReadableError      exists but cannot be read: no permission, a pipe, a device
+  BinaryFileError           not text; names the file type
+  HugeFileError             too large to be read or written in one piece
+  EncodingError             the text has a character that the file's encoding lacks
+  ReadOnlyFileError         the file's mode or the system forbids writing
+  FileAlreadyExistsError    there is already a file at the new path
+  FileChangedError          the file has changed since it was read
+  FileNotWritableError      the system failed to write, delete or move it
+  EditorWriteError          the editor refused to write it, or did not answer
 
-Every reason says what is wrong and, where something can be done, what.
+Every reason says what is wrong and, if something can be done about it, how to continue.
 """
 
 from collections.abc import Sequence
 
 
 class FileError(Exception):
-    """A file cannot be used as asked. `reason` is for the model, one or two sentences."""
+    """Base class of file errors. `reason` is one or two sentences for the model."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -29,11 +29,11 @@ class FileError(Exception):
 
 
 class InvalidPathError(FileError):
-    """What was given cannot be a path."""
+    """The given name cannot be a path."""
 
 
 class MissingFileError(FileError):
-    """There is no such file. `similar` are files that may be meant."""
+    """The file does not exist. `similar` are files that may have been meant."""
 
     def __init__(self, name: str, similar: Sequence[str]) -> None:
         hint = f"; similar files: {', '.join(similar)}" if similar else ""
@@ -42,7 +42,7 @@ class MissingFileError(FileError):
 
 
 class FolderError(FileError):
-    """It is a folder. `entries` are the first of `count`, folders with a slash."""
+    """The path is a directory. `entries` are the first of `count`, directories with a slash."""
 
     def __init__(self, name: str, entries: Sequence[str], count: int) -> None:
         more = f" and {count - len(entries)} more" if count > len(entries) else ""
@@ -53,14 +53,14 @@ class FolderError(FileError):
 
 
 class UnreadableError(FileError):
-    """It exists, and must or can not be read."""
+    """The file exists but cannot or must not be read."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} cannot be read: {why}")
 
 
 class BinaryFileError(FileError):
-    """It is not text. `kind` is what it looks like, with an article."""
+    """The file is not text. `kind` is its probable type, with an article."""
 
     def __init__(self, name: str, kind: str) -> None:
         super().__init__(f"{name} is {kind}, not text; use a command that knows the format")
@@ -68,7 +68,7 @@ class BinaryFileError(FileError):
 
 
 class HugeFileError(FileError):
-    """It is too large. `size_bytes` is how large."""
+    """The file is too large. `size_bytes` is its size."""
 
     def __init__(self, name: str, size_bytes: int, advice: str) -> None:
         size = f"{size_bytes / 1_000_000:.1f} MB"
@@ -77,7 +77,7 @@ class HugeFileError(FileError):
 
 
 class EncodingError(FileError):
-    """The file's encoding has no such character. `line` counts from 1."""
+    """The file's encoding lacks a character of the text. `line` counts from 1."""
 
     def __init__(self, name: str, encoding: str, character: str, line: int) -> None:
         shown = character if character.isprintable() else "the control or half character"
@@ -90,35 +90,35 @@ class EncodingError(FileError):
 
 
 class ReadOnlyError(FileError):
-    """The file must not be written."""
+    """The file is read-only."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is read-only; ask the user before you make it writable")
 
 
 class ExistsError(FileError):
-    """The place is taken."""
+    """There is already a file at the path."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} exists already; delete it first or choose another name")
 
 
 class ChangedMeanwhileError(FileError):
-    """The file is not what the change was made for."""
+    """The file has changed since it was read, so the planned change does not apply."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(f"{name} changed meanwhile: {how}; read it again and redo the change")
 
 
 class UnwritableError(FileError):
-    """The system refused."""
+    """The system failed to write, delete or move the file."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} cannot be written: {why}")
 
 
 class EditorWriteError(FileError):
-    """The editor did not do it. `has_changed` tells whether the disk changed all the same."""
+    """The editor did not write the file. `has_changed`: whether the disk changed nevertheless."""
 
     def __init__(self, name: str, why: str, *, has_changed: bool) -> None:
         outcome = "has changed all the same; read it again" if has_changed else "is as it was"

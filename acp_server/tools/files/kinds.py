@@ -1,4 +1,4 @@
-"""What a file without text is, told by its first bytes."""
+"""Recognizes the type of a binary file by its first bytes."""
 
 _KINDS = (
     (0, b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -37,5 +37,5 @@ _KINDS = (
 
 
 def kind_of(data: bytes) -> str | None:
-    """Return what bytes look like, with an article; None if nothing says so."""
+    """Return the type of a file from its bytes, with an article; None if it is not recognized."""
     return next((kind for at, mark, kind in _KINDS if data.startswith(mark, at)), None)

@@ -1,4 +1,4 @@
-"""Who waits for which file: first come, first served. Knows keys, not files."""
+"""Exclusive locks by key, first come, first served. Used for files, but knows only keys."""
 
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
@@ -8,10 +8,10 @@ import anyio
 
 
 class Lines:
-    """One line of waiting tasks for each key.
+    """Fair exclusive locks by key, of which a task can acquire several at once.
 
-    A task takes its place in all the lines it needs at once, before it waits for the first. So
-    places are taken in the order of the calls, and no two tasks can wait for each other.
+    A task joins the queues of all its keys at once, before it waits for the first. Therefore the
+    queues are in the order of the calls, and two tasks can never wait for each other.
     """
 
     def __init__(self) -> None:
@@ -19,8 +19,9 @@ class Lines:
 
     @asynccontextmanager
     async def place_in(self, keys: Iterable[str]) -> AsyncGenerator[None]:
-        """Wait until it is this task's turn for all keys; then they are its own until the end."""
+        """Acquire the locks of all keys, and hold them inside this context."""
         places = {key: anyio.Event() for key in keys}
+        # No await in this loop: joining all queues must be atomic to rule out deadlocks.
         for key, is_first in places.items():
             line = self._lines.setdefault(key, deque())
             line.append(is_first)
@@ -29,7 +30,7 @@ class Lines:
             for is_first in places.values():
                 await is_first.wait()
             yield
-        finally:
+        finally:  # also if cancelled while waiting: an abandoned entry would block the queue
             for key, is_first in places.items():
                 self._leave(key, is_first)
 

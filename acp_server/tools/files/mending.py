@@ -1,6 +1,6 @@
-"""What an editor leaves on disk, put right: newlines, byte order mark, encoding, mode. It blocks.
+"""Repairs files after an editor saved them: newlines, byte order mark, encoding, mode. It blocks.
 
-Its text is left alone: an editor may format what it saves.
+The saved text itself is not changed: an editor may format on save.
 """
 
 from acp_server.tools.files.disk import MAX_BYTES, read_disk, replace
@@ -11,17 +11,17 @@ from acp_server.tools.files.snapshot import OnDisk, Snapshot, digest_of
 
 
 def encoded(text: str, form: TextForm, place: Place) -> bytes:
-    """Return the bytes of a text that is to be written.
+    """Encode a text for writing, and make sure that the file could be read again.
 
     Raises:
-        EncodingError: the file's encoding lacks a character.
-        BinaryFileError: it would be no text any more.
-        HugeFileError: it would be too large to be read again.
+        EncodingError: The file's encoding lacks a character.
+        BinaryFileError: The file would no longer be recognized as text.
+        HugeFileError: The file would be too large to be read again.
     """
     data = encode(text, form, place.given)
     if len(data) > MAX_BYTES:
         raise HugeFileError(place.given, len(data), "write it in parts, or by a command")
-    if "\0" in text:  # which could even be read again, as another encoding
+    if "\0" in text:  # must be checked here: it may decode without an error, as UTF-16
         raise BinaryFileError(place.given, "binary data")
     decode(data, place.given)
     return data
@@ -30,13 +30,15 @@ def encoded(text: str, form: TextForm, place: Place) -> bytes:
 def mend(
     place: Place, text: str, form: TextForm, base: Snapshot | None
 ) -> tuple[OnDisk | None, bool]:
-    """Put right what the editor made of a write; return what is on disk, and whether it was mended.
+    """Repair the file on disk after a write through the editor.
 
-    `base` is what was there before. An editor that has not touched the disk keeps the text in its
-    buffer, which is its right.
+    `base` is the file before the write. If the disk is unchanged, the editor keeps the text in its
+    buffer, unsaved, which is allowed; then nothing is repaired.
+
+    Returns the file on disk, and whether it was repaired.
 
     Raises:
-        FileError: the disk cannot be read or written.
+        FileError: The disk cannot be read or written.
     """
     found = read_disk(place)
     before = base.disk_digest if base else None
@@ -51,9 +53,10 @@ def mend(
 
 
 def _as_it_should_be(found: OnDisk, text: str, form: TextForm) -> bytes:
-    """Return the bytes of the text that was found, stored as the file was before.
+    """Return the bytes that the file should have: the saved text in the file's previous form.
 
-    Where a file mixes newlines, nobody knows which ones a text that the editor changed should have.
+    If the file mixes newlines and the editor changed the text, the right newlines are unknown, so
+    those of the saved file are kept.
     """
     plain = with_newline(found.text, "\n")
     if plain == with_newline(text, "\n"):

@@ -1,4 +1,4 @@
-"""What else there is: the entries of a folder, files that may be meant. Everything here blocks."""
+"""Lists directory entries, and files with similar names for error messages. All calls block."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,20 +13,27 @@ from skills_store.held import HeldFolder
 MAX_LISTED = 50
 MAX_SIMILAR = 3
 MAX_SEEN = 2000
-"""How many entries are looked at to find a file that may be meant."""
+"""How many directory entries are read in the search for similar names."""
 
 _DULL_FOLDERS = {"node_modules", "__pycache__", "venv", "target", "dist", "build"}
 
 
 def shown_entries(folder: HeldFolder, name: str) -> tuple[list[str], int]:
-    """Return the first names in a folder in another, folders with a slash, and how many it has."""
+    """List a directory inside another.
+
+    Returns the first names, directories with a slash, and the number of all entries.
+    """
     found = _scan(folder, PurePath(name))
     names = [f"{each}/" if is_folder else each for each, is_folder in found]
     return sorted(names)[:MAX_LISTED], len(names)
 
 
 def similar_files(place: Place, workspace: Workspace) -> list[str]:
-    """Return files that may be meant: with a name alike beside it, else of its name elsewhere."""
+    """Return files that the model may have meant.
+
+    These have a similar name in the same directory; if there are none, the same name elsewhere in
+    the workspace.
+    """
     folder = place.real.parent
     with HeldFolder.at(Path(folder.anchor)) as top:
         entries = islice(_scan(top, folder.relative_to(folder.anchor)), MAX_SEEN)
@@ -49,7 +56,7 @@ def _namesakes(place: Place, workspace: Workspace) -> list[Path]:
 
 
 def _walk(root: HeldFolder) -> Iterator[PurePath]:
-    """Yield the files below a folder, the nearest first; hidden and dull folders are left out."""
+    """Yield the files below a directory, breadth first; skip hidden and generated directories."""
     folders = deque([PurePath()])
     while folders:
         folder = folders.popleft()
@@ -61,7 +68,7 @@ def _walk(root: HeldFolder) -> Iterator[PurePath]:
 
 
 def _scan(above: HeldFolder, folder: PurePath) -> list[tuple[str, bool]]:
-    """Return what is in a folder below another; nothing of one that is not there any more."""
+    """Return the entries of a directory below another; empty if it cannot be read."""
     try:
         with above.below(folder) as held:
             return held.entries()

@@ -1,4 +1,4 @@
-"""Some lines of a text, out of memory or straight from a file too large to be held. It blocks."""
+"""Reads a range of lines, from a text in memory or from a file too large for it. It blocks."""
 
 import dataclasses
 import io
@@ -26,7 +26,7 @@ _LONGEST_CHARACTER_BYTES = 4
 
 @frozen
 class Wanted:
-    """Which lines to read; `check` may raise to stop the search for them."""
+    """Which lines to read; `check` is called between blocks and may raise to stop the reading."""
 
     first_line: int
     line_count: int
@@ -34,19 +34,19 @@ class Wanted:
 
 
 def part_of(text: str, first_line: int, line_count: int) -> Part:
-    """Return some lines of a text that is at hand; all its lines are counted."""
+    """Return a range of lines of a text in memory, with the total number of lines."""
     part = _read(io.StringIO(text, newline="\n"), "\n", Wanted(first_line, line_count, _go_on))
     total = text.count("\n") + (not text.endswith("\n") and text != "")
     return dataclasses.replace(part, total_lines=total)
 
 
 def stream_part(place: Place, first_line: int, line_count: int, check: Callable[[], None]) -> Part:
-    """Return some lines of a file without holding more of it; `check` is called now and then.
+    """Return a range of lines of a file without loading the rest; `check` is called between blocks.
 
-    Bytes that the file's encoding does not know are shown as replacement characters.
+    Bytes that are invalid in the file's encoding become replacement characters.
 
     Raises:
-        FileError: it is no text, or there is none, or it is too large to be searched for lines.
+        FileError: It is not text, does not exist, or is larger than `MAX_STREAM_BYTES`.
     """
     status = status_of(place)
     if status is not None and status.st_size > MAX_STREAM_BYTES:
@@ -65,14 +65,17 @@ def stream_part(place: Place, first_line: int, line_count: int, check: Callable[
 def _stream(file: BinaryIO, form: TextForm, wanted: Wanted) -> Part:
     end = _end_of_line(form.newline)
     with io.TextIOWrapper(file, form.encoding, errors="replace", newline=end) as text:
-        text.read(int(form.has_bom))
+        text.read(int(form.has_bom))  # skips the byte order mark, one character
         part = _read(text, end, wanted)
     plain = part.text if form.newline is None else part.text.replace(form.newline, "\n")
     return dataclasses.replace(part, text=plain)
 
 
 def _form_of(head: bytes, name: str) -> TextForm:
-    """Return the form of a file that begins so; its last character or newline may be cut."""
+    """Return the text form of a file from its first bytes.
+
+    The bytes may end in the middle of a character or of a newline pair.
+    """
     for missing in range(_LONGEST_CHARACTER_BYTES):
         try:
             text, form = decode(head[: len(head) - missing], name)
@@ -85,7 +88,10 @@ def _form_of(head: bytes, name: str) -> TextForm:
 
 
 def _end_of_line(newline: Newline | None) -> Literal["\n", "\r"]:
-    """Return the last character of each line; a pair could be torn where a long line is cut."""
+    r"""Return the character to split lines at.
+
+    For `\r\n` that is `\n` alone: a pair could be torn apart where a long line is cut.
+    """
     return "\r" if newline == "\r" else "\n"
 
 
@@ -109,9 +115,9 @@ def _read(text: TextIO, end: str, wanted: Wanted) -> Part:
 
 
 def _skip(text: TextIO, end: str, wanted: Wanted) -> tuple[int, str]:
-    """Read over the lines before the wanted ones.
+    """Skip the lines before the requested ones.
 
-    Returns how many there were, and what was read beyond them.
+    Returns the number of skipped lines, and the text that was read beyond them.
     """
     skipped, last = 0, end
     while (missing := wanted.first_line - 1 - skipped) > 0:
@@ -127,4 +133,4 @@ def _skip(text: TextIO, end: str, wanted: Wanted) -> tuple[int, str]:
 
 
 def _go_on() -> None:
-    """Let it run: what is at hand is read at once."""
+    """Do nothing: a text in memory is read at once, so there is no need to stop."""

@@ -1,7 +1,7 @@
-"""Where a file is: what was given, the path that it means, and where that really leads.
+"""Resolves file names: from the name that was given to an absolute path with links followed.
 
-Knows the file system's names and links only. It opens nothing, and whether a place outside the
-workspace may be used is not for it to say.
+Reads only names and links and opens no file. Whether a path outside the workspace may be used is
+the permission gate's decision.
 """
 
 import os
@@ -21,11 +21,15 @@ _WINDOWS_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 @frozen
 class Place:
-    """A file's place, whether or not there is a file.
+    """Resolved path of a file, which need not exist.
 
-    `given` is what it was called, `path` the absolute path without dots, `real` the same with all
-    links followed, `is_inside` whether that lies in a root of the workspace. `stands` is where the
-    path itself is, the links of its folders followed, if it is a link.
+    Attributes:
+        given: The name as it was given.
+        path: The absolute, normalized path.
+        real: The same with all links followed.
+        is_inside: Whether `real` is inside a root of the workspace.
+        stands: If the path itself is a link, where that link is, with the links of its parent
+            directories followed; else None.
     """
 
     given: str
@@ -36,32 +40,35 @@ class Place:
 
     @property
     def own(self) -> Path:
-        """What is deleted or moved: of a link, the link."""
+        """The directory entry that a deletion or a move affects: of a link, the link itself."""
         return self.stands or self.real
 
 
 def lexical_path(given: str, workspace: Workspace, home: Path) -> Path:
-    """Return the absolute path that a name means, without asking the file system.
+    """Return the absolute path that a name means, without accessing the file system.
 
-    Relative names start at the workspace's `cwd`, `~` is `home`; `file:` URIs are taken too.
+    Relative names start at the workspace's `cwd`, `~` is `home`; `file:` URIs are accepted too.
 
     Raises:
-        InvalidPathError: it cannot be a path.
+        InvalidPathError: It cannot be a path.
     """
     name = _path_of_uri(given) if given.lower().startswith("file:/") else given
     _check(name)
     start, name = (
         (home, name[1:].lstrip("/")) if re.match(r"~(/|$)", name) else (workspace.cwd, name)
     )
+    # `..` is removed by name, so `link/..` is the link's own directory, not that of its target.
     normal = os.path.normpath(start / name)
+    # POSIX allows a leading `//` to mean something else, and normpath keeps it: make it one `/`.
     return Path(re.sub(r"^//(?=[^/])", "/", normal) if os.sep == "/" else normal)
 
 
 def place_of(given: str, workspace: Workspace, home: Path) -> Place:
-    """Return the place that a name means, its links followed as far as it exists. It blocks.
+    """Resolve a name; links are followed as far as the path exists. It blocks.
 
     Raises:
-        InvalidPathError: it cannot be a path.
+        InvalidPathError: It cannot be a path.
+        FileChangedError: Its links keep changing.
     """
     path = lexical_path(given, workspace, home)
     real = real_path(path)
@@ -71,10 +78,10 @@ def place_of(given: str, workspace: Workspace, home: Path) -> Place:
 
 
 def real_path(path: Path) -> Path:
-    """Return where an absolute path leads; what does not exist leads to itself. It blocks.
+    """Return an absolute path with all links followed, as far as it exists. It blocks.
 
     Raises:
-        ChangedMeanwhileError: it is a link at one moment and none at the next.
+        FileChangedError: A part of it keeps changing between a link and something else.
     """
     try:
         return followed(path)
@@ -83,15 +90,15 @@ def real_path(path: Path) -> Path:
 
 
 def lies_below(path: Path, workspace: Workspace) -> bool:
-    """Whether a path lies in a root of the workspace by its name alone."""
+    """Whether a path is inside a root of the workspace by name, without following links."""
     return any(path.is_relative_to(root) for root in _roots(workspace))
 
 
 def folded(path: Path) -> str:
-    """Return a name that is the same for all spellings which some system takes for one file.
+    """Return a key that is equal for all spellings that some file system treats as one file.
 
-    Two files may share it where a system tells the spellings apart: good for waiting in line,
-    not for knowing which is which.
+    On a case-sensitive file system, two files may share a key. Use it for locks only, not to
+    identify a file.
     """
     return unicodedata.normalize("NFC", str(path)).casefold()
 
@@ -125,9 +132,10 @@ def _is_in_roots(real: Path, workspace: Workspace) -> bool:
 
 
 def _lies_in(real: Path, root: Path) -> bool:
-    """Whether a place lies in a root: by name, or because a folder above it is the root.
+    """Whether a path is inside a root: by name, or because one of its parents is the root.
 
-    The latter where a system takes several spellings for one name (case, composed characters).
+    The latter is compared by inode, for file systems where several spellings (letter case, Unicode
+    composition) name the same directory.
     """
     if real.is_relative_to(root):
         return True

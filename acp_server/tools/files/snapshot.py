@@ -1,4 +1,4 @@
-"""What a file was when it was looked at: the start of an edit, and its outcome."""
+"""The state of a file when it was read, and the results of reading and writing."""
 
 import hashlib
 from typing import Literal
@@ -10,7 +10,7 @@ from acp_server.tools.files.paths import Place
 
 @frozen
 class OnDisk:
-    """A text file as it lies on disk. `mode` are its permission bits."""
+    """A text file on disk. `mode` holds its permission bits, `digest` is that of its bytes."""
 
     text: str
     form: TextForm
@@ -21,7 +21,7 @@ class OnDisk:
 
 @frozen
 class BufferStyle:
-    """How the editor hands a file out; `digest` is that of its text, whatever the newlines."""
+    """How the editor returns a file. `digest` is that of its text with newlines normalized."""
 
     digest: str
     newline: Newline | None
@@ -30,11 +30,11 @@ class BufferStyle:
 
 @frozen
 class Snapshot:
-    r"""A file as its reader sees it; a file that does not exist has none.
+    r"""An existing file when it was read, from disk or from the editor's buffer.
 
-    `text` has `\n` newlines, unless the file mixes them. `form` is how it is, or is to be, stored.
-    `disk_digest` is that of the bytes on disk, None if the file is in the editor only.
-    `is_saved` tells whether the disk holds this text, `buffer` how the editor handed it out.
+    `text` has `\n` newlines, unless the file mixes them. `form` is how it is or will be stored.
+    `disk_digest` is that of the bytes on disk, None if the file exists in the editor only.
+    `is_saved` is whether the disk holds this text; `buffer` is how the editor returned it.
     """
 
     place: Place
@@ -50,10 +50,10 @@ class Snapshot:
 
 @frozen
 class Part:
-    """Some lines of a file, from `first_line` (the first is 1).
+    """A range of lines of a file, starting at `first_line` (counted from 1).
 
-    `line_count` is how many lines `text` has, `total_lines` None if nobody has counted them.
-    `is_cut` tells that the text ends early because it would have been too long.
+    `line_count` is the number of lines in `text`; `total_lines` is None if they were not counted.
+    `is_cut` is whether the text was truncated because it was too long.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Part:
 
 @frozen
 class Written:
-    """How a write ended. `mended` tells that the disk was put right behind the editor."""
+    """Result of a write. `mended` is whether the disk was repaired after the editor saved it."""
 
     snapshot: Snapshot
     through: Literal["editor", "disk"]
@@ -73,17 +73,17 @@ class Written:
 
 
 def digest_of(data: bytes) -> str:
-    """Return a short name for bytes, different for different ones."""
+    """Return the BLAKE2b digest of bytes, in hexadecimal."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def text_digest(text: str) -> str:
-    """Return a short name for a text, different for different ones."""
+    """Return the BLAKE2b digest of a text, in hexadecimal."""
     return digest_of(text.encode(errors="surrogatepass"))
 
 
 def disk_snapshot(place: Place, found: OnDisk, buffer: BufferStyle | None = None) -> Snapshot:
-    """Return the snapshot of a file that is what the disk says."""
+    """Return the snapshot of a file whose text is that on disk."""
     return Snapshot(
         place=place,
         text=found.text,
@@ -98,9 +98,10 @@ def disk_snapshot(place: Place, found: OnDisk, buffer: BufferStyle | None = None
 
 
 def difference(base: Snapshot | None, now: Snapshot | None) -> str | None:
-    """Return how a file has moved on since it was looked at; None if it has not.
+    """Return how a file has changed since it was read; None if it has not.
 
-    An unsaved text that was saved is still the same; one under which the disk changed is not.
+    If an unsaved text was saved in between, the file is unchanged. If the disk changed under an
+    unsaved text, the file has changed: writing would overwrite that version.
     """
     if now is None:
         return None if base is None else "it does not exist any more"

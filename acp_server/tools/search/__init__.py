@@ -1,1 +1,1 @@
-"""Finding text and files in a folder: queries in, lean text and places out. Knows no tool."""
+"""Search for text and files in a directory with ripgrep. Independent of the tool definitions."""

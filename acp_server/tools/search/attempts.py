@@ -1,7 +1,7 @@
-"""A pattern on its way to ripgrep: tried as it is, then as ripgrep's complaint suggests.
+"""Run one pattern search with ripgrep; retry it with the flags that its error message suggests.
 
-Owns the arguments that every content search has in common and the table of complaints. Keeps no
-results: an attempt that fails has written none.
+Owns the arguments common to all content searches, and the table of error messages. Results need no
+reset between attempts: a failing attempt has not written any.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _NO_PCRE2 = (
 
 @frozen
 class Attempt:
-    """How the last attempt ended, the flags it took, and what to say about them."""
+    """The final attempt: its result, the flags it needed, and a note about them."""
 
     ending: Ending
     flags: tuple[str, ...]
@@ -37,16 +37,16 @@ class Attempt:
 
     @property
     def stopped(self) -> str:
-        """Why the results are not all there are; empty if they are, or were not all wanted."""
+        """Why results are missing; empty if they are complete or no more were wanted."""
         late = f"stopped after {TIMEOUT_SECONDS:.0f} s: narrow the path or the pattern"
         return late if self.ending.is_late else ""
 
 
 def glob_arguments(file_glob: str | None) -> tuple[tuple[str, ...], NamePredicate]:
-    """Return how ripgrep narrows its walk to a glob, and the predicate that decides.
+    """Return ripgrep arguments that narrow its walk to a glob, and the deciding predicate.
 
-    A `--glob` would also bring back files that are ignored, so the name's part is given as a
-    file type, which does not, and paths are held against the whole glob afterwards.
+    `--glob` would also include ignored files. A file type does not, so the file-name part of the
+    glob is passed as a type, and the predicate then matches each path against the whole glob.
     """
     if file_glob is None:
         return (), lambda _: True
@@ -60,13 +60,15 @@ def glob_arguments(file_glob: str | None) -> tuple[tuple[str, ...], NamePredicat
 async def run_pattern(
     query: Query, place: Place, arguments: Sequence[str], feed: Feed, timeout_seconds: float
 ) -> Attempt:
-    """Search for a pattern, as a regex if it is one, else as the text it is.
+    """Search for a pattern as a regex; as literal text if it is no valid regex.
 
     Raises:
-        SearchError: ripgrep does not understand the pattern or a glob.
+        SearchError: ripgrep rejects the pattern or a glob.
     """
     size = () if place.is_file else (f"--max-filesize={MAX_FILE_SIZE}",)
     fixed = (*arguments, *size, *place.rules)
+    # Security: `--regexp=` and `--` keep a pattern or path with a leading dash from becoming a
+    # flag; ripgrep has flags that start programs (`--pre`).
     last = (f"--regexp={query.pattern}", "--", place.argument)
     flags: tuple[str, ...] = ()
     note = ""
@@ -84,6 +86,7 @@ def _remedy(complaint: str, flags: Sequence[str]) -> str:
     if "PCRE2 is not available" in complaint:
         raise SearchError(_NO_PCRE2)
     for words, flag in _REMEDIES:
+        # Each flag at most once, so that the retry loop ends.
         if words in complaint and flag not in flags:
             return flag
     raise SearchError(f"ripgrep refused the search: {_cause(complaint)}")

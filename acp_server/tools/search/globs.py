@@ -1,4 +1,4 @@
-"""Globs over relative paths, as shells and .gitignore write them. Pure text, touches no disk."""
+"""Globs over relative paths, with shell and .gitignore syntax. Pure text, no disk access."""
 
 import re
 from collections.abc import Callable
@@ -15,15 +15,15 @@ _TOKEN = re.compile(
 
 
 def is_glob(pattern: str) -> bool:
-    """Whether a pattern has characters that stand for others."""
+    """Return whether a pattern has wildcard characters."""
     return _SPECIAL.search(pattern) is not None
 
 
 def match_names(pattern: str) -> NamePredicate:
-    """Return a predicate of relative paths: a glob, else a part of the name in any case.
+    """Return a predicate over relative paths: a glob, or else a case-insensitive substring.
 
-    A pattern with a slash is held against the end of the path, or all of it if it begins with
-    one; a pattern without is held against the file's name.
+    A pattern with a slash is matched against the end of the path, or all of it if it begins with a
+    slash; a pattern without a slash is matched against the file name.
     """
     if is_glob(pattern):
         return match_glob(pattern)
@@ -34,7 +34,7 @@ def match_names(pattern: str) -> NamePredicate:
 
 
 def match_glob(pattern: str) -> NamePredicate:
-    """Return a predicate of relative paths for a glob; braces and `**` are understood."""
+    """Return a predicate over relative paths for a glob; braces and `**` are supported."""
     pattern = pattern.removeprefix("./") + ("**" if pattern.endswith("/") else "")
     expression = re.compile(f"(?s:{_expression(pattern.removeprefix('/'))})")
     if "/" not in pattern:
@@ -46,7 +46,7 @@ def match_glob(pattern: str) -> NamePredicate:
 
 
 def last_part(pattern: str) -> str | None:
-    """Return the glob that a file's name alone must match; none if that cannot be told."""
+    """Return the glob that the file name alone must match; None if that is unknown."""
     name = pattern.rpartition("/")[2]
     is_closed = name.count("{") == name.count("}") and name.count("[") == name.count("]")
     return name if name and "**" not in name and is_closed else None
@@ -84,7 +84,7 @@ def _plain(text: str, depth: int) -> str:
 
 
 def _character_set(text: str) -> str:
-    """Return a set as an expression; one that makes no sense stands for itself."""
+    """Return a character set as a regex; an invalid one is matched literally."""
     inner = text[1:-1]
     sign = "^/" if inner[:1] in ("!", "^") else ""
     body = inner[1:] if sign else inner

@@ -1,4 +1,4 @@
-"""One page of matching lines, gathered while they arrive. Keeps what is shown, counts the rest."""
+"""One page of matching lines, collected from the stream. Keeps shown lines, counts the others."""
 
 from collections import deque
 
@@ -12,10 +12,10 @@ COUNTED_BYTES = 2 * 1024 * 1024
 
 
 class Page:
-    """The lines from `offset` on, at most `limit` of them, with their context.
+    """The hits from `offset` on, at most `limit`, with their context lines.
 
-    Windows that overlap are one. A hit of the next page that stands within the context of this
-    one's last is shown as context here, and as a hit there.
+    Overlapping context windows are merged. A hit of the next page within the context of this page's
+    last hit is shown as context here and as a hit there.
     """
 
     def __init__(self, query: Query, accepts: NamePredicate) -> None:
@@ -33,19 +33,19 @@ class Page:
 
     @property
     def next_offset(self) -> int:
-        """Where the next page begins."""
+        """Offset of the next page."""
         return self._query.offset + len(self.hits)
 
     @property
     def is_binary(self) -> bool:
-        """Whether a file was named that holds no text."""
+        """Whether the search named a file that is binary."""
         return b": binary file matches" in self._lines.rest
 
     def feed(self, chunk: bytes) -> bool:
-        """Take some output; return whether more is wanted.
+        """Process a chunk of output; return whether more is wanted.
 
-        Behind a full page it goes on for some bytes, to say how many hits there are. Both what
-        fills a page and that number depend on the output alone, not on how it was cut.
+        After the page is full, it continues for some bytes to count further hits. The page and the
+        count depend only on the output, not on the chunk boundaries.
         """
         self._bytes_read += len(chunk)
         for line in self._lines.feed(chunk):

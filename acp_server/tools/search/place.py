@@ -1,7 +1,8 @@
-"""Where a search walks, and which rules keep it out of files. Reads folders, never contents.
+"""Search root: the directory or file that is walked and the ignore rules above it.
 
-Links are followed to the root itself and nowhere below it. A root that lies in the workspace by
-its name and outside by its links is refused: whoever means the other place must name it.
+Reads directories, never file contents. Symlinks are followed to the root itself and nowhere below
+it. Security: a root that is named inside the workspace but resolves outside is rejected; the real
+path must be named instead.
 """
 
 import os
@@ -17,7 +18,7 @@ from acp_server.tools.search.query import SearchError
 
 @frozen
 class Place:
-    """A root that can be searched. `argument` names it for a process that runs in `cwd`."""
+    """A validated search root. `argument` names it for a process with working directory `cwd`."""
 
     workspace: Path
     cwd: Path
@@ -25,7 +26,7 @@ class Place:
     is_file: bool
     rules: tuple[str, ...]
     launcher: tuple[str, ...] = ()
-    """What stands in front of the searching program, so that it reads nothing else."""
+    """Arguments in front of the search program that confine its reads."""
 
     def path_of(self, name: bytes) -> Path:
         """Return the path of a file as ripgrep names it, in the caller's workspace."""
@@ -33,10 +34,10 @@ class Place:
 
 
 def place_of(root: Path, workspace_root: Path, exclude: Sequence[str]) -> Place:
-    """Look at a root, relative ones from the workspace, and gather the rules that hold there.
+    """Validate a root, relative ones from the workspace, and collect its ignore rules.
 
     Raises:
-        SearchError: there is nothing to search, or it is protected, or it leads elsewhere.
+        SearchError: The root does not exist, is protected, or leaves the workspace by a symlink.
     """
     named = workspace_root / root
     is_file = _is_file(named)
@@ -76,7 +77,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _check_protection(relative: str, exclude: Sequence[str]) -> None:
-    """Refuse a protected root: rules are not applied to what is named outright."""
+    """Reject a protected root: ripgrep does not apply ignore rules to its arguments."""
+    # Lower case on both sides: on file systems that ignore case, another spelling names the same
+    # file.
     spec = GitIgnoreSpec.from_lines(glob.lower() for glob in exclude)
     name = relative.lower().removeprefix("/")
     if spec.match_file(name) or spec.match_file(f"{name}/"):
@@ -86,9 +89,9 @@ def _check_protection(relative: str, exclude: Sequence[str]) -> None:
 def _parent_rules(folder: Path, workspace: Path) -> tuple[str, ...]:
     """Return the arguments for the ignore files above a root.
 
-    In a repository ripgrep finds them and stops at its top. Elsewhere it would go up to the
-    file system's root, so that a stray .gitignore in a home folder could hide everything; there
-    only those from the workspace down are named.
+    In a repository ripgrep finds them and stops at the repository's top. Elsewhere it would ascend
+    to the file system's root, so a stray .gitignore in a home directory could hide everything; so
+    only those from the workspace down are passed.
     """
     if any((above / ".git").exists() for above in (folder, *folder.parents)):
         return ()

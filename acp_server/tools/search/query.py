@@ -1,4 +1,4 @@
-"""What is asked of a search and what it answers. Owns the limits; knows no ripgrep."""
+"""Search request and result, and their limits. Independent of ripgrep."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ MAX_HITS = 50
 
 
 class SearchError(Exception):
-    """A search that cannot be made. `reason` says in a sentence what to do instead."""
+    """A search that cannot be run. `reason` is a sentence that says what to do instead."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -24,7 +24,7 @@ class SearchError(Exception):
 
 @frozen
 class Query:
-    """One search below `root`, a folder or a file. `limit` and `offset` count what is listed."""
+    """One search below `root`, a directory or file. `limit` and `offset` count listed items."""
 
     pattern: str
     root: Path
@@ -38,7 +38,7 @@ class Query:
 
 @frozen
 class Hit:
-    """A place to open. A file that was found as a whole is opened at line 1."""
+    """A location to open. A file listed as a whole opens at line 1."""
 
     path: Path
     line: int
@@ -46,7 +46,7 @@ class Hit:
 
 @frozen
 class Found:
-    """The answer: text for the model, the first hits, and how many there are if that is known."""
+    """Result: text for the model, the first hits, and the total number if it is known."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -55,10 +55,10 @@ class Found:
 
 
 def check_query(query: Query) -> None:
-    """Refuse a query that no search could answer.
+    """Validate a query.
 
     Raises:
-        SearchError: a value is empty or out of its range.
+        SearchError: A value is empty or out of range.
     """
     if not query.pattern:
         raise SearchError("the pattern is empty: give a regex, or target='files' with '*'")

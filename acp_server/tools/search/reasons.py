@@ -1,4 +1,4 @@
-"""Why nothing was found, in one sentence, from a few quick looks. Decides nothing else."""
+"""Explain in one sentence why nothing was found, by a few quick probes. Decides nothing else."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _REGEX_SIGNS = re.compile(r"\.\*|\\\.|\$$|^\^|\|")
 
 
 class _First:
-    """The first name that counts; nothing more is read behind it."""
+    """Collects the first accepted name, then stops reading."""
 
     def __init__(self, accepts: NamePredicate) -> None:
         self._records = Records(NAME)
@@ -35,7 +35,7 @@ class _First:
 
 
 async def explain_no_lines(query: Query, place: Place) -> str:
-    """Say that no line matches, and why that may be."""
+    """Return a sentence that no line matches, with a likely reason."""
     found = f"No match in {name_text(os.fsencode(place.argument)) or 'the workspace'}."
     if _FILE_PATTERN.fullmatch(query.pattern):
         return f"{found} For file names use target='files'."
@@ -51,7 +51,7 @@ async def explain_no_lines(query: Query, place: Place) -> str:
 
 
 async def explain_no_files(query: Query, place: Place) -> str:
-    """Say that no file has such a name, and why that may be."""
+    """Return a sentence that no file name matches, with a likely reason."""
     found = f"No file matches {query.pattern!r}."
     narrowing, accepts = glob_arguments(query.file_glob)
     matches = match_names(query.pattern)

@@ -1,8 +1,8 @@
-"""Ripgrep's output, cut into records while it arrives. Knows bytes, no paths and no characters.
+"""Incremental parser for ripgrep's output. Handles bytes, neither paths nor text encodings.
 
-The plain output with a NUL behind each name is read, not `--json`: a name cannot hold a NUL and
-a text line no newline, so it is as unambiguous, and it names each line's first match only. JSON
-repeats every match of a line and needs base64 for other bytes.
+It parses plain output with a NUL after each name instead of `--json`: a name cannot contain NUL and
+a line cannot contain a newline, so it is just as unambiguous, and it reports only the first match
+of a line. JSON repeats each match of a line and needs base64 for bytes that are not UTF-8.
 """
 
 import re
@@ -19,7 +19,7 @@ _HEAD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)")
 
 @frozen
 class Line:
-    """A line of a file. `column` is the byte its first match begins at; none for context."""
+    """A line of a file. `column` is the byte offset of its first match; None for context lines."""
 
     name: bytes
     number: int
@@ -28,10 +28,10 @@ class Line:
 
 
 class Records:
-    """Complete records of one shape; what is left over waits for more.
+    """Parser for complete records of one shape; an incomplete record waits for the next chunk.
 
-    Each begins where the one before it ended: to look for a beginning further on would take
-    quadratic time in a half line.
+    Each record must begin where the previous one ended: searching for a start further on would take
+    quadratic time in an incomplete line.
     """
 
     def __init__(self, shape: re.Pattern[bytes]) -> None:
@@ -39,7 +39,7 @@ class Records:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> Iterator[re.Match[bytes]]:
-        """Yield the records that are complete by now."""
+        """Yield the records that this chunk completes."""
         data = self._rest + chunk
         end = 0
         self._rest = b""
@@ -50,9 +50,9 @@ class Records:
 
 
 class Lines:
-    """Lines of content. Of a very long one only the part around its match is kept.
+    """Parser for content lines. Of a very long line only the part around its match is kept.
 
-    So a bundle of one 10 MB line costs the time to pipe it, and no memory.
+    So a bundle with one line of 10 MB costs the time to pipe it, and no memory.
     """
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class Lines:
 
     @property
     def rest(self) -> bytes:
-        """What ripgrep wrote that is no record, such as its remark on a binary file."""
+        """Output that is no record, such as ripgrep's remark about a binary file."""
         return bytes(self._rest)
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
-        """Yield the lines that are complete by now, or long enough to be cut."""
+        """Yield lines that are complete or long enough to be cut."""
         if self._is_skipping:
             _, newline, chunk = chunk.partition(b"\n")
             self._is_skipping = not newline
@@ -99,7 +99,7 @@ class Lines:
 
 
 def _line(match: re.Match[bytes], text: bytes) -> Line:
-    """Return a line; one whose match lies far behind begins shortly before it."""
+    """Return a line; if its match is far into it, its text begins shortly before the match."""
     column = int(match[3]) - 1 if match[3] else None
     start = max(0, (column or 0) - LONG_BYTES)
     text = bytes(text[start : start + 2 * LONG_BYTES])

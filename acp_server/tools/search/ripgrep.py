@@ -1,7 +1,7 @@
-"""The ripgrep process: where its binary is, what it is always told, and its end.
+"""The ripgrep process: binary, fixed arguments and lifecycle.
 
-Owns one run from start to kill. Refuses to know what is searched for. The child gets neither our
-environment nor our standard input, reads no configuration and starts no other program.
+Owns one run from start to kill, independent of the query. Security: the child gets neither our
+environment nor our stdin, reads no configuration file and starts no other program.
 """
 
 import os
@@ -30,9 +30,9 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 
 # Hidden files are searched: workflows, linter settings and .env.example are part of the code.
-# .git is not: it holds the same texts again, packed, and nothing there is to be edited.
-# The user's global ignore file is not read, so that the same tree gives the same answer anywhere.
-# Files are read rather than mapped: one that shrinks meanwhile would kill the process.
+# .git is not: it holds the same texts again, compressed, and none of its files should be edited.
+# The user's global ignore file is not read, so that the same tree gives the same result everywhere.
+# --no-mmap: a mapped file that shrinks during the search would kill the process with SIGBUS.
 ALWAYS: Final = (
     "--no-config",
     "--color=never",
@@ -55,7 +55,7 @@ Feed = Callable[[bytes], bool]
 
 @frozen
 class Ending:
-    """How a run ended: `complaint` is what it wrote to stderr, if it was read to its end."""
+    """Result of a run: `complaint` is its stderr, if that was read completely."""
 
     complaint: str = ""
     is_whole: bool = False
@@ -64,10 +64,10 @@ class Ending:
 
 @cache
 def find_ripgrep() -> Path:
-    """Return ripgrep's binary: the one installed with us, else the first on the search path.
+    """Return the ripgrep binary: the one installed with this package, else the first on PATH.
 
     Raises:
-        SearchError: there is none.
+        SearchError: There is none.
     """
     ours = os.pathsep.join((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
     for search_path in (ours, None):
@@ -80,12 +80,12 @@ def find_ripgrep() -> Path:
 async def run_ripgrep(
     arguments: Sequence[str], place: Place, feed: Feed, timeout_seconds: float
 ) -> Ending:
-    """Run ripgrep and feed its output until it ends, `feed` returns false, or time is up.
+    """Run ripgrep and feed its output until it ends, `feed` returns False, or time is up.
 
-    It has ended, one way or the other, when this returns or is cancelled.
+    The process has ended when this returns or is cancelled.
 
     Raises:
-        SearchError: it cannot be started.
+        SearchError: ripgrep cannot be started.
     """
     program = str(await to_thread.run_sync(find_ripgrep))
     command = [*place.launcher, program, *ALWAYS, *arguments]
@@ -100,14 +100,14 @@ async def run_ripgrep(
         try:
             ending = await _read(process, feed, timeout_seconds)
         finally:
-            if not ending.is_whole:  # one that has ended is waited for, not signalled
+            if not ending.is_whole:  # after both pipes' end it exits by itself
                 with suppress(ProcessLookupError):
                     process.kill()
         return ending
 
 
 async def _read(process: Process, feed: Feed, timeout_seconds: float) -> Ending:
-    """Read both pipes, one after the other: complaints are short, `--no-messages` sees to it."""
+    """Read stdout, then stderr. `--no-messages` keeps stderr too short to fill its pipe."""
     with anyio.move_on_after(timeout_seconds):
         if not await _drain(process.stdout, feed):
             return Ending()
@@ -118,10 +118,11 @@ async def _read(process: Process, feed: Feed, timeout_seconds: float) -> Ending:
 
 
 async def _drain(stream: ByteReceiveStream | None, feed: Feed) -> bool:
-    """Return whether all of it was wanted."""
+    """Read a stream to its end; return False if `feed` stopped it."""
     with suppress(anyio.EndOfStream):
         while stream is not None:
-            await lowlevel.checkpoint()  # what is buffered already is received without a wait
+            # Buffered data is received without suspending; stay cancellable and share the loop.
+            await lowlevel.checkpoint()
             if not feed(await stream.receive(_CHUNK_BYTES)):
                 return False
     return True

@@ -1,8 +1,8 @@
-"""The search itself: a query becomes runs of ripgrep, and those become one answer.
+"""The search: turns a query into ripgrep runs and their output into one result.
 
-The order is that of the paths, which ripgrep gives with one thread only. So the same tree gives
-the same bytes, pages fit together, and a common word ends the run early; with many threads all
-output would have to be kept and sorted first, for a little more than half the time.
+Results are in path order, which ripgrep provides only with a single thread. So the same tree gives
+the same bytes, pages fit together, and a common word ends the run early. With many threads all
+output would have to be collected and sorted first, for a little more than half the time.
 """
 
 import os
@@ -48,7 +48,7 @@ _NAMES = ("--sort=path", "--files-with-matches", "--crlf")
 
 @frozen
 class _Listed:
-    """Files in their order, with the number of their matching lines where that was asked."""
+    """Listed files in order, with the number of matching lines if counts were requested."""
 
     files: Sequence[tuple[bytes, int]]
     attempt: Attempt
@@ -60,13 +60,13 @@ async def search(
     exclude: Sequence[str] = (),
     launcher: tuple[str, ...] = (),
 ) -> Found:
-    """Search below a root; `exclude` are globs as in .gitignore of files that stay unread.
+    """Search below a root; `exclude` are .gitignore globs of files that are never read.
 
-    Paths are relative to the workspace. What the `launcher` starts may read what was looked at and
-    nothing else. The run is over when this returns or is cancelled.
+    Paths are relative to the workspace. `launcher` starts ripgrep confined to the root that was
+    checked. The run has ended when this returns or is cancelled.
 
     Raises:
-        SearchError: the query, its root, or its pattern cannot be used.
+        SearchError: The query, its root or its pattern is invalid.
     """
     check_query(query)
     found = await to_thread.run_sync(place_of, query.root, workspace_root, exclude)
@@ -102,7 +102,7 @@ async def _no_lines(query: Query, place: Place, page: Page, attempt: Attempt) ->
 
 
 async def _search_files(query: Query, place: Place) -> Found:
-    """List the files that have a match, in the order of their paths."""
+    """List the files with a match, in path order."""
     narrowing, accepts = glob_arguments(query.file_glob)
     wants_counts = query.output_mode == "count"
     shape, arguments = (COUNT, _COUNTS) if wants_counts else (NAME, _NAMES)
@@ -116,7 +116,7 @@ async def _search_files(query: Query, place: Place) -> Found:
 
 
 async def _search_names(query: Query, place: Place) -> Found:
-    """List the files that have such a name, newest first."""
+    """List the files with a matching name, newest first."""
     narrowing, accepts = glob_arguments(query.file_glob)
     matches = match_names(query.pattern)
     files: list[tuple[bytes, int]] = []
@@ -153,7 +153,7 @@ def _newest_first(files: Sequence[tuple[bytes, int]], cwd: Path) -> list[tuple[b
 def _modified(path: Path) -> int:
     try:
         return path.lstat().st_mtime_ns
-    except OSError:  # it has just been removed
+    except OSError:  # removed since it was listed
         return 0
 
 

@@ -1,9 +1,10 @@
-"""How results read, in as few characters as still lead to the right place.
+"""Formatting of results for the model, in as few characters as still identify the location.
 
-One heading per file, then `LINE:text`; identical neighbours share a line, `3,9:text`. Text loses
-its indentation, which costs as much as the rest of many lines; with context it keeps it, since
-whoever asks for context wants code. Context lines have a space instead of a number, blocks are
-parted by `--`. Control characters are written as escapes, so that no file can paint or forge.
+One heading per file, then `LINE:text`; adjacent lines with the same text share one, `3,9:text`.
+Indentation is removed, because it costs as much as the rest of many lines; results with context
+keep it, since they are meant to show code. Context lines have a space instead of a number, blocks
+are separated by `--`. Security: control characters are escaped, so that no file can style the
+output or forge a hit.
 """
 
 import os
@@ -24,7 +25,7 @@ _LIKE_A_HIT = re.compile(r"[\d,]+:|[ \[]|--$")
 
 @frozen
 class Shown:
-    """A line as it is shown below its file's heading."""
+    """A line as shown under its file's heading."""
 
     name: bytes
     number: int
@@ -33,13 +34,13 @@ class Shown:
 
 
 def name_text(name: bytes) -> str:
-    """Return a file's name on one line; one that could pass for a hit gets `./` in front."""
+    """Return a file name on one line; a name that looks like a hit gets `./` in front."""
     text = _visible(os.fsdecode(name.removeprefix(b"./")))
     return f"./{text}" if _LIKE_A_HIT.match(text) else text
 
 
 def line_text(text: bytes, column: int | None, *, keeps_indentation: bool) -> str:
-    """Return a line, cut around the byte where its match begins if it is long."""
+    """Return a line; a long one is cut around the byte offset of its match."""
     start = len(_decoded(text[: column or 0]))
     line = _decoded(text).rstrip()
     if not keeps_indentation:
@@ -49,14 +50,14 @@ def line_text(text: bytes, column: int | None, *, keeps_indentation: bool) -> st
 
 
 def content_text(lines: Sequence[Shown], *, has_context: bool) -> str:
-    """Return hits, and what stands around them, below one heading per file."""
+    """Return hits and their context under one heading per file."""
     groups = groupby(lines, key=lambda line: line.name)
     write = _blocks if has_context else _folded
     return "\n".join("\n".join((name_text(name), *write(list(group)))) for name, group in groups)
 
 
 def listing_text(names: Sequence[bytes]) -> str:
-    """Return names in their order; neighbours share their folder where that is shorter."""
+    """Return names in order; neighbours share their directory where that is shorter."""
     lines: list[str] = []
     for folder, group in groupby((name_text(name) for name in names), key=_folder):
         paths = list(group)
@@ -68,7 +69,7 @@ def listing_text(names: Sequence[bytes]) -> str:
 
 
 def count_text(counts: Iterable[tuple[bytes, int]]) -> str:
-    """Return how many lines match in each file."""
+    """Return the number of matching lines per file."""
     return "\n".join(f"{name_text(name)}: {count}" for name, count in counts)
 
 
@@ -94,10 +95,10 @@ def _context_line(line: Shown) -> str:
 
 
 def _decoded(text: bytes) -> str:
-    """Return text that is UTF-8, or else was most likely written on Windows."""
+    """Return UTF-8 text; bytes that are not UTF-8 are taken for Windows-1252."""
     try:
         return text.decode("utf-8")
-    except UnicodeDecodeError:  # a long line may just have been cut inside a character
+    except UnicodeDecodeError:  # a long line may only be cut inside a UTF-8 sequence
         return text.decode("utf-8" if len(text) >= LONG_BYTES else "cp1252", "replace")
 
 
@@ -115,13 +116,13 @@ def _visible(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if code >= _FIRST_SURROGATE:  # a byte that is not UTF-8
+    if code >= _FIRST_SURROGATE:  # surrogateescape: a byte that is not UTF-8
         return f"\\x{code - _FIRST_SURROGATE:02x}"
     return match[0].encode("unicode_escape").decode("ascii")
 
 
 def closing_text(total: int | None, next_offset: int, stopped: str) -> str:
-    """Return the last line of a page that is not the last; empty for one that is."""
+    """Return the last line of a page that tells how to get more; empty if there is no more."""
     if stopped:
         return f"[{stopped}]"
     if total is None:

@@ -1,1 +1,1 @@
-"""Commands as local processes: started, followed, ended, and never left behind."""
+"""Shell commands as local processes: start, follow, background and termination."""

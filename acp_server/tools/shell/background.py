@@ -1,6 +1,6 @@
-"""Commands that run while the agent does other things: servers, watchers, long builds.
+"""Background commands of one session: servers, watchers and long builds.
 
-Owns the commands of one session that nobody waits for, and their latest output.
+Owns the commands that no tool call is waiting for, together with their latest output.
 """
 
 import secrets
@@ -18,14 +18,14 @@ from acp_server.tools.shell.session import ShellSession
 
 MOST_RUNNING = 16
 MOST_REMEMBERED = 64
-"""Ended commands are dropped beyond it, the oldest first."""
+"""Ended commands beyond this number are dropped, oldest first."""
 KEEP_BYTES = 200_000
 WRITE_SECONDS = 5.0
 
 
 @frozen
 class BackgroundCommand:
-    """A command as it stands. `exit` is None while it runs."""
+    """Snapshot of a background command. `exit` is None while it runs."""
 
     id: str
     command: str
@@ -34,14 +34,14 @@ class BackgroundCommand:
     total_lines: int
     exit: Exit | None
     is_unconfined: bool = False
-    """Whether it was let out of the sandbox."""
+    """Whether it runs outside the sandbox."""
 
 
 @frozen
 class Poll:
-    """A command as it stands, and what it printed since the last poll.
+    """Snapshot of a command plus its output since the previous poll.
 
-    `lost_bytes` were printed before that text, and are no longer kept.
+    `lost_bytes` is the number of bytes printed before `text` that were dropped from the buffer.
     """
 
     state: BackgroundCommand
@@ -53,7 +53,7 @@ class BackgroundCommands:
     """The background commands of one session."""
 
     def __init__(self, session: ShellSession) -> None:
-        """Prepare; each command is followed by one of the session's tasks, until `close`."""
+        """Prepare; a task of the session follows each command until `close`."""
         self._session = session
         self._running: dict[str, _Running] = {}
         self._is_closed = False
@@ -61,55 +61,62 @@ class BackgroundCommands:
     async def start(
         self, command: str, cwd: Path, *, is_unconfined: bool = False
     ) -> BackgroundCommand:
-        """Start a command; its stdin is a pipe that `write` feeds.
+        """Start a command whose stdin is a pipe that `write` feeds.
 
         Raises:
-            ShellError: it cannot be started, or too many are running.
+            ShellError: The command cannot be started, or too many are running.
         """
         self._check_room()
         running = _Running(self._new_id(), command, cwd, is_unconfined=is_unconfined)
-        self._running[running.id] = running  # takes its place before anything is awaited
+        # Race: occupy the slot before the first await. Otherwise concurrent starts could together
+        # exceed MAX_RUNNING, and `close` would not see this command.
+        self._running[running.id] = running
         try:
             child = running.child = await self._session.start(
                 command, cwd, "pipe", is_unconfined=is_unconfined
             )
         finally:
             if running.child is None:
+                # Failed or cancelled before a child existed. `close` may already be waiting for
+                # this command, and no `_follow` task will ever set the event.
                 del self._running[running.id]
-                running.is_over.set()  # for a `close` that waits meanwhile
+                running.is_over.set()
+        # No await before this line: from here on `_follow` ends and releases the child in any case.
         self._session.tasks.start_soon(self._follow, running, child)
-        if self._is_closed:  # meanwhile
+        # Race: `close` may have run during the await above. A scope that is cancelled before
+        # `_follow` enters it still ends the command.
+        if self._is_closed:
             running.scope.cancel()
         return running.state()
 
     def list(self) -> Sequence[BackgroundCommand]:
-        """Return all commands, in the order of their starts."""
+        """Return all commands in start order and mark their ends as reported."""
         return [running.seen() for running in self._running.values()]
 
     def take_ends(self) -> Sequence[BackgroundCommand]:
-        """Return the commands that have ended and were not seen so by anybody yet; once."""
+        """Return the ended commands whose end was not reported before; each one once."""
         ended = (each for each in self._running.values() if each.is_over.is_set())
         return [running.seen() for running in ended if not running.is_end_seen]
 
     def poll(self, command_id: str) -> Poll:
-        """Return how a command stands and what is new.
+        """Return a command's state and its new output.
 
         Raises:
-            ShellError: there is no such command; so do all that follow.
+            ShellError: There is no such command. The methods below raise it for the same reason.
         """
         running = self._find(command_id)
         news = running.backlog.news(is_last=running.is_over.is_set())
         return Poll(running.seen(), news.text, news.lost_bytes)
 
     def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> Excerpt:
-        """Return up to `limit` lines from line `offset` (from 0) on; without it, the last ones."""
+        """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""
         return self._find(command_id).backlog.excerpt(offset, limit)
 
     async def write(self, command_id: str, data: bytes) -> None:
         """Write to a command's stdin.
 
         Raises:
-            ShellError: it does not read it, for some seconds or for good.
+            ShellError: The command has closed its stdin, or did not read it in time.
         """
         child = self._find(command_id).started()
         try:
@@ -122,35 +129,39 @@ class BackgroundCommands:
             raise ShellError(reason) from error
 
     def close_stdin(self, command_id: str) -> None:
-        """Let a command read the end of its stdin."""
+        """Close a command's stdin, so that it reads end-of-file."""
         self._find(command_id).started().close_stdin()
 
     async def wait(self, command_id: str, timeout_seconds: float) -> BackgroundCommand:
-        """Wait for a command's end, but no longer than the timeout."""
+        """Wait until a command ends or the timeout expires; return its state either way."""
         running = self._find(command_id)
         with anyio.move_on_after(timeout_seconds):
             await running.is_over.wait()
         return running.seen()
 
     async def kill(self, command_id: str) -> BackgroundCommand:
-        """End a command with all that it started; if it has ended, what it left running."""
+        """Terminate a command and its descendants; after its end, those that it left running."""
         running = self._find(command_id)
         if running.is_over.is_set():
+            # The shell has ended, but processes that it left in the background may still run.
             await self._session.end(running.started())
         running.scope.cancel()
         await running.is_over.wait()
         return running.seen()
 
     async def close(self) -> None:
-        """End every command of the session, also what those left running that were waited for.
+        """Terminate all commands of the session, and all leftovers of foreground commands.
 
-        Nothing can be started any more.
+        Further calls of `start` fail.
         """
         self._is_closed = True
         for running in self._running.values():
             running.scope.cancel()
+        # A copy, because a failing `start` removes its entry during the wait. All scopes are
+        # cancelled above first, so that the commands end in parallel.
         for running in tuple(self._running.values()):
             await running.is_over.wait()
+        # Last, when no background command can start further processes.
         await self._session.end_leftovers()
 
     async def _follow(self, running: "_Running", child: Child) -> None:
@@ -158,12 +169,15 @@ class BackgroundCommands:
             with running.scope:
                 await self._session.follow(child, running.receive)
         finally:
+            # Order: `mark_ended` still reads the rest of the pipe, which `release` closes or
+            # discards.
             running.end(child)
             self._session.release(child)
 
     def _check_room(self) -> None:
         if self._is_closed:
             raise ShellError("the session is closed; no command can be started any more")
+        # Only ended commands are dropped: a running one must stay reachable for `kill` and `close`.
         over = [running.id for running in self._running.values() if running.is_over.is_set()]
         if len(self._running) - len(over) >= MOST_RUNNING:
             raise ShellError(
@@ -186,7 +200,7 @@ class BackgroundCommands:
 
 
 class _Running:
-    """One background command, its output, its end."""
+    """One background command with its output and its end."""
 
     def __init__(self, command_id: str, command: str, cwd: Path, *, is_unconfined: bool) -> None:
         self.id = command_id
@@ -206,6 +220,7 @@ class _Running:
         self.backlog.write(chunk)
 
     def end(self, child: Child) -> None:
+        # Order: output, exit and time are complete before the event wakes the waiters.
         self.backlog.write(child.take_rest())
         self._exit = child.exit
         self._ended = anyio.current_time()
@@ -229,6 +244,6 @@ class _Running:
         )
 
     def seen(self) -> BackgroundCommand:
-        """Return how it stands, to somebody who wants to know."""
+        """Return the state, and note that an end in it has now been reported."""
         self.is_end_seen = self.is_over.is_set()
         return self.state()

@@ -1,6 +1,6 @@
-"""The latest output of a command that nobody waits for, by bytes and by lines.
+"""Latest output of a background command, addressable by bytes and by lines.
 
-Knows no process; bytes come in, text comes out.
+Independent of processes: bytes in, text out.
 """
 
 from acp_server.frozen import frozen
@@ -9,7 +9,7 @@ from acp_server.tools.shell.output import decoded, without_first_part, without_l
 
 @frozen
 class Excerpt:
-    """Consecutive lines of an output; `first` counts from 0, over all that was ever printed."""
+    """Consecutive output lines; `first` is 0-based and counts all lines ever printed."""
 
     first: int
     lines: tuple[str, ...]
@@ -18,14 +18,14 @@ class Excerpt:
 
 @frozen
 class News:
-    """What was printed since somebody last looked; how much of it had to be left out before."""
+    """Output since the previous call, and the number of bytes before it that were dropped."""
 
     text: str
     lost_bytes: int
 
 
 class Backlog:
-    """The last bytes of an output; counts all of it."""
+    """Ring buffer for the last bytes of an output; its counters cover the whole output."""
 
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity_bytes = capacity_bytes
@@ -36,7 +36,7 @@ class Backlog:
         self.total_bytes = 0
 
     def write(self, chunk: bytes) -> None:
-        """Take what was printed next."""
+        """Append a chunk of output."""
         self.total_bytes += len(chunk)
         self._newlines += chunk.count(b"\n")
         self._is_whole = not chunk or chunk.endswith(b"\n")
@@ -45,15 +45,19 @@ class Backlog:
 
     @property
     def total_lines(self) -> int:
-        """How many lines were printed, the last one counting before it is whole."""
+        """Number of lines printed, including a last line without a newline."""
         return self._newlines + (not self._is_whole)
 
     def news(self, *, is_last: bool) -> News:
-        """Return what is new since the last call; half a character waits for its other half."""
+        """Return the output since the last call.
+
+        Unless `is_last`, an incomplete UTF-8 sequence at the end is held back for the next call.
+        """
         start = self.total_bytes - len(self._kept)
         begin = max(self._seen_bytes, start)
         fresh = bytes(self._kept[begin - start :])
         if begin > self._seen_bytes:
+            # Bytes were dropped, so the buffer may begin inside a UTF-8 sequence.
             fresh = without_first_part(fresh)
             begin = self.total_bytes - len(fresh)
         if not is_last:
@@ -63,7 +67,7 @@ class Backlog:
         return News(decoded(fresh), lost_bytes)
 
     def excerpt(self, offset: int | None, limit: int) -> Excerpt:
-        """Return up to `limit` lines from line `offset` on, or the last ones; those still kept."""
+        """Return up to `limit` buffered lines from line `offset`; the last ones if it is None."""
         lines = decoded(self._kept).split("\n")
         if self._is_whole:
             lines.pop()

@@ -1,11 +1,11 @@
-"""A command's shell as a child process: how it starts, how its output is read, how it ended.
+"""A command's shell as a child process: start, reading of its output, end.
 
-Knows one process and its pipes; what else the command started is for `processes`.
+Handles one process and its pipes; `processes` handles the descendants of a command.
 
-The child is first a shell that waits for a line on its stdin, and only then becomes the shell that
-runs the command. In between its process group goes on the record of who is to be ended with the
-server. Should the server die before that, the child reads the end of its stdin and leaves: there
-is no moment at which a command runs and nobody would end it.
+The child starts as a shell that waits for a line on stdin, and only then becomes the shell that
+runs the command. In between, the watcher registers its process group, so that it is terminated if
+the server dies. If the server dies earlier, the waiting child reads end-of-file and exits. So a
+command never runs without being registered for termination.
 """
 
 import errno
@@ -29,14 +29,17 @@ from skills_store.programs import find_program
 
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
-"""The most that a pipe holds. What the shell itself printed is within so much after its end."""
+"""Upper bound of a pipe's capacity: after the shell's end, its own output is within this many
+bytes."""
 DRAIN_SECONDS = 0.1
-"""How long after the shell's end we wait for words of those that it left running."""
+"""How long output of left-over processes is still read after the shell has ended."""
 DISCARD_SECONDS = 0.05
 
 Stdin = Literal["empty", "pipe"]
 Receive = Callable[[bytes], Awaitable[None]]
 
+# `exec` keeps the process id, so the process group that was registered is the one that runs. `read`
+# consumes exactly the start line, byte by byte: input for the command stays in the pipe.
 _WAIT_THEN_RUN = {
     "empty": 'read -r _ && exec "$@" </dev/null',
     "pipe": 'read -r _ && exec "$@"',
@@ -47,18 +50,18 @@ _TOO_MANY = "the system can start no more processes; end some and try again"
 
 @frozen
 class Launch:
-    """A command for a shell, where it runs, and all of its variables."""
+    """A shell command with its working directory and its complete environment."""
 
     command: str
     cwd: Path
     environment: Mapping[str, str]
     stdin: Stdin = "empty"
     launcher: tuple[str, ...] = ()
-    """What starts the shell that runs the command, and keeps it within bounds."""
+    """Arguments in front of the shell that confine it; empty if it is not confined."""
 
 
 class Child:
-    """A started shell. Whoever has it follows it to its end, then closes it."""
+    """A started shell. The owner must follow it to its end and then close it."""
 
     def __init__(self, process: Process, mark: str, pipes: tuple[int, int]) -> None:
         self.group = process.pid
@@ -74,10 +77,10 @@ class Child:
 
     @classmethod
     async def start(cls, launch: Launch) -> "Child":
-        """Start a child that waits; `go` makes it run the command.
+        """Start a child that waits; `run` makes it run the command.
 
         Raises:
-            ShellError: it cannot be started.
+            ShellError: The child cannot be started.
         """
         _check(launch)
         (its_stdin, stdin), (output, its_output) = _pipes()
@@ -90,70 +93,79 @@ class Child:
                 stderr=its_output,
                 cwd=launch.cwd,
                 env=launch.environment,
+                # A new session makes the child the leader of its own process group, which is the
+                # unit that `processes` signals, and detaches it from our terminal.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise ShellError(_why_not_started(error, launch)) from error
         else:
+            # Only our ends: O_NONBLOCK is set per open file, so the child's ends stay blocking.
             os.set_blocking(stdin, False)
             os.set_blocking(output, False)
             return cls(process, launch.environment[MARK_VARIABLE], (stdin, output))
         finally:
+            # Our copies of the child's ends must go, or we would never read end-of-file.
             os.close(its_stdin)
             os.close(its_output)
-            if process is None:  # also when cancelled, which kills it while it waits
+            # Also on cancellation: open_process kills the child, which is still waiting.
+            if process is None:
                 os.close(stdin)
                 os.close(output)
 
     def go(self, stdin: Stdin) -> None:
-        """Let the command run."""
-        with suppress(BrokenPipeError):  # it was killed already; its end will show
+        """Let the waiting shell run the command."""
+        with suppress(BrokenPipeError):  # killed already; `follow` reports its end
             os.write(self._stdin, _GO)
         if stdin == "empty":
             self.close_stdin()
 
     @property
     def exit(self) -> Exit:
-        """How the shell ended; one that is not gone yet was killed, and the system holds it."""
+        """How the shell ended; SIGKILL if it was killed but the kernel still holds it."""
         code = self._process.returncode
         if code is None:
             return Exit(signal=signal.Signals.SIGKILL.name)
         return Exit(code=code) if code >= 0 else Exit(signal=_signal_name(-code))
 
     async def follow(self, receive: Receive) -> None:
-        """Pass on output until the shell has ended.
+        """Pass output to `receive` until the shell has ended.
 
-        What it left running may hold the pipe open for ever, so the pipe's end is not waited for.
+        End-of-file of the pipe is not awaited: processes left in the background may keep it open
+        forever.
         """
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._notice_end)
                 while chunk := await self._next_chunk():
                     await receive(chunk)
-        except ExceptionGroup as group:  # so a task group raises what its body raised
+        # Unwrap: the body's own error reaches the caller, not the task group's ExceptionGroup.
+        except ExceptionGroup as group:
             failure = group.exceptions[0]
             raise failure from failure.__cause__
 
     async def wait(self, timeout_seconds: float) -> None:
-        """Wait until the shell has ended, but not for ever: some processes cannot be killed."""
+        """Wait for the shell's end, up to the timeout: some processes cannot be killed."""
         with anyio.move_on_after(timeout_seconds, shield=True):
             await self._process.wait()
 
     def take_rest(self) -> bytes:
-        """Return what is in the pipe right now."""
+        """Return the bytes that are in the pipe now, without waiting."""
         with suppress(BlockingIOError):
             return self._read(PIPE_BYTES)
         return b""
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin, waiting while it does not read.
+        """Write to the shell's stdin; wait while the pipe is full.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: No process reads it any more, or it was closed.
         """
         async with self._writing:
             left = memoryview(data)
             while left:
+                # Checked in every round: `close_stdin` may have run while this task waited for the
+                # pipe.
                 if not self._is_stdin_open:
                     raise BrokenPipeError
                 try:
@@ -163,42 +175,48 @@ class Child:
                         await anyio.wait_writable(self._stdin)
 
     def close_stdin(self) -> None:
-        """Let it read the end of its stdin."""
+        """Close the shell's stdin, so that it reads end-of-file."""
         if self._is_stdin_open:
+            # Order: notify before closing. A writer that waits for this descriptor wakes up and
+            # sees the flag; after the close, its number could belong to another file.
             self._is_stdin_open = False
             anyio.notify_closing(self._stdin)
             os.close(self._stdin)
 
     @property
     def is_output_over(self) -> bool:
-        """Whether nothing has its output pipe open any more, as far as was read."""
+        """Whether end-of-file was read: no process holds the output pipe open."""
         return self._is_output_over
 
     async def discard_output(self) -> None:
-        """Read what is still printed until nothing can print any more, then close."""
+        """Read and drop output until no process can write to the pipe, then close it."""
         try:
             while True:
                 await anyio.wait_readable(self._output)
                 self.take_rest()
                 if self._is_output_over:
                     return
-                await anyio.sleep(DISCARD_SECONDS)  # slows down what prints without end
+                await anyio.sleep(DISCARD_SECONDS)  # throttle a process that prints without end
         finally:
             self.close()
 
     def close(self) -> None:
-        """Close our ends of its pipes. Nobody may be reading its output."""
+        """Close our ends of the pipes. No other task may be reading the output."""
         self.close_stdin()
         os.close(self._output)
 
     async def _notice_end(self) -> None:
         await self._process.wait()
+        # Race: the reader may be waiting or not. The current scope gets the deadline here; a later
+        # wait takes it from `_drain_deadline`.
         self._last_wait_until = anyio.current_time() + DRAIN_SECONDS
         self._waiting.deadline = self._last_wait_until
 
     async def _next_chunk(self) -> bytes:
-        """Return what was printed next; nothing once that is all."""
-        await lowlevel.checkpoint()  # a command that never pauses must not stop everything else
+        """Return the next chunk of output; empty after the shell's end once all was read."""
+        # Reads below succeed at once while a command prints continuously. Without this checkpoint
+        # such a command would starve the event loop and could not be cancelled.
+        await lowlevel.checkpoint()
         while self._bytes_to_go > 0:
             try:
                 chunk = self._read(READ_BYTES)
@@ -206,6 +224,8 @@ class Child:
                 if not await self._is_more_coming():
                     break
             else:
+                # After the shell's end at most one full pipe is read, so that a left-over process
+                # that prints continuously cannot keep `follow` going.
                 if self._last_wait_until < math.inf:
                     self._bytes_to_go -= len(chunk)
                 return chunk
@@ -213,6 +233,7 @@ class Child:
 
     def _read(self, most_bytes: int) -> bytes:
         chunk = os.read(self._output, most_bytes)
+        # An empty read is end-of-file: every write end is closed.
         self._is_output_over = not chunk
         return chunk
 
@@ -246,11 +267,13 @@ def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _arguments(launch: Launch) -> tuple[str, ...]:
-    """Return what runs a command as soon as there is a line to read on stdin.
+    """Return the argv of a shell that waits for a line on stdin and then runs the command.
 
-    The waiting shell is of the same kind, for others drop variables whose names they cannot use.
-    `-p` keeps bash from reading BASH_ENV twice.
+    The waiting shell is the same program as the final one, because other shells drop environment
+    variables whose names are no identifiers. `-p` prevents bash from reading BASH_ENV twice.
     """
+    # Security: `find_program` skips relative PATH entries, so a workspace cannot supply its own
+    # bash.
     bash = find_program("bash", launch.environment.get("PATH"))
     shell, options = (bash, ("-p",)) if bash else ("/bin/sh", ())
     wait = _WAIT_THEN_RUN[launch.stdin]

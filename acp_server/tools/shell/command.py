@@ -1,4 +1,4 @@
-"""A command that is waited for."""
+"""A foreground command: the tool call waits for it."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from acp_server.tools.shell.session import ShellSession
 
 @frozen
 class Ended:
-    """How a command ended, and whether that was because its time was up."""
+    """How a command ended, and whether its timeout was the reason."""
 
     exit: Exit
     timed_out: bool
 
 
 class LocalCommand:
-    """One command in a shell of its own, without a terminal and with nothing to read."""
+    """One command in its own shell, without a terminal and with empty stdin."""
 
     def __init__(
         self, session: ShellSession, command: str, cwd: Path, *, is_unconfined: bool = False
@@ -30,14 +30,14 @@ class LocalCommand:
         self._is_unconfined = is_unconfined
 
     async def run(self, on_output: Receive, timeout_seconds: float | None) -> Ended:
-        """Run it to the end of its shell, passing on what it prints, stdout and stderr in order.
+        """Run the command until its shell ends; pass stdout and stderr to `on_output` in order.
 
-        While `on_output` waits, nothing is read, and the command waits too. When the time is up,
-        or the caller is cancelled, the command is ended with all that it started; otherwise what
-        it left running in the background goes on.
+        Nothing is read while `on_output` waits, so back-pressure reaches the command. On timeout or
+        cancellation, the command is terminated with everything it started. On a normal end,
+        processes that it left in the background keep running.
 
         Raises:
-            ShellError: it cannot be started.
+            ShellError: The command cannot be started.
         """
         child = await self._session.start(
             self._command, self._cwd, "empty", is_unconfined=self._is_unconfined
@@ -45,8 +45,10 @@ class LocalCommand:
         try:
             with anyio.move_on_after(timeout_seconds) as limit:
                 await self._session.follow(child, on_output)
+            # After a timeout `follow` was cut short: deliver the output that is still in the pipe.
             if limit.cancelled_caught and (rest := child.take_rest()):
                 await on_output(rest)
         finally:
+            # Must also run on cancellation, or the pipes' descriptors would leak.
             self._session.release(child)
         return Ended(child.exit, limit.cancelled_caught)

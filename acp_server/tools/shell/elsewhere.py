@@ -1,7 +1,7 @@
-"""A command for a terminal that is not ours: the editor's, perhaps on another machine.
+"""Command lines for a terminal that the editor runs, perhaps on another machine.
 
-Knows words only. Which variables there are in the terminal is not for us to say, so our secrets are
-taken out by the command itself; and it is confined by our launcher, if that is there too.
+Pure text. We do not control the environment of that terminal, so the command line itself removes
+our secrets; and it is confined by our launcher if that exists there, too.
 """
 
 import shutil
@@ -14,28 +14,35 @@ from acp_server.tools.shell.environment import MARK_VARIABLE, STEERING, command_
 UNATTENDED = {
     name: value
     for name, value in command_environment({}, (), "").items()
-    if name not in {MARK_VARIABLE, "TERM"}  # the editor has a terminal, and ends what is in it
+    if name not in {MARK_VARIABLE, "TERM"}  # the editor supplies a TTY and kills its processes
 }
-"""The variables that it is given besides those that it has."""
+"""Variables that the terminal sets in addition to its own."""
 _GUARD = (
     f'n=$1; shift; i=0; while [ $i -lt $n ]; do [ -r "$1" ] || {{ echo \'{FAILED}: there is no '
     f'launcher; nothing was run\'; exit {FAILED_CODE}; }}; shift; i=$((i+1)); done; exec "$@"'
 )
-"""For `sh -c`: runs what follows if some files, of which it is told the number, are there."""
+"""For `sh -c`: runs the remaining arguments if all of the launcher's files exist; $1 is their
+number."""
 
 
 def argv_elsewhere(
     command: str, secret_names: Collection[str], confined: ConfinedElsewhere
 ) -> tuple[str, ...]:
-    """Return what runs a command there: without our secrets, confined, and nothing on stdin."""
+    """Return the argv to run a command there: without our secrets, confined, with empty stdin."""
+    # Security: `env -u` removes secrets and variables that change the meaning of a command. The
+    # launcher's own variables are removed, too: they would load other code into it before it
+    # confines.
     names = {*secret_names, *STEERING, *(OBEYED_VARIABLES if confined.launcher else ())}
     hidden = [part for name in sorted(names) for part in ("-u", name)]
     shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
     guard = ("sh", "-c", _GUARD, "sh", str(len(confined.files)), *confined.files)
+    # Fail closed: without the launcher's files on that machine, the command must not run
+    # unconfined.
     guarded = (*guard, *confined.launcher) if confined.launcher else ()
     return ("env", *hidden, *guarded, *shell, "-c", f"exec </dev/null; {command}")
 
 
 def was_not_confined(exit_code: int | None, output: str) -> bool:
-    """Whether a command was not run, for it could not have been confined there."""
+    """Return whether a command was not run because it could not be confined there."""
+    # Both are required: any command can exit with this code, and any output can hold this text.
     return exit_code == FAILED_CODE and FAILED in output

@@ -1,51 +1,54 @@
-"""The variables that a command sees.
+"""Environment variables for commands.
 
-Owns what is kept from it and what it is told. Reads no environment: ours is handed in.
+Decides which variables are removed and which are set. Reads no environment itself: the server's is
+passed in.
 """
 
 from collections.abc import Collection, Mapping
 
 MARK_VARIABLE = "ACP_SERVER_COMMAND"
-"""Says whose command a process belongs to, wherever it went; see `processes`."""
+"""Identifies the command that a process belongs to, even in another process group; see `processes`.
+"""
 
 SHORTEST_SECRET = 8
-"""A shorter value, such as 1 or true, is too common to give a secret away."""
+"""Shorter values, such as 1 or true, are too common to identify a secret."""
 
 _UNATTENDED = {
-    # Pagers wait for a key. What they would show goes through as it is.
+    # Pagers would wait for a key; `cat` passes the text through.
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",
-    # Editors wait for a person. This one leaves every text as it was: a commit without a message
-    # fails for want of one, an amended commit keeps its own.
+    # Editors would wait for the user. `true` leaves each text unchanged: a commit without a message
+    # fails, an amended commit keeps its message.
     "EDITOR": "true",
     "VISUAL": "true",
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
-    # Questions. ssh would ask in a window once it finds no terminal. GIT_ASKPASS stays: editors
-    # set it to a helper of theirs, which mostly knows the answer.
+    # Prompts. Without a terminal, ssh would open a window to ask. GIT_ASKPASS stays: editors set it
+    # to a helper that usually has the credentials.
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS_REQUIRE": "never",
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
-    # There is no terminal, so none is claimed; without a TERM, `tput` and `clear` would fail.
+    # There is no terminal, so none is claimed. Without any TERM, `tput` and `clear` would fail.
     "TERM": "dumb",
 }
-"""Not among them: CI changes what builds and tests do, NO_COLOR overrules a `--color=always` whose
-colours can be shown, and npm_config_yes would agree to installations."""
+"""Deliberately absent: CI changes the behaviour of builds and tests, NO_COLOR overrides a
+`--color=always` whose colours can be shown, and npm_config_yes would agree to installations."""
 
 STEERING = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH"])
-"""They would make a command do other than its text says, by which it was judged."""
+"""They make a command do something else than its text, by which it was judged."""
 
 
 def command_environment(
     own: Mapping[str, str], secret_names: Collection[str], mark: str
 ) -> dict[str, str]:
-    """Return the variables of a command: ours without secrets, set so that nothing waits for us.
+    """Return the variables of a command: ours without secrets, set so that nothing waits for input.
 
-    A variable goes too if its value is that of a secret under another name.
+    A variable is also removed if its value equals that of a secret with another name.
     """
     secret_names = frozenset(secret_names)
+    # Security: a copy of a key under another name would reach the command just as well.
     values = {own[name] for name in secret_names if name in own}
     values = {value for value in values if len(value) >= SHORTEST_SECRET}
     kept = {
@@ -53,16 +56,19 @@ def command_environment(
         for name, value in own.items()
         if name not in secret_names | STEERING and value not in values
     }
+    # Order: later operands win, so inherited values cannot undo these settings or fake the mark.
     return kept | _UNATTENDED | _plain_git(kept) | {MARK_VARIABLE: mark}
 
 
 def _plain_git(own: Mapping[str, str]) -> dict[str, str]:
-    """Return what keeps git from starting programs that settings name while it only looks.
+    """Return variables that prevent git from running configured programs while it only reads.
 
-    It takes no folder of the right layout for a repository, asks no monitor of the file system,
-    and does not refresh its index, which a hook would hear of.
+    Bare repositories are not discovered in directories that look like one, no file system monitor
+    is queried, and the index is not refreshed, which would trigger a hook.
     """
     given = own.get("GIT_CONFIG_COUNT", "0")
+    # Append after settings that the user passes this way: reusing their indexes would overwrite
+    # them.
     first = int(given) if given.isdecimal() else 0
     settings = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
     named = {

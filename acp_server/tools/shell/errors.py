@@ -1,11 +1,11 @@
-"""What can go wrong with a command.
+"""Errors of shell commands.
 
-ShellError    it cannot be started, or not be dealt with as asked
+ShellError    a command cannot be started, or a request about it cannot be fulfilled
 """
 
 
 class ShellError(Exception):
-    """A command that cannot be run or dealt with. `reason` says why and what to do instead."""
+    """A command cannot be run or controlled. `reason` says why and what to do instead."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -1,7 +1,8 @@
-"""Which paths a command line names, so that the instructions of their folders can be looked for.
+"""Find the paths that a command line names, to load the instructions of their directories.
 
-Reads more generously than the gate: any word may be a path, for being wrong costs no more than a
-look. So nothing here may decide whether a command is allowed. Blocks on the disk; bounded.
+More lenient than the permission check: any word may be a path, because a wrong guess only costs a
+look at the disk. Security: nothing here may decide whether a command is allowed. Blocks on the
+disk, within the limits below.
 """
 
 import os
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 500
 MOST_CHOICES = 32
-"""How many words one word with braces may become."""
+"""How many words one word with braces may expand to."""
 MOST_PATTERNS = 20
 MOST_ENTRIES = 1_000
-"""How many entries of folders are looked at for one pattern."""
+"""How many directory entries are examined for one pattern."""
 MOST_PATHS = 50
 
 _WORDS = frozenset({"word", "string", "raw_string", "concatenation"})
@@ -37,10 +38,10 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def named_paths(command: str, cwd: Path, home: Path) -> tuple[str, ...]:
-    """Return the folder that a command runs in, and the paths that it names, all absolute.
+    """Return the directory that a command runs in and the paths that it names, all absolute.
 
-    A pattern gives the folder it begins in and what it picks by now. What is not there counts if
-    its folder is, and the word says which.
+    A glob yields its literal parent directory and its current matches. A path that does not exist
+    counts if its directory exists and the word has a slash.
     """
     found = {str(cwd): None}
     patterns_left = MOST_PATTERNS
@@ -56,7 +57,7 @@ def named_paths(command: str, cwd: Path, home: Path) -> tuple[str, ...]:
 
 
 def _literal_paths(text: str, scope: Scope) -> Iterator[str]:
-    """Yield what a word names: itself, or what stands behind its `=`."""
+    """Yield the paths that a word names: the word itself, or the part after its `=`."""
     for each in filter(None, (text, text.partition("=")[2])):
         for path in scope.paths(each):
             if os.path.lexists(path) or ("/" in each and _is_folder(Path(path).parent)):
@@ -66,7 +67,7 @@ def _literal_paths(text: str, scope: Scope) -> Iterator[str]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # it may not be looked at, or its name is too long
+    except OSError:  # no permission, or the name is too long
         return False
 
 
@@ -80,11 +81,12 @@ def _picked_paths(patterns: Iterable[str]) -> Iterator[str]:
 
 
 def _words(command: str, scope: Scope) -> Iterator[tuple[Word, Scope]]:
-    """Yield every word of a command line, and where it is read from. `cd` is followed."""
+    """Yield each word of a command line with the scope in which it is read. `cd` is followed."""
+    # A stack instead of recursion: hostile input can nest deeper than Python recurses.
     waiting: list[Node | Scope] = [parse(command.encode("utf-8", "ignore"))]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Scope):  # what ran in a shell of its own has ended
+        if isinstance(node, Scope):  # a subshell has ended: its `cd` does not last
             scope = node
         elif node.type in _WORDS:
             yield from ((word, scope) for word in _read(text_of(node), scope))
@@ -96,7 +98,7 @@ def _words(command: str, scope: Scope) -> Iterator[tuple[Word, Scope]]:
 
 
 def _read(text: str, scope: Scope) -> Iterator[Word]:
-    """Yield what a word may become, as far as that is known before it runs."""
+    """Yield the words that a text may become, as far as known before it runs."""
     for choice in _choices(text):
         try:
             word = read_word(choice, scope, {})
@@ -107,11 +109,12 @@ def _read(text: str, scope: Scope) -> Iterator[Word]:
 
 
 def _choices(text: str) -> list[str]:
-    """Return a word once for each choice of its braces; of too many, none."""
+    """Return the brace expansions of a word; none if there are too many."""
     done: list[str] = []
     waiting = [text]
     while waiting and len(waiting) + len(done) <= MOST_CHOICES:
         choice = waiting.pop()
+        # Blank out quoted parts, keeping the length, so that positions fit the original text.
         bare = _QUOTED.sub(lambda quoted: "\0" * len(quoted.group()), choice)
         braces = _BRACES.search(bare)
         if braces is None:
@@ -129,7 +132,7 @@ def _commas(text: str, braces: re.Match[str]) -> Iterator[int]:
 
 
 def _substitutions(node: "Node") -> list["Node"]:
-    """Return the commands that stand within a word."""
+    """Return the command substitutions within a word."""
     found: list[Node] = []
     waiting = list(reversed(node.children))
     while waiting:
@@ -142,7 +145,7 @@ def _substitutions(node: "Node") -> list["Node"]:
 
 
 def _changed_folder(node: "Node", scope: Scope) -> Scope | None:
-    """Return where a `cd` leads; None for any other command, or if that is not known."""
+    """Return the scope after a `cd`; None for any other command or an unknown target."""
     if node.type != "command" or text_of(node.children[0]) != "cd":
         return None
     match node.children[1:]:

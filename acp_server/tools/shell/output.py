@@ -1,16 +1,16 @@
-"""What a command printed, in bounded memory, and what a model is to see of it.
+"""Output of a command in bounded memory, and its rendering for the model.
 
-Knows no process: bytes come in, text comes out.
+Independent of processes: bytes in, text out.
 """
 
 import re
 
 _CONTINUATION = range(0b1000_0000, 0b1100_0000)
-"""The bytes of a character behind its first."""
+"""UTF-8 continuation bytes."""
 
 
 class OutputLog:
-    """The beginning and the end of a stream of bytes; how much it was in all."""
+    """The beginning and the end of a byte stream, and its total size."""
 
     def __init__(self, head_bytes: int, tail_bytes: int) -> None:
         self._head_bytes = head_bytes
@@ -20,7 +20,7 @@ class OutputLog:
         self.total_bytes = 0
 
     def write(self, chunk: bytes) -> None:
-        """Take what was printed next."""
+        """Append a chunk of output."""
         self.total_bytes += len(chunk)
         room = self._head_bytes - len(self._head)
         if room > 0:
@@ -29,11 +29,12 @@ class OutputLog:
         if len(chunk) > self._tail_bytes:
             chunk = chunk[len(chunk) - self._tail_bytes :]
         self._tail += chunk
-        if len(self._tail) > 2 * self._tail_bytes:  # seldom, so that small chunks stay cheap
+        # Trim only at twice the limit: trimming for each small chunk would cost quadratic time.
+        if len(self._tail) > 2 * self._tail_bytes:
             self._trim()
 
     def text(self) -> str:
-        """Return the output as text; a line in its middle says how many bytes are left out."""
+        """Return the output as text; a line in the middle tells how many bytes were left out."""
         self._trim()
         if self.total_bytes == len(self._head) + len(self._tail):
             return decoded(self._head + self._tail)
@@ -47,12 +48,12 @@ class OutputLog:
 
 
 def decoded(data: bytes | bytearray) -> str:
-    """Return UTF-8 as text; what is none becomes U+FFFD."""
+    """Return bytes decoded as UTF-8; invalid sequences become U+FFFD."""
     return data.decode("utf-8", "replace")
 
 
 def without_first_part(data: bytes) -> bytes:
-    """Return bytes without the end of a character that began before them."""
+    """Return the bytes without an incomplete UTF-8 sequence at their start."""
     start = 0
     while start < min(len(data), 3) and data[start] in _CONTINUATION:
         start += 1
@@ -60,7 +61,7 @@ def without_first_part(data: bytes) -> bytes:
 
 
 def without_last_part(data: bytes) -> bytes:
-    """Return bytes without the beginning of a character that ends after them."""
+    """Return the bytes without an incomplete UTF-8 sequence at their end."""
     for length in range(1, min(len(data), 3) + 1):
         byte = data[-length]
         if byte not in _CONTINUATION:
@@ -69,7 +70,7 @@ def without_last_part(data: bytes) -> bytes:
 
 
 def _character_bytes(first: int) -> int:
-    """Return how many bytes a character has that begins so."""
+    """Return the length of the UTF-8 sequence that starts with this byte."""
     starts = ((0b1111_0000, 4), (0b1110_0000, 3), (0b1100_0000, 2))
     return next((length for start, length in starts if first >= start), 1)
 
@@ -84,16 +85,17 @@ _ESCAPES = re.compile(
     """,
     re.VERBOSE,
 )
-"""No part can begin where another repeats, and none gives back: linear on whatever comes."""
+"""Linear on any input: no part can start where another one repeats, and the quantifiers are
+possessive, so nothing backtracks."""
 
 _ERASE_LINE = re.compile(r"(?:\x1b\[|\x9b)2K")
 _ERASE_RIGHT = re.compile(r"(?:\x1b\[|\x9b)0?K")
 
 
 def for_model(text: str, limit: int) -> str:
-    """Return a text without escape sequences and without what was overwritten on its line.
+    """Return text without escape sequences and without text that was overwritten on its line.
 
-    Of what remains, at most `limit` characters are kept, half of them from each end.
+    At most `limit` characters of the rest are kept, half of them from each end.
     """
     shown = "\n".join(_visible(line) for line in text.split("\n"))
     if len(shown) <= limit:
@@ -104,7 +106,7 @@ def for_model(text: str, limit: int) -> str:
 
 
 def _visible(line: str) -> str:
-    """Return what stands on a line at its end: each part begins at its left, over the others."""
+    """Return the final text of a line: each part after a CR overwrites the line from its left."""
     shown = ""
     for part in reversed(line.split("\r")):
         *_, lasting = _ERASE_LINE.split(part)
@@ -115,6 +117,6 @@ def _visible(line: str) -> str:
 
 
 def _joined(head: str, left_out: str, tail: str) -> str:
-    """Join the two ends of a text, with a line between them that says what is missing."""
+    """Join the two ends of a text with a line that tells how much was left out."""
     newline = "" if not head or head.endswith("\n") else "\n"
     return f"{head}{newline}[... {left_out} left out ...]\n{tail}"

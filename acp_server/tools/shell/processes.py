@@ -1,10 +1,9 @@
-"""Processes that belong to a command: found by their group and by their mark, ended for good.
+"""Processes that belong to a command: found by process group and by mark, and terminated.
 
-A command leads a process group. What leaves the group (setsid, a daemon) still has in its
-environment the mark that the command was given. A mark is a path of numbers, each followed by a
-dot: `SERVER.`, `SERVER.SESSION.`, `SERVER.SESSION.COMMAND.`, so that one mark stands for
-everything below it. Environments of others can be read where there is a /proc; elsewhere (macOS)
-only groups are found.
+A command leads a process group. Processes that leave the group (setsid, daemons) still carry the
+command's mark in their environment. A mark is a path of numbers, each followed by a dot: `SERVER.`,
+`SERVER.SESSION.`, `SERVER.SESSION.COMMAND.`, so that a prefix covers everything below it.
+Environments can be read where there is a /proc; elsewhere (macOS) only groups are found.
 """
 
 import os
@@ -24,49 +23,51 @@ GRACE_SECONDS = 0.5
 LOOK_SECONDS = 0.01
 KILL_SECONDS = 0.1
 KILL_ROUNDS = 3
-"""A process that forks while we look can slip through one round."""
+"""A process that forks during the scan can slip through one round."""
 END_SECONDS = 1.0
-"""The most that ending takes, whatever the system does."""
+"""Upper bound for the whole termination."""
 
 Looked = TypeVarTuple("Looked")
 Found = TypeVar("Found")
 
 _DEAD = (b"Z", b"X")
 _ASK = 0
-"""The signal that nobody gets: it only shows whether there is somebody."""
+"""Signal 0: delivers nothing, only checks for existence."""
 
 
 def signal_group(group: int, number: int) -> bool:
-    """Signal a process group; false when it is empty, or nothing in it is ours to signal."""
+    """Signal a process group; return False if it is empty or cannot be signalled by us."""
     try:
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):  # macOS: no permission to signal the dead
+    except (ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies
         return False
     return True
 
 
 def has_members(group: int) -> bool:
-    """Whether there is a process in a group; one that ended and was not waited for counts."""
+    """Return whether a process group has members; zombies count."""
     return signal_group(group, _ASK)
 
 
 def marked_processes(mark: str) -> Iterator[int]:
-    """Yield the ids of the processes at or below a mark. Reads files; call it in a thread."""
+    """Yield the ids of the processes at or below a mark. Reads files; run it in a thread."""
     needle = f"{MARK_VARIABLE}={mark}".encode()
     for process in _process_names():
         try:
             environment = (PROCESSES / process / "environ").read_bytes()
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             continue
         if needle in environment:
             yield int(process)
 
 
 async def end_processes(groups: Collection[int], mark: str) -> bool:
-    """End groups and everything marked: politely, then after half a second by force.
+    """Terminate groups and all processes at a mark: SIGTERM, after half a second SIGKILL.
 
-    Is not cancelled, and takes at most END_SECONDS. False if something may be left even so.
+    Shielded from cancellation; takes at most MAX_TERMINATION_SECONDS. Return False if processes may
+    be left.
     """
+    # Shielded: this runs during cancellation, and an unfinished round would leave processes behind.
     with anyio.move_on_after(END_SECONDS, shield=True):
         with anyio.move_on_after(GRACE_SECONDS):
             await _signal_all(groups, mark, signal.SIGTERM)
@@ -84,7 +85,7 @@ async def _wait_for_end(groups: Collection[int], mark: str) -> None:
     pause_seconds = LOOK_SECONDS
     while await _in_thread(_is_anyone_left, groups, mark):
         await anyio.sleep(pause_seconds)
-        pause_seconds *= 2  # to look through all processes is work
+        pause_seconds *= 2  # back off: each scan reads all of /proc
 
 
 async def _signal_all(groups: Collection[int], mark: str, number: int) -> None:
@@ -94,15 +95,17 @@ async def _signal_all(groups: Collection[int], mark: str, number: int) -> None:
 
 
 async def _in_thread(look: Callable[[*Looked], Found], *what: *Looked) -> Found:
-    """Do what looks through all processes, waiting for none of the threads that others use."""
+    """Run a scan of all processes in a thread, with a limiter of its own."""
+    # An own limiter: the shared one may be exhausted, and termination must not queue behind other
+    # work. Abandoned on cancel, so that a slow scan cannot exceed the limit.
     limiter = anyio.CapacityLimiter(1)
     return await to_thread.run_sync(look, *what, abandon_on_cancel=True, limiter=limiter)
 
 
 def _is_anyone_left(groups: Collection[int], mark: str) -> bool:
-    """Whether anything lives in a group or at a mark.
+    """Return whether a process lives in one of the groups or at the mark.
 
-    The dead that nobody has waited for are in their group still; they show in /proc alone.
+    Zombies still count as members of their group; only /proc tells them apart.
     """
     held = [group for group in groups if has_members(group)]
     if held and PROCESSES.joinpath("self").exists():
@@ -115,6 +118,7 @@ def _is_living_member(process: str, groups: Collection[int]) -> bool:
         line = (PROCESSES / process / "stat").read_bytes()
     except OSError:  # it has ended
         return False
+    # Parse after the last `)`: the process name before it may hold spaces and parentheses.
     state, _, group, *_ = line[line.rindex(b")") + 1 :].split()
     return int(group) in groups and state not in _DEAD
 
@@ -129,5 +133,5 @@ def _process_names() -> Iterator[str]:
     try:
         with os.scandir(PROCESSES) as entries:
             yield from (entry.name for entry in entries if entry.name.isdigit())
-    except OSError:  # a system without, or not for us to see
+    except OSError:  # no /proc here, or it is not readable
         return

@@ -1,6 +1,7 @@
-"""What the commands of one session share: variables, a mark, and who watches over them.
+"""Shell session: environment, mark and lifecycle of all commands of one ACP session.
 
-Owns the way of every command: started, put on record, followed, ended or left to go on.
+Every command goes through here: start, registration with the watcher, follow, then termination or
+release.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,11 +17,11 @@ from acp_server.tools.shell.processes import end_processes
 from acp_server.tools.shell.watcher import Watcher
 
 REAP_SECONDS = 0.4
-"""What was killed is gone at once, unless the system itself holds it."""
+"""A killed process is gone at once unless the kernel holds it."""
 
 
 class ShellSession:
-    """Starts shells and ends them, with everything that they started."""
+    """Starts the commands of one session and terminates them with all descendants."""
 
     def __init__(
         self,
@@ -30,9 +31,9 @@ class ShellSession:
         secret_names: Collection[str],
         sandbox: SessionSandbox | None = None,
     ) -> None:
-        """Prepare; `own` are our variables, of which no command sees those of `secret_names`.
+        """Prepare; `environment` is the server's; commands never see `secret_names` of it.
 
-        In `tasks` runs what goes on after a call: background commands, leftovers.
+        `tasks` runs work that outlives a tool call: background commands and leftovers.
         """
         self.tasks = tasks
         self._watcher = watcher
@@ -45,10 +46,10 @@ class ShellSession:
     async def start(
         self, command: str, cwd: Path, stdin: Stdin, *, is_unconfined: bool = False
     ) -> Child:
-        """Start a command in a shell of its own, confined where there is a sandbox.
+        """Start a command in its own shell, confined if there is a sandbox.
 
         Raises:
-            ShellError: it cannot be started.
+            ShellError: The command cannot be started.
         """
         self._commands += 1
         mark = f"{self._mark}{self._commands}."
@@ -58,23 +59,29 @@ class ShellSession:
             launcher, environment = await self._sandbox.launch(environment)
         child = await Child.start(Launch(command, cwd, environment, stdin, launcher))
         try:
+            # Order: the child still waits for its start line. Register its group before the command
+            # runs, so that no command survives a crash of the server.
             self._watcher.register(child.group, mark)
         except ShellError:
             child.close()
             raise
+        # No await between `Child.start` and here: a cancellation in between would leave a waiting
+        # child without an owner.
         child.go(stdin)
         return child
 
     async def end(self, child: Child) -> None:
-        """End a command and all that it started; takes at most a second and a half."""
+        """Terminate a command and its descendants; takes at most 1.5 seconds."""
         await self._end(child.mark)
         await child.wait(REAP_SECONDS)
 
     async def follow(self, child: Child, receive: Receive) -> None:
-        """Pass on a command's output until its shell has ended; cut short, end the command.
+        """Pass on a command's output until its shell ends; terminate the command if cut short.
 
-        What an ended shell left running goes on, and stays on the record.
+        Processes that an ended shell left in the background keep running and stay registered.
         """
+        # Becomes true only on a normal end. Any error or cancellation, also one in `receive`,
+        # terminates the command.
         is_over = False
         try:
             await child.follow(receive)
@@ -86,9 +93,9 @@ class ShellSession:
                 await self.end(child)
 
     def release(self, child: Child) -> None:
-        """Let go of a command that was followed.
+        """Release a command after `follow`.
 
-        What it left running could not print any more, and would wait or fail, if nobody read.
+        Its background processes keep a reader: without one, they would fail with SIGPIPE or block.
         """
         if child.is_output_over:
             child.close()
@@ -97,14 +104,16 @@ class ShellSession:
             self.tasks.start_soon(child.discard_output)
 
     async def end_leftovers(self) -> None:
-        """End whatever any command of this session is still running; for the session's end."""
+        """Terminate everything that commands of this session left running, at session end."""
         await self._end(self._mark)
 
     async def _end(self, mark: str) -> None:
         groups = self._watcher.groups(mark)
         is_over = await end_processes(groups, mark)
         for group in groups:
-            if is_over:  # the dead that nobody has waited for may still hold the number
+            # Unreaped zombies can still occupy the group's number, so it may be forgotten although
+            # it is not empty.
+            if is_over:
                 self._watcher.forget(group)
             else:
                 self._watcher.forget_if_empty(group)

@@ -1,11 +1,11 @@
-"""The process that outlives the server, to end what its commands left running.
+"""Watcher process that outlives the server and terminates its leftover commands.
 
-Owns the record of which process groups may be running, here and in the watching process. That one
-holds the end of a pipe; the server's death, even by SIGKILL, closes the other end. It is started
-with the first command, in a session of its own, and started again should it die.
+Records the process groups that may be running, here and in the watcher process. The watcher holds
+the read end of a pipe: the server's death, even by SIGKILL, closes the write end. It starts with
+the first command, in its own session, and is restarted if it dies.
 
-A group's number is free for anybody's use once the group is empty, so it is taken off the record
-within a second from then. Systems hand out numbers in turn: none comes again that soon.
+A group's number can be reused once the group is empty, so it is removed from the record within a
+second. Systems assign numbers in ascending order, so none returns that soon.
 """
 
 import os
@@ -28,7 +28,7 @@ RELEASE_SECONDS = 1.5
 
 
 class Watcher:
-    """Knows the process groups of all commands, and has them ended when the server dies."""
+    """Registry of all commands' process groups, mirrored to a process that outlives the server."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class Watcher:
         environment: Mapping[str, str],
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """Prepare; a task in `tasks` keeps the record true while there is something on it.
+        """Prepare; a task in `tasks` prunes the record while it is not empty.
 
-        Of the environment only PATH is used.
+        Only PATH is used of the environment.
         """
         self._tasks = tasks
         self._look_seconds = look_seconds
@@ -56,15 +56,16 @@ class Watcher:
 
     @property
     def process_id(self) -> int | None:
-        """The watching process, once there is one."""
+        """Id of the watcher process, if it was started."""
         return self._process.id if self._process else None
 
     def register(self, group: int, mark: str) -> None:
-        """Have a group ended when the server dies. Call it before anything runs in the group.
+        """Register a group for termination. Call it before anything runs in the group.
 
         Raises:
-            ShellError: there is nobody to watch over it.
+            ShellError: The watcher process cannot be started.
         """
+        # Order: add it first, so that a replacement started by `_send` receives this group, too.
         self._groups[group] = mark
         try:
             self._tell(f"+{group}\n")
@@ -77,29 +78,31 @@ class Watcher:
             self._tasks.start_soon(self._keep_looking)
 
     def forget(self, group: int) -> None:
-        """Take a group off the record."""
+        """Remove a group from the record."""
         if self._groups.pop(group, None) is None:
             return
         try:
             self._tell(f"-{group}\n")
-        except OSError:  # the next one to be started will not know the group
+        except OSError:  # drop it: the next watcher starts without this group
             self._drop()
 
     def forget_if_empty(self, group: int) -> None:
-        """Take a group off the record unless something is running in it."""
+        """Remove a group from the record unless a process is in it."""
         if not has_members(group):
             self.forget(group)
 
     def groups(self, mark: str) -> list[int]:
-        """Return the groups on the record that are at or below a mark."""
+        """Return the registered groups at or below a mark."""
         return [group for group, its_mark in self._groups.items() if its_mark.startswith(mark)]
 
     async def close(self) -> None:
-        """Let the watching process go. It ends what is still on the record, and is waited for."""
+        """Stop the watcher process, which terminates the registered groups; wait for it."""
+        # Detached before the await, so that no other task writes to the pipe while it is closed.
         process, self._process = self._process, None
         self._groups.clear()
         if process is None:
             return
+        # Shielded: the server shuts down here, and an interrupted close would skip the termination.
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(process.release)
 
@@ -112,16 +115,18 @@ class Watcher:
             self._is_looking = False
 
     def _look(self) -> None:
+        # A copy: `unregister` removes entries. Empty groups must go soon, before their number is
+        # reused by a foreign process, which the watcher would kill.
         for group in tuple(self._groups):
             self.forget_if_empty(group)
         if self._groups and self._process is not None and self._process.has_ended():
             try:
                 self._replace()
-            except OSError:  # the next command will say so
+            except OSError:  # the next command reports it
                 self._drop()
 
     def _tell(self, line: str) -> None:
-        """Write a line; one who cannot take it is replaced, and told everything."""
+        """Send a line; a watcher that cannot take it is replaced and gets the whole record."""
         try:
             if self._process is not None:
                 self._process.tell(line)
@@ -137,26 +142,30 @@ class Watcher:
             self._process.tell(f"+{group}\n")
 
     def _drop(self) -> None:
-        """End a watching process without its ending what it watches over."""
+        """Kill the watcher process without triggering the termination of its groups."""
         if self._process is not None:
             self._process.kill()
         self._process = None
 
 
 class _Process:
-    """A watching process, and the pipe that keeps it quiet."""
+    """A watcher process and the pipe whose end-of-file triggers it."""
 
     def __init__(self, path: str, mark: str) -> None:
         its_input, self._pipe = os.pipe()
         try:
-            os.set_blocking(self._pipe, False)  # one that is stuck must not stop the server
+            os.set_blocking(self._pipe, False)  # a stuck watcher must not block the server
             self._process = subprocess.Popen(  # noqa: S603 -- our own script
                 ("/bin/sh", str(SCRIPT), mark),
                 stdin=its_input,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # It outlives the server and must hold nothing of it: no directory, variables or
+                # open output.
                 cwd="/",
                 env={"PATH": path, "LC_ALL": "C"},
+                # A session of its own: signals of the server's terminal (Ctrl-C, hang-up) do not
+                # reach it.
                 start_new_session=True,
             )
         except OSError:
@@ -179,10 +188,11 @@ class _Process:
         os.close(self._pipe)
         try:
             self._process.wait(RELEASE_SECONDS)
-        except subprocess.TimeoutExpired:  # it goes on by itself; whoever waits only buries it
+        except subprocess.TimeoutExpired:  # it works on alone; the thread only reaps it
             Thread(target=self._process.wait, name="acp-watcher", daemon=True).start()
 
     def kill(self) -> None:
-        self._process.kill()  # first, for the end of its input would set it off
+        # Order: kill before closing, because end-of-file would make it terminate the commands.
+        self._process.kill()
         os.close(self._pipe)
         self._process.wait()

@@ -1,14 +1,16 @@
-# Ends what a server's commands left running, once the server is gone, however it went.
+# Terminates the processes that a server's commands left running, once the server is gone, even
+# after SIGKILL.
 #
 # Usage: sh watcher.sh MARK
 #
-# On stdin, a line each: "+GROUP" names a process group to end, "-GROUP" takes it back. The end of
-# stdin is the end of the server. Wherever there is a /proc, processes that left their group are
+# On stdin, one line each: "+GROUP" registers a process group, "-GROUP" removes it. End-of-file on
+# stdin means that the server has ended. Where there is a /proc, processes that left their group are
 # found by the variable that every command of the server has in its environment.
 #
-# POSIX only; reads itself to the end before it begins, for an upgrade may replace the file.
+# POSIX only. All code is in functions, so the shell has read the whole file before it waits: an
+# upgrade may replace the file meanwhile.
 
-reach_all() { # signal every process there is; fails when there is none
+reach_all() { # signal all registered and marked processes; fails if there are none
     status=1
     for group in $groups; do
         kill -s "$1" -- "-$group" && status=0
@@ -21,7 +23,7 @@ reach_all() { # signal every process there is; fails when there is none
 }
 
 pause() {
-    sleep 0.1 || sleep 1 # where only whole seconds are known
+    sleep 0.1 || sleep 1 # some systems accept whole seconds only
 }
 
 end_all() {
@@ -30,7 +32,7 @@ end_all() {
         pause
         reach_all 0 || return
     done
-    for _ in 1 2 3; do # what forks meanwhile can slip through one round
+    for _ in 1 2 3; do # a process that forks during the scan can slip through one round
         reach_all KILL || return
         pause
     done
@@ -51,6 +53,7 @@ watch() {
     end_all
 }
 
+# Signals that end the server, or its whole login session, must not end the watcher before it acts.
 trap '' HUP INT QUIT TERM PIPE USR1 USR2 TSTP TTIN TTOU
 watch "$1"
 exit

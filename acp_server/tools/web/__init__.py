@@ -1,1 +1,1 @@
-"""Pages of the web: addresses, connections that go where was checked, bounds, readable text."""
+"""Web pages: URL parsing, connections to checked addresses, size limits, text extraction."""

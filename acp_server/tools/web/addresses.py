@@ -1,7 +1,7 @@
-"""Addresses of pages: which there are at all, and how each is written in one way only.
+"""Web addresses: parsing, validation and one canonical form.
 
-Pure. What the user is asked about, what is connected to and what is sent are the same parts, taken
-apart once: no other parser reads an address again and finds another host in it.
+Pure. Security: an address is parsed once, and the permission question, the connection and the
+request use the same parts. So no second parser can find another host in it.
 """
 
 import ipaddress
@@ -30,24 +30,24 @@ ODD_NUMBER = "{host} is an odd way to write a number; give the host by name"
 
 @frozen
 class WebAddress:
-    """An address, taken apart."""
+    """A parsed URL."""
 
     scheme: Literal["http", "https"]
     host: str
-    """A name in lower case and ASCII, or an IP address; an IPv6 one without brackets."""
+    """A lower-case ASCII name or an IP address; an IPv6 address has no brackets."""
     port: int
     target: str
-    """The path with what is asked for behind it, as it is sent."""
+    """Path and query, as sent in the request."""
 
     @property
     def site(self) -> str:
-        """The host, with the port where it is not the usual one."""
+        """The host, with the port unless it is 80 or 443."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port in USUAL_PORTS.values() else f"{host}:{self.port}"
 
     @property
     def authority(self) -> str:
-        """The host, with the port where it is not the one of the scheme."""
+        """The host, with the port unless it is the default of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == USUAL_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -56,13 +56,13 @@ class WebAddress:
 
 
 def read_address(text: str) -> WebAddress:
-    """Take an address apart.
+    """Parse an address.
 
     >>> str(read_address("HTTPS://Example.COM:443/a b".replace(" ", "%20")))
     'https://example.com/a%20b'
 
     Raises:
-        AddressError: it is none that may be fetched.
+        AddressError: It is no address that may be fetched.
     """
     text = text.strip()
     shown = ascii(text[:100])
@@ -74,6 +74,7 @@ def read_address(text: str) -> WebAddress:
     except ValueError:
         raise AddressError(NO_ADDRESS.format(text=shown)) from None
     scheme = _scheme(parts, shown)
+    # Security: `https://trusted.example@evil.example/` shows one host and connects to another.
     if "@" in parts.netloc:
         raise AddressError(NO_LOGIN)
     host = _host(parts.hostname or "", shown)
@@ -84,16 +85,17 @@ def read_address(text: str) -> WebAddress:
 
 
 def next_address(address: WebAddress, location: str) -> WebAddress:
-    """Return where a redirect leads.
+    """Return the target of a redirect.
 
     Raises:
-        AddressError: nowhere that may be fetched.
+        AddressError: The target may not be fetched.
     """
     try:
         joined = urljoin(str(address), location.strip())
     except ValueError:
         raise AddressError(NO_ADDRESS.format(text=ascii(location[:100]))) from None
     following = read_address(joined)
+    # Security: no downgrade from an authenticated to an unauthenticated connection.
     if address.scheme == "https" and following.scheme == "http":
         raise AddressError("it leads from https to http, where anybody may change what is read")
     return following
@@ -110,17 +112,20 @@ def _scheme(parts: SplitResult, shown: str) -> Literal["http", "https"]:
 
 
 def _host(host: str, shown: str) -> str:
-    """Return a host as it is looked up.
+    """Return a host in the form for DNS lookup.
 
     Raises:
-        AddressError: it is none, or written so that it could be taken for another.
+        AddressError: It is no host, or is ambiguous.
     """
     if ":" in host:
         try:
+            # A zone id (`%eth0`) is rejected: it selects a local interface.
             return ipaddress.IPv6Address(host if "%" not in host else "").compressed
         except ValueError:
             raise AddressError(NO_ADDRESS.format(text=shown)) from None
     name = _ascii_name(host, shown)
+    # Security: resolvers also accept octal, hexadecimal and short forms (0x7f.1 is 127.0.0.1), so a
+    # host that ends in a number must be a plain IPv4 address.
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         try:
             return str(ipaddress.IPv4Address(name))
@@ -132,7 +137,7 @@ def _host(host: str, shown: str) -> str:
 
 
 def _ascii_name(host: str, shown: str) -> str:
-    """Return a name in the letters in which it is looked up."""
+    """Return a host name in its ASCII form (IDNA)."""
     if len(host) > MOST_HOST_CHARACTERS:
         raise AddressError(NO_ADDRESS.format(text=shown))
     if host.isascii():

@@ -1,4 +1,4 @@
-"""What a site answered to one request, and the port through which sites are asked."""
+"""Response of a site to one request, and the client port that makes requests."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -9,23 +9,23 @@ from acp_server.tools.web.addresses import WebAddress
 
 @frozen
 class Answer:
-    """What a site answered."""
+    """A site's response."""
 
     status: int
     headers: Mapping[str, str]
-    """By name in lower case; of several of one name the first."""
+    """By lower-case name; of repeated headers the first."""
     body: bytes = b""
     is_cut: bool = False
-    """Whether there was more than is wanted of any page."""
+    """Whether the body was longer than the limit."""
 
 
 class Sites(Protocol):
-    """Asks sites for pages."""
+    """Client port for GET requests."""
 
     async def get(self, address: WebAddress, timeout_seconds: float) -> Answer:
-        """Ask for a page; follows no redirect.
+        """Request a page without following redirects.
 
         Raises:
-            WebError: it cannot be had.
+            WebError: The page could not be fetched.
         """
         ...

@@ -1,7 +1,7 @@
-"""Bytes of a page as text, whatever it says of its letters. Pure, and never fails.
+"""Decode the body of a page by its declared charset. Pure, and never fails.
 
-Only encodings that pages have are taken at their word: others of the library's can be slow, or are
-no encodings of letters.
+Only charsets that web pages use are accepted: other codecs of the library can be slow or are no
+text encodings.
 """
 
 import codecs
@@ -71,7 +71,7 @@ _AS_BROWSERS_DO = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030"
 
 
 def decoded(body: bytes, content_type: str) -> str:
-    """Return a body as text: by its mark, by what its header or itself says, else as UTF-8.
+    """Return a body as text: by its byte order mark, its header, its `<meta>` tag, else as UTF-8.
 
     >>> decoded("é".encode("latin-1"), "text/plain; charset=ISO-8859-1")
     'é'
@@ -85,12 +85,14 @@ def decoded(body: bytes, content_type: str) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
+        # The size limit may cut the body inside a UTF-8 sequence; that does not make it
+        # Windows-1252.
         is_cut_short = error.end == len(body) and error.reason == "unexpected end of data"
         return body.decode("utf-8" if is_cut_short else "cp1252", "replace")
 
 
 def is_text(body: bytes) -> bool:
-    """Whether bytes of no declared kind look like text.
+    """Return whether bytes without a declared media type look like text.
 
     >>> is_text(b"plain"), is_text(bytes(4))
     (True, False)
@@ -107,7 +109,7 @@ def _said(body: bytes, content_type: str) -> str:
 
 
 def _codec(name: str) -> str | None:
-    """Return the library's name of an encoding that pages have."""
+    """Return Python's codec name for a charset that web pages use; None for others."""
     try:
         known = codecs.lookup(name).name if name else ""
     except LookupError:

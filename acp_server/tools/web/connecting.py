@@ -1,7 +1,8 @@
-"""Connections that go to the very address that was checked.
+"""Network backend that connects only to the address that was checked.
 
-A host is looked up once, for the connection itself: what was looked at is what is connected to, so
-a name that leads elsewhere a moment later gains nothing. No proxy is used, and no socket of a file.
+Security: a host is resolved once, and the connection goes to the resolved address that passed the
+check, so a later DNS answer cannot redirect it (DNS rebinding). It uses neither proxies nor Unix
+sockets.
 """
 
 import socket
@@ -21,7 +22,7 @@ from acp_server.tools.web.errors import FetchError, ForbiddenError
 from acp_server.tools.web.networks import IpAddress, Reach, parsed_address
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the addresses of a host, or raises `OSError`."""
+"""Returns the addresses of a host; raises `OSError`."""
 MOST_ADDRESSES = 4
 FORBIDDEN = (
     "{host} leads to {address}, which is no address of the public internet; "
@@ -30,13 +31,13 @@ FORBIDDEN = (
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host, in the order in which the system would try them."""
+    """Return the addresses of a host in the system's order of preference."""
     found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class CheckedNetwork(AsyncNetworkBackend):
-    """Connects where that is allowed."""
+    """Network backend that refuses addresses that are not allowed."""
 
     def __init__(self, reach: Reach, look_up: Resolve = resolve) -> None:
         self._reach = reach
@@ -51,11 +52,11 @@ class CheckedNetwork(AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
-        """Look a host up and connect to what was found; refused if any of it is forbidden.
+        """Resolve a host and connect; refuse if any of its addresses is forbidden.
 
         Raises:
-            ForbiddenError: it leads into a private network.
-            FetchError: it leads nowhere, or nobody answers there.
+            ForbiddenError: The host has an address in a private network.
+            FetchError: The host does not exist or does not answer.
         """
         failure: ConnectError | ConnectTimeout | None = None
         for address in await self._allowed(host, port):
@@ -72,6 +73,8 @@ class CheckedNetwork(AsyncNetworkBackend):
             found = [parsed_address(each) for each in await self._look_up(host, port)]
         except (OSError, ValueError) as error:
             raise FetchError(f"there is no host {host}, or it cannot be looked up") from error
+        # Security: all addresses must be allowed, not only the first. Otherwise a host could list a
+        # public and a private one and let the connection fall back.
         for address in found:
             if not self._reach.covers(host, address):
                 raise ForbiddenError(FORBIDDEN.format(host=host, address=address))

@@ -1,23 +1,23 @@
-"""Why a page cannot be had.
+"""Errors of fetching a page.
 
-WebError              its text is for the model, and for the user
-├── AddressError      what was given is no address that may be fetched
-├── ForbiddenError    it leads into a private network
-└── FetchError        the site could not be reached, or its answer not be read
+WebError              its text is shown to the model and the user
+├── AddressError      the given address may not be fetched
+├── ForbiddenError    the host is in a private network
+└── FetchError        the site is unreachable or its response is unreadable
 """
 
 
 class WebError(Exception):
-    """A page cannot be had; the text says why."""
+    """A page could not be fetched; the text says why."""
 
 
 class AddressError(WebError):
-    """It is no address that may be fetched."""
+    """The address is no URL that may be fetched."""
 
 
 class ForbiddenError(WebError):
-    """It leads to a machine that nobody said may be reached."""
+    """The host is on a network that the user has not allowed."""
 
 
 class FetchError(WebError):
-    """The site could not be reached, or what it answered cannot be read."""
+    """The site is unreachable, or its response is unreadable."""

@@ -1,6 +1,6 @@
-"""One request and its answer, bounded in time and in bytes. Follows no redirect.
+"""HTTP client for one GET request, bounded in time and bytes. Follows no redirects.
 
-Nothing of ours goes along but the address: no cookies, no key, no word about where it was found.
+Sends nothing of the user's except the address: no cookies, credentials or referrer.
 """
 
 import ssl
@@ -26,7 +26,7 @@ FAILURES = (
 
 
 class Exchange:
-    """Makes requests over a network."""
+    """HTTP client over a network backend."""
 
     def __init__(self, network: httpcore2.AsyncNetworkBackend, most_bytes: int) -> None:
         self._network = network
@@ -34,12 +34,13 @@ class Exchange:
         self._tls: ssl.SSLContext | None = None
 
     async def get(self, address: WebAddress, timeout_seconds: float) -> Answer:
-        """Ask for a page.
+        """Request a page.
 
         Raises:
-            WebError: it cannot be had.
+            WebError: The page could not be fetched.
         """
         if self._tls is None and address.scheme == "https":
+            # Loading the CA certificates reads files, so it runs in a thread, once.
             self._tls = await to_thread.run_sync(httpcore2.default_ssl_context)
         try:
             with anyio.fail_after(timeout_seconds):
@@ -79,6 +80,9 @@ class Exchange:
         body = bytearray()
         received = 0
         async for piece in response.aiter_stream():
+            # Both sizes are limited: `body` against decompression bombs, `received` against a long
+            # stream that decodes to nothing. One byte more than the limit shows that the body was
+            # cut.
             body += unpacker.unpack(piece, self._most_bytes + 1 - len(body))
             received += len(piece)
             if max(len(body), received) > self._most_bytes:

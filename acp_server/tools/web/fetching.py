@@ -1,6 +1,6 @@
-"""Fetching a page: leave for each site, its redirects followed, what was read kept for a while.
+"""Fetch a page: permission per site, redirects, and a short-lived cache.
 
-Knows who is asked for leave only as a function; without its yes nothing is looked up or connected.
+Permission is an injected callback. Security: before it returns, nothing is resolved or connected.
 """
 
 from collections import OrderedDict
@@ -22,11 +22,11 @@ MOST_KEPT_CHARACTERS = 4_000_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 AskLeave = Callable[[WebAddress], Awaitable[None]]
-"""Returns when an address may be fetched; raises `LeaveRefusedError` if it may not."""
+"""Returns if an address may be fetched; raises `FetchDeniedError` otherwise."""
 
 
 class LeaveRefusedError(WebError):
-    """A site may not be asked; the text is the gate's."""
+    """Permission for a site was denied; the text comes from the permission gate."""
 
 
 @frozen
@@ -36,18 +36,18 @@ class _Kept:
 
 
 class PageCache:
-    """Pages that were read a while ago, the newest of them."""
+    """Cache of recently fetched pages."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[WebAddress, _Kept] = OrderedDict()
 
     def get(self, address: WebAddress) -> Page | None:
-        """Return a page, unless it is too old."""
+        """Return a page unless it has expired."""
         kept = self._kept.get(address)
         return kept.page if kept is not None and kept.until > anyio.current_time() else None
 
     def keep(self, address: WebAddress, page: Page) -> None:
-        """Keep a page, and let go of the oldest if there are too many."""
+        """Store a page, and evict the oldest ones beyond the limits."""
         self._kept.pop(address, None)
         self._kept[address] = _Kept(page, anyio.current_time() + KEPT_SECONDS)
         while len(self._kept) > 1 and (len(self._kept) > MOST_KEPT or self._is_too_much):
@@ -67,14 +67,14 @@ class Fetcher:
         self._cache = PageCache()
 
     async def fetch(self, address: WebAddress, ask_leave: AskLeave) -> Page:
-        """Return a page, as it is now or was a while ago.
+        """Return a page, from the cache or the network.
 
-        Leave is asked for each site that the way leads over. What a page that is kept says was
-        told before, so it is told again unasked. The time counts while sites are waited for, not
-        the user.
+        Permission is asked for each site on the way. A cached page is returned without asking,
+        because the model has already seen it. The timeout covers waiting for sites, not for the
+        user.
 
         Raises:
-            WebError: it cannot be had.
+            WebError: The page could not be fetched.
         """
         kept = self._cache.get(address)
         if kept is not None:
@@ -89,6 +89,8 @@ class Fetcher:
         agreed = set[str]()
         left_seconds = self._timeout_seconds
         for _ in range(MOST_REDIRECTS + 1):
+            # Security: checked in every round, because a redirect may lead to a site that the user
+            # has not seen. Only then is its name resolved.
             if address.site not in agreed:
                 await ask_leave(address)
                 agreed.add(address.site)

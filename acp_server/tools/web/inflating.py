@@ -1,4 +1,4 @@
-"""Bodies unpacked as they arrive, never beyond what is wanted of them. Pure."""
+"""Incremental decoding of compressed bodies, never beyond the wanted size. Pure."""
 
 import zlib
 from typing import Protocol
@@ -6,39 +6,42 @@ from typing import Protocol
 from acp_server.tools.web.errors import FetchError
 
 ACCEPTED = "gzip, deflate"
+# wbits for zlib: 32 + 15 detects gzip and zlib headers; -15 means raw deflate.
 _ANY_HEADER = 47
 _NO_HEADER = -15
 
 
 class Unpacker(Protocol):
-    """Takes a body in pieces."""
+    """Decodes a body chunk by chunk."""
 
     def unpack(self, data: bytes, most_bytes: int) -> bytes:
-        """Return what a piece holds, at most so much; the rest of the body is then of no use.
+        """Return up to `max_bytes` of a chunk's decoded data; the remainder is discarded.
+
+        After a discard, further chunks are useless.
 
         Raises:
-            FetchError: it is not packed as it says.
+            FetchError: The data does not match its declared encoding.
         """
         ...
 
 
 class Plain:
-    """A body that is not packed."""
+    """A body without compression."""
 
     def unpack(self, data: bytes, most_bytes: int) -> bytes:
-        """Return the piece."""
+        """Return the chunk."""
         return data[:most_bytes]
 
 
 class Deflated:
-    """A body packed with gzip or deflate."""
+    """A body compressed with gzip or deflate."""
 
     def __init__(self) -> None:
         self._inflater = zlib.decompressobj(_ANY_HEADER)
         self._is_first = True
 
     def unpack(self, data: bytes, most_bytes: int) -> bytes:
-        """Return what a piece holds."""
+        """Return the decompressed chunk."""
         if self._inflater.eof:
             return b""
         try:
@@ -49,7 +52,7 @@ class Deflated:
     def _inflate(self, data: bytes, most_bytes: int) -> bytes:
         try:
             unpacked = self._inflater.decompress(data, most_bytes)
-        except zlib.error:  # some servers leave the header out
+        except zlib.error:  # some servers send raw deflate data without the zlib header
             if not self._is_first:
                 raise
             self._inflater = zlib.decompressobj(_NO_HEADER)
@@ -59,10 +62,10 @@ class Deflated:
 
 
 def unpacker_for(encoding: str) -> Unpacker:
-    """Return what unpacks a body.
+    """Return the decoder for a Content-Encoding.
 
     Raises:
-        FetchError: it is packed in a way that was not asked for.
+        FetchError: The encoding was not requested.
     """
     match encoding.strip().lower():
         case "" | "identity":

@@ -1,4 +1,4 @@
-"""Imports what speaks HTTP in a thread, the first time that a page is wanted."""
+"""Lazy web client: imports the HTTP libraries in a thread, at the first request."""
 
 import anyio
 from anyio import to_thread
@@ -9,7 +9,7 @@ from acp_server.tools.web.answers import Answer, Sites
 
 
 class LazySites:
-    """Asks sites, with what was imported for the first of them."""
+    """Client whose implementation is imported at the first request."""
 
     def __init__(self, rules: WebRules) -> None:
         self._rules = rules
@@ -17,11 +17,13 @@ class LazySites:
         self._sites: Sites | None = None
 
     async def get(self, address: WebAddress, timeout_seconds: float) -> Answer:
-        """Ask for a page.
+        """Request a page.
 
         Raises:
-            WebError: it cannot be had.
+            WebError: The page could not be fetched.
         """
+        # Single-flight: concurrent first requests share one import. The request itself runs outside
+        # the lock.
         async with self._lock:
             if self._sites is None:
                 self._sites = await to_thread.run_sync(_import, self._rules)

@@ -1,8 +1,8 @@
-"""HTML as text that reads well: headings, lists, links, code and tables stay what they are. Pure.
+"""Convert HTML to readable Markdown: headings, lists, links, code and tables are preserved. Pure.
 
-Tags are taken one by one as they come, and no tree is made of them: what a tree needs can grow with
-the square of a page's length, and a page is made by whoever wants to. What is never shown (scripts,
-styles, comments) is left out; everything else stays, hidden or not, for what it hides may matter.
+Tags are processed as a stream, without a tree: a tree can cost quadratic time in the length of a
+page, and pages come from untrusted authors. Invisible elements (scripts, styles, comments) are
+dropped; everything else stays, hidden or not, because hidden text may matter.
 """
 
 import re
@@ -19,7 +19,7 @@ PIECE_CHARACTERS = 64 * 1024
 MOST_DEPTH = 20
 MOST_TITLE_CHARACTERS = 300
 LEAST_MAIN_CHARACTERS = 200
-"""A main part that is shorter is not taken for what the page is about."""
+"""A shorter `<main>` is not taken for the page's content."""
 _UNSHOWN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
 _BLOCKS = frozenset(
     {
@@ -54,7 +54,7 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _END = "\n<br>"
-"""Lets go of text that could have been the beginning of something else."""
+"""Makes the parser flush text that could have been the start of a tag or an entity."""
 _SPACE = re.compile(r"\s+")
 _GAPS = re.compile(r"\n{3,}")
 Attributes = list[tuple[str, str | None]]
@@ -62,27 +62,29 @@ Attributes = list[tuple[str, str | None]]
 
 @frozen
 class Reading:
-    """What a page says."""
+    """Title and text of a page."""
 
     title: str
     text: str
     is_whole: bool
-    """Whether all of it was read in time."""
+    """Whether the whole page was parsed in time."""
 
 
 def read_html(source: str, base: str, now_seconds: Callable[[], float] = time.monotonic) -> Reading:
-    """Return the readable text of a page; `base` is what its links are relative to.
+    """Return the readable text of a page; its links are resolved against `base`.
 
-    Where a page says what its main part is, only that is returned.
+    If the page has a `<main>` element of sufficient length, only that is returned.
     """
     parser = _Reader(base)
     until = now_seconds() + MOST_SECONDS
     is_whole = True
     for start in range(0, len(source), PIECE_CHARACTERS):
+        # Security: hostile HTML can make the parser slow; check the time after each piece.
         if now_seconds() > until:
             is_whole = False
             break
         parser.feed(source[start : start + PIECE_CHARACTERS])
+    # Without it, `HTMLParser` holds back trailing text that may continue.
     parser.feed(_END)
     return Reading(parser.title, parser.text(), is_whole and not parser.is_in_the_middle)
 
@@ -95,7 +97,7 @@ class _Link:
 
 @dataclass(slots=True)
 class _Part:
-    """The main part of the page: where it begins and ends in what was written."""
+    """Position of the `<main>` element in the written pieces."""
 
     begins: int | None = None
     ends: int | None = None
@@ -104,18 +106,18 @@ class _Part:
 
 @dataclass(slots=True)
 class _Writing:
-    """What was written so far, and what it is written within."""
+    """Output so far, and the elements that are open."""
 
     pieces: list[str] = field(default_factory=list[str])
     lists: list[int | None] = field(default_factory=list[int | None])
-    """For each list that is open the number of its next item; None where there are no numbers."""
+    """For each open list the number of its next item; None for unordered lists."""
     link: _Link | None = None
-    """The link that is open; in HTML none is within another."""
+    """The open link; in HTML links do not nest."""
     preformatted: int = 0
 
 
 class _Reader(HTMLParser):
-    """Writes what it reads."""
+    """Streaming converter from HTML to Markdown."""
 
     def __init__(self, base: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -129,20 +131,20 @@ class _Reader(HTMLParser):
 
     @property
     def title(self) -> str:
-        """The page's own title, in one line."""
+        """The page's title, on one line."""
         return _SPACE.sub(" ", "".join(self._title)).strip()[:MOST_TITLE_CHARACTERS]
 
     @property
     def is_in_the_middle(self) -> bool:
-        """Whether the page ended within something that is not shown, or within a tag."""
+        """Whether the page ended within an invisible element or a tag."""
         return bool(self._unshown or self.rawdata)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: FBT001, FBT002
-        """Pass over what no page has; the library's own way is to fail at some of it."""
+        """Skip marked sections; the library's own parser raises on some of them."""
         return self.parse_bogus_comment(i, report)
 
     def text(self) -> str:
-        """Return what was written: the main part, if there is one worth the name."""
+        """Return the output: the main part if it is long enough, else everything."""
         main = self._main
         if main.begins is not None:
             found = _tidy("".join(self._out.pieces[main.begins : main.ends]))
@@ -162,7 +164,7 @@ class _Reader(HTMLParser):
             self._open(tag, dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
-        """Open an element that closes itself, as foreign ones do; of those, none is open after."""
+        """Open a self-closing element, as in SVG; an invisible one must not stay open."""
         if tag not in _UNSHOWN:
             self.handle_starttag(tag, attrs)
 
@@ -178,7 +180,7 @@ class _Reader(HTMLParser):
             self._close(tag)
 
     def handle_data(self, data: str) -> None:
-        """Take text."""
+        """Write text."""
         if self._unshown:
             return
         if self._is_in_title:
@@ -214,6 +216,7 @@ class _Reader(HTMLParser):
             self._write(f"\n\n{_HEADINGS[tag]} ")
         elif tag in _BLOCKS:
             self._write("\n\n")
+            # Bounded, because the indentation of each item grows with the depth.
             if tag in {"ul", "ol"} and len(self._out.lists) < MOST_DEPTH:
                 self._out.lists.append(1 if tag == "ol" else None)
             if tag == "main":
@@ -246,7 +249,7 @@ class _Reader(HTMLParser):
             self._main.ends = len(self._out.pieces)
 
     def _close_link(self, link: _Link) -> None:
-        """Put a target behind the words that lead to it."""
+        """Replace the link's text by a Markdown link."""
         self._out.link = None
         if not link.target or link.target.startswith(("#", "javascript:", "data:")):
             return
@@ -270,7 +273,7 @@ class _Reader(HTMLParser):
         return f"\n{'  ' * (len(lists) - 1)}{'-' if number is None else f'{number}.'} "
 
     def _write_running(self, text: str) -> None:
-        """Write text whose spaces mean no more than that words are apart."""
+        """Write text in which white space only separates words."""
         before = self._out.pieces[-1][-1:] if self._out.pieces else "\n"
         self._write(text.lstrip(" ") if before in {" ", "\n"} else text)
 
@@ -280,5 +283,5 @@ class _Reader(HTMLParser):
 
 
 def _tidy(text: str) -> str:
-    """Return text without the gaps that elements leave behind which hold nothing."""
+    """Return text without the blank lines that empty elements leave."""
     return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()

@@ -1,6 +1,6 @@
-"""Which machines may be reached: those of the public internet, and what the user has named besides.
+"""Network policy: the public internet plus the hosts and networks that the user has allowed.
 
-Pure: takes addresses that somebody else has looked up.
+Pure: takes addresses that are already resolved.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,17 @@ from typing import TypeAlias
 IpAddress: TypeAlias = IPv4Address | IPv6Address
 IpNetwork: TypeAlias = IPv4Network | IPv6Network
 _TRANSLATED = IPv6Network("64:ff9b::/96")
-"""IPv4 addresses as a translating network writes them."""
+"""IPv4 addresses as NAT64 writes them."""
 
 
 def is_public(address: IpAddress) -> bool:
-    """Whether an address is one of the public internet, also in disguise.
+    """Return whether an address, also one embedded in IPv6, is on the public internet.
 
     >>> is_public(ip_address("::ffff:127.0.0.1")), is_public(ip_address("1.1.1.1"))
     (False, True)
     """
+    # Security: ::ffff:127.0.0.1 and its like are private although their IPv6 range may count as
+    # global.
     address = _undisguised(address)
     is_special = (
         address.is_private
@@ -42,24 +44,26 @@ def is_public(address: IpAddress) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be reached besides the public internet."""
+    """Hosts and networks that are allowed besides the public internet."""
 
     hosts: frozenset[str] = frozenset()
-    """Names that may lead into a private network, though not to this machine's own services."""
+    """Names that may resolve to a private network, but not to link-local addresses."""
     networks: tuple[IpNetwork, ...] = ()
 
     def covers(self, host: str, address: IpAddress) -> bool:
-        """Whether a connection for a host may go to an address."""
+        """Return whether a connection for a host may go to an address."""
         if is_public(address):
             return True
         plain = _undisguised(address)
         if any(plain in network for network in self.networks):
             return True
+        # Security: link-local addresses stay forbidden for names: cloud metadata services
+        # (169.254.169.254) hand out credentials.
         return host in self.hosts and not plain.is_link_local
 
 
 def reach_of(places: Sequence[str]) -> Reach:
-    """Return what names, addresses and networks (`10.0.0.0/8`) let be reached."""
+    """Build the policy from host names, addresses and networks (`10.0.0.0/8`)."""
     hosts, networks = set[str](), list[IpNetwork]()
     for place in places:
         try:
@@ -70,12 +74,12 @@ def reach_of(places: Sequence[str]) -> Reach:
 
 
 def parsed_address(text: str) -> IpAddress:
-    """Return an address as a lookup gives it, which may name an interface behind a `%`."""
+    """Parse an address from a lookup; a zone id after `%` is dropped."""
     return ip_address(text.partition("%")[0])
 
 
 def _undisguised(address: IpAddress) -> IpAddress:
-    """Return the IPv4 address that an IPv6 one stands for, else the address itself."""
+    """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:

@@ -1,1 +1,1 @@
-"""Commands kept within bounds by the system itself: what they may write, read and reach."""
+"""Confinement of commands by the operating system: file access, network and processes."""

@@ -1,7 +1,7 @@
-"""What a confined command may write, read and reach, as it stands when the command starts.
+"""Sandbox limits: what a confined command may write, read and reach, computed at its start.
 
-Looks at names and links, never at what files hold, but for git's word on where a work tree's
-repository lies. Knows no system's means; those are the launchers'.
+Examines names and symlinks, never file contents, except git's pointers to the repository of a
+worktree. Independent of the operating system's mechanism; the launchers apply the limits.
 """
 
 import os
@@ -22,40 +22,40 @@ SYSTEM_FOLDERS = tuple(
         *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db", "/dev"),
     )
 )
-"""What a strictly confined command may read besides its own: programs and their settings."""
+"""Directories that a strictly confined command may also read: programs and their configuration."""
 MOST_POINTER_BYTES = 4_096
 
 
 @frozen
 class Bounds:
-    """What a command may do. All paths are absolute, their links resolved."""
+    """Limits for one command. All paths are absolute, symlinks resolved."""
 
     writable: tuple[Path, ...]
-    """May be written and read, with all below."""
+    """Readable and writable, including everything below."""
     hidden: tuple[Path, ...]
-    """May be neither, but for what `writable` or `opened` name at or below."""
+    """Neither readable nor writable, except paths of `writable` or `opened` at or below."""
     opened: tuple[Path, ...] = ()
-    """May be read although it lies in what is hidden."""
+    """Readable although inside a hidden directory."""
     readable: tuple[Path, ...] | None = None
-    """If given, nothing else may be read."""
+    """If not None, nothing else may be read."""
     has_network: bool = False
 
 
 @frozen
 class Territory:
-    """Where the commands of one session may work."""
+    """Inputs for the limits of one session's commands."""
 
     roots: tuple[Path, ...]
-    """Resolved when the session began: a command must not move its bounds by moving a folder."""
+    """Resolved when the session began: a command must not move its limits by moving a directory."""
     rules: SandboxRules
     home: Path
     own_folder: Path
     environment: Mapping[str, str]
 
     def bounds(self) -> Bounds:
-        """Return the bounds of a command that starts now. It blocks, for about a millisecond.
+        """Return the limits for a command that starts now. Blocks for about a millisecond.
 
-        What is private is looked for each time, for it may be there since a moment ago.
+        Private paths are looked up each time, because they may have been created a moment ago.
         """
         own = Path(os.path.realpath(self.own_folder))
         is_strict = self.rules.mode == "strict"
@@ -68,7 +68,7 @@ class Territory:
         )
 
     def hidden(self) -> tuple[Path, ...]:
-        """Return what is this program's own, and what is private. It blocks."""
+        """Return this program's own data directory and the private paths. Blocks."""
         own = Path(os.path.realpath(self.own_folder))
         return _existing((own, *private_paths(self.home)))
 
@@ -81,21 +81,25 @@ class Territory:
             yield Path(own)
 
     def _programs(self) -> Iterator[Path]:
-        """Yield the folders in which programs are looked for."""
+        """Yield the directories of PATH."""
         for name in self.environment.get("PATH", os.defpath).split(os.pathsep):
+            # Security: relative entries of PATH would make directories of the workspace count as
+            # programs.
             if name.startswith("/"):
                 yield Path(name)
 
 
 def git_store(root: Path) -> Path | None:
-    """Return the folder outside a root in which git keeps what its work tree holds.
+    """Return the git directory outside a root that its worktree uses; None if there is none.
 
-    That is the `.git` of a folder above, or the repository of a linked work tree. The pointer to
-    the latter lies where commands may write: it counts only if the repository points back, which
-    nobody can have it do who may not write there anyway.
+    That is the `.git` of a parent directory or the repository of a linked worktree. The pointer to
+    the latter is in a place where commands may write, so it counts only if the repository points
+    back: forging that requires write access to the repository.
     """
     for folder in (root, *root.parents):
         entry = folder / ".git"
+        # Security: a command can create this link and point it to any directory, which would become
+        # writable for the next command.
         if entry.is_symlink():
             return None
         if entry.is_dir():
@@ -110,6 +114,8 @@ def _linked_store(pointer: Path) -> Path | None:
     if not told.startswith("gitdir: "):
         return None
     tree = Path(os.path.realpath(pointer.parent / told.removeprefix("gitdir: ")))
+    # Security: without the reference back, a command could write a `.git` file that makes a foreign
+    # directory writable for the next command.
     back = _line(tree / "gitdir")
     if tree.parent.name != "worktrees" or not back:
         return None
@@ -117,7 +123,7 @@ def _linked_store(pointer: Path) -> Path | None:
 
 
 def _line(path: Path) -> str:
-    """Return what a small file says; nothing if it is none."""
+    """Return the content of a small file without its newline; empty if there is none."""
     try:
         return os.fsdecode(read_regular(path, MOST_POINTER_BYTES).data).rstrip("\r\n")
     except OSError:
@@ -125,6 +131,6 @@ def _line(path: Path) -> str:
 
 
 def _existing(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return what there is of some paths, their links resolved, each once."""
+    """Return the existing paths, symlinks resolved, each once."""
     real = (os.path.realpath(path) for path in paths if os.path.exists(path))  # noqa: PTH110  faster
     return tuple(map(Path, dict.fromkeys(real)))

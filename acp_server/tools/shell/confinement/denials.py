@@ -1,6 +1,6 @@
-"""What of a command's output looks as if the sandbox had refused something.
+"""Detect in a command's output that the sandbox has probably refused something.
 
-The system tells nobody but the command, so this goes by what that printed, and says no more.
+The kernel reports a refusal to the command only, so this is a heuristic over its output.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 MOST_LINES = 3
 MOST_CHARACTERS = 200
 LOOKED_AT_CHARACTERS = 20_000
-"""From the end: errors come last."""
+"""Counted from the end, because errors come last."""
 
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|read-only file system|network is unreachable"
@@ -22,7 +22,7 @@ _PLAIN = re.compile(
     r": (?:Permission denied|Operation not permitted|Read-only file system"
     r"|Network is unreachable)[.']?$"
 )
-"""How the system itself words it; all that counts of a command that says it went well."""
+"""The C library's wording; the only sign that counts if the command succeeded."""
 
 TOLD = (
     "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
@@ -33,7 +33,7 @@ NO_NETWORK = ", have no network but their own localhost"
 
 
 def denial_in(output: str, *, has_failed: bool, has_network: bool, may_ask: bool = True) -> str:
-    """Return a remark on what a confined command was refused, as far as its output tells.
+    """Return a remark about refused operations, as far as the output shows them.
 
     >>> denial_in("fine", has_failed=True, has_network=False)
     ''

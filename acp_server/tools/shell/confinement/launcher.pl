@@ -1,27 +1,27 @@
-# Runs a command that the system itself keeps within bounds: what it may write, read and reach.
+# Runs a command under limits that the kernel enforces: writing, reading, network and processes.
 #
 # Usage: perl launcher.pl [NAME=VALUE]... -- PROGRAM [ARGUMENT]...
 #
-#   write=PATH   may be written, with all below it, and read; may be given often, as all paths may
-#   read=PATH    may be read; without any, everything may be read
-#   hide=PATH    may be neither read nor written, with all below it, but for what `write` and
-#                `open` name there
-#   open=PATH    may be read although it lies in what is hidden
-#   net=open     the network may be used; closed unless given
-#   var=NAME=... a variable that the command gets and perl itself must not obey
+#   write=PATH   read and write PATH and all below it; all path options may be repeated
+#   read=PATH    read PATH and all below it; without any `read`, everything may be read
+#   hide=PATH    neither read nor write PATH and all below it, except paths of `write` and `open`
+#   open=PATH    read PATH although it is inside a hidden directory
+#   net=open     allow the network; closed otherwise
+#   var=NAME=... set a variable for the command that perl itself must not obey
 #
-# Paths are absolute and have no links in them; one that has is passed over. In a folder that may be
-# written and holds something hidden, only what lies in it already may be written. The bounds hold
-# for all that the command starts, however it leaves us, and nothing in there can take them off:
+# Paths are absolute and free of symlinks; a path with one is skipped. In a writable directory that
+# contains a hidden path, only existing entries may be written. The limits hold for all descendants
+# of the command, even detached ones, and none of them can lift the limits:
 #
-#   Landlock     which files; whom to signal, to trace and to look into: nobody outside
-#   namespaces   where they can be had: a network of its own with nothing but itself in it, and a
-#                read-only view of all but what may be written, for Landlock minds no modes and times
-#   seccomp      sockets other than of the internet, for others would do for the command what it may
-#                not; the ways around that; and without a namespace those of the internet too
+#   Landlock     file access; no signals to, tracing of or inspection of processes outside
+#   namespaces   where available: a private network with only a loopback device, and a read-only
+#                view of all but the writable paths, because Landlock ignores modes and times
+#   seccomp      no sockets except internet sockets, since services behind others (D-Bus, docker)
+#                could act for the command; no ways around that filter; and without a network
+#                namespace no internet sockets either
 #
-# If it cannot be confined nothing is run: exit code 121, with a line that begins as below.
-# `strict` alone, for perl takes longer to load `warnings` than to do all of this. Linux on 64 bits.
+# If the command cannot be confined, it is not run: exit code 121, and a line that begins as below.
+# No `use warnings`: loading it takes perl longer than all of this. 64-bit Linux only.
 
 use strict;
 
@@ -30,7 +30,7 @@ my $FAILED = "acp-server: this cannot be confined";
 my ($O_PATH, $O_CLOEXEC, $NO_LINKS, $HERE) = (0x200000, 0x80000, 0x04, -100);
 my ($NEW_MOUNTS, $NEW_USER, $NEW_NETWORK) = (0x00020000, 0x10000000, 0x40000000);
 my ($BIND, $RECURSIVE, $SLAVE, $READ_ONLY, $TREE) = (0x1000, 0x4000, 0x80000, 0x01, 0x8000);
-my %CALLS = (    # by the machine that an ELF file names
+my %CALLS = (    # syscall numbers by the machine field of an ELF header
     0x3e => {arch => 0xc000003e, prctl => 157, unshare => 272, mount => 165, close => 3,
         socket => 41, ioctl => 16, keys => [248, 249, 250], foreign => 0x40000000},
     0xb7 => {arch => 0xc00000b7, prctl => 167, unshare => 97, mount => 40, close => 57,
@@ -40,11 +40,11 @@ my ($OPENAT2, $MOUNT_SETATTR, $CREATE_RULESET, $ADD_RULE, $RESTRICT) = (437, 442
 my $IO_URING_SETUP = 425;
 
 my ($RUN, $WRITE, $READ, $LIST, $TRUNCATE, $DEVICE) = (1, 2, 4, 8, 1 << 14, 1 << 15);
-my $MAKE = 0x37b0;       # make, move and delete anything but devices
+my $MAKE = 0x37b0;       # create, rename and delete anything except devices
 my $OF_FILES = $RUN | $WRITE | $READ | $TRUNCATE | $DEVICE;
 my @DEVICES = map { "/dev/$_" }
     qw(null zero full random urandom tty ptmx pts shm mqueue fd stdin stdout stderr);
-my @KEPT_POWERS = (0, 1, 3, 4, 5, 6, 7, 10);    # over files, own processes, low ports
+my @KEPT_POWERS = (0, 1, 3, 4, 5, 6, 7, 10);    # capabilities: files, own processes, low ports
 
 my (@write, @read, @hide, @open, @var, $net, %calls, %above, %hidden, $ruleset, $rights);
 
@@ -64,6 +64,7 @@ sub read_arguments {
     for (@var) { $ENV{$1} = $2 if /\A(\w+)=(.*)\z/s }
 }
 
+# Picks the syscall numbers by the ELF header of the running perl.
 sub find_calls {
     open(my $self, '<:raw', '/proc/self/exe') or fail("there is no /proc");
     read($self, my $head, 20) == 20 or fail("no ELF");
@@ -83,12 +84,14 @@ sub write_text {
     return syswrite($file, $text) && close($file);
 }
 
-# Namespaces: those that can be had; returns whether.
+# Enters the namespaces that are available; returns whether it did.
 sub leave_namespaces {
     my $flags = $NEW_MOUNTS | ($net ? 0 : $NEW_NETWORK);
     return 1 if $> == 0 && syscall($calls{unshare}, $flags) == 0;
     my ($user, $group) = ($>, (split ' ', $))[0]);
+    # Not fatal: many systems forbid user namespaces. Then seccomp closes the network instead.
     return 0 if syscall($calls{unshare}, $flags | $NEW_USER) != 0;
+    # The kernel requires this before an unprivileged process may write gid_map.
     write_text('/proc/self/setgroups', 'deny');
     write_text('/proc/self/gid_map', "$group $group 1") or fail("no group: $!");
     write_text('/proc/self/uid_map', "$user $user 1") or fail("no user: $!");
@@ -116,28 +119,33 @@ sub set_read_only {
 sub view_read_only {
     my $here = readlink('/proc/self/cwd');
     my ($root, $none) = ('/', 'none');
+    # Slave propagation first: the mounts below must not reach the host's mount namespace.
     mount_at($none, $root, $RECURSIVE | $SLAVE) or return 0;
     my @own = grep { mount_at($_, $_, $BIND | $RECURSIVE) } @write, map { "/dev/$_" } 'shm', 'mqueue';
     set_read_only($root, $READ_ONLY, 0) or return 0;
     set_read_only($_, 0, $READ_ONLY) for @own;
-    chdir($here) or fail("the folder is gone: $!");    # into the mount that is writable by now
+    # The old working directory still refers to the read-only mount.
+    chdir($here) or fail("the folder is gone: $!");
     return 1;
 }
 
-# Landlock: everything is refused but what is granted.
+# Landlock denies everything that is not granted.
 sub grant {
     my ($path, $wanted) = @_;
     my $how = pack('Q3', $O_PATH | $O_CLOEXEC, 0, $NO_LINKS);
+    # Security: openat2 refuses symlinks in every component, so a path that was swapped after it was
+    # resolved grants nothing.
     my $descriptor = syscall($OPENAT2, $HERE, $path, $how, 24);
-    return if $descriptor < 0;    # gone, or a link
-    for my $kind ($wanted, $wanted & $OF_FILES) {    # a file takes no rights of folders
+    return if $descriptor < 0;    # gone, or a symlink
+    for my $kind ($wanted, $wanted & $OF_FILES) {    # retry: a file rejects directory rights
         my $rule = pack('Ql', $kind & $rights, $descriptor);
         last if !($kind & $rights) || syscall($ADD_RULE, $ruleset, 1, $rule, 0) == 0;
     }
     syscall($calls{close}, $descriptor);
 }
 
-# Grants what lies at and below a path, going around what is hidden there.
+# Grants a path and all below it except hidden paths. Landlock cannot subtract, so a directory above
+# a hidden path is not granted itself; its entries are.
 sub grant_around {
     my ($path, $wanted) = @_;
     return if $hidden{$path};
@@ -178,7 +186,7 @@ sub grant_all {
     grant($_, $use | $LIST | $WRITE | $TRUNCATE | $DEVICE | $MAKE) for @DEVICES;
 }
 
-# seccomp: a filter of classic BPF; jumps are counted from the instruction behind.
+# seccomp filter in classic BPF; jump offsets count from the next instruction.
 sub filter {
     my ($has_own_network) = @_;
     my @families = (16, $net || $has_own_network ? (2, 10) : ());
@@ -188,10 +196,13 @@ sub filter {
     my $allow = pack('SCCL', 0x06, 0, 0, 0x7fff0000);
     my ($denied, $unknown) = ($refuse->(1), $refuse->(38));
     return (
+        # Order: check the architecture first. Syscall numbers mean something else in another ABI.
         $load->(4), pack('SCCL', 0x15, 1, 0, $calls{arch}), $denied,
         $load->(0), pack('SCCL', 0x35, 0, 1, $calls{foreign}), $denied,
+        # io_uring could create sockets past this filter. ENOSYS makes programs fall back.
         (map { $when->($_, $unknown) } @{$calls{keys}}, $IO_URING_SETUP),
         $when->($calls{socket}, $load->(16), (map { $when->($_, $allow) } @families), $denied),
+        # TIOCSTI and TIOCLINUX: they type into the terminal, outside the sandbox.
         $when->($calls{ioctl}, $load->(24), (map { $when->($_, $denied) } 0x5412, 0x541c)),
         $allow,
     );
@@ -200,6 +211,7 @@ sub filter {
 sub restrict {
     my ($has_own_network) = @_;
     for my $power (0 .. 63) { control(24, $power) unless grep { $_ == $power } @KEPT_POWERS }
+    # no_new_privs: required by Landlock and seccomp, and set-uid programs gain nothing.
     control(38, 1) == 0 or fail("privileges cannot be given up: $!");
     syscall($RESTRICT, $ruleset, 0) == 0 or fail("Landlock refuses: $!");
     my @filter = filter($has_own_network);
@@ -208,6 +220,7 @@ sub restrict {
     syscall($calls{prctl}, 22, 2, $program, 0, 0) == 0 or fail("seccomp refuses: $!");
 }
 
+# Order: Landlock forbids mounts, so the namespaces and their mounts come before `restrict`.
 read_arguments();
 find_calls();
 build_ruleset();

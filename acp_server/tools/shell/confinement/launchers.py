@@ -1,7 +1,7 @@
-"""What starts a command within bounds, on the systems that offer it; which one works here.
+"""Launchers: programs that start a command under sandbox limits, and the choice of a working one.
 
-A launcher is a program and its arguments, in front of the command's own. It is no Python, for it
-is started with every command.
+A launcher is a program with arguments, placed in front of the command's own. It is not written in
+Python, because it starts with every command and must be fast.
 """
 
 import os
@@ -20,35 +20,35 @@ SCRIPT = Path(__file__).with_name("launcher.pl")
 SEATBELT = "/usr/bin/sandbox-exec"
 FAILED = "acp-server: this cannot be confined"
 FAILED_CODE = 121
-"""With that line, the sign that nothing was run; see `launcher.pl`."""
+"""Together with that line, it means that nothing was run; see `launcher.pl`."""
 PROBE_SECONDS = 5.0
 OBEYED_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PERL_USE_UNSAFE_INC")
-"""They would bring other code into the launcher; it hands them on to the command."""
+"""They would load other code into the launcher, so it passes them on to the command."""
 
 
 class Launcher(Protocol):
-    """Starts programs within bounds."""
+    """Starts programs under limits."""
 
     def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what stands in front of a program and its arguments.
+        """Return the arguments to put in front of a program and its arguments.
 
-        `handed_on` are variables that only the program is to get.
+        `command_variables` are set for the program, but not for the launcher.
         """
         ...
 
     def files(self) -> tuple[str, ...]:
-        """Return the files without which it cannot start, the first of them the program."""
+        """Return the files that it needs to start; the first one is its program."""
         ...
 
 
 @frozen
 class PerlLauncher:
-    """Landlock, namespaces and seccomp, by a script; perl comes with nearly every Linux."""
+    """Landlock, namespaces and seccomp, applied by a perl script; nearly every Linux has perl."""
 
     perl: str
 
     def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the script with the bounds in words of its own."""
+        """Return perl, the script and the limits as its arguments."""
         variables = (f"var={name}={value}" for name, value in handed_on.items())
         return (self.perl, str(SCRIPT), *_named_bounds(bounds), *variables, "--")
 
@@ -59,10 +59,10 @@ class PerlLauncher:
 
 @frozen
 class SeatbeltLauncher:
-    """The sandbox of macOS."""
+    """The macOS sandbox (`sandbox-exec`)."""
 
     def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the program with the bounds as a profile."""
+        """Return the program with the limits as a profile."""
         variables = (f"{name}={value}" for name, value in handed_on.items())
         return (SEATBELT, "-p", profile(bounds), "/usr/bin/env", *variables)
 
@@ -73,27 +73,31 @@ class SeatbeltLauncher:
 
 @frozen
 class Missing:
-    """There is no launcher here; `reason` says why, as a phrase."""
+    """No launcher works here; `reason` is a phrase that says why."""
 
     reason: str
 
 
 def find_launcher(environment: Mapping[str, str]) -> Launcher | Missing:
-    """Return the launcher that works on this machine, having tried it. It blocks."""
+    """Return the launcher for this machine after a trial run. Blocks."""
     if sys.platform == "darwin":
         return _tried(SeatbeltLauncher(), environment)
     if not sys.platform.startswith("linux"):
-        return Missing("this system offers no means that are known here")
+        return Missing("this operating system is not supported")
+    # Security: system directories first, and relative PATH entries are skipped, so a workspace
+    # cannot replace the program that confines.
     perl = find_program("perl", f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
     if perl is None:
-        return Missing("it needs perl, which is not installed")
+        return Missing("perl is not installed")
     return _tried(PerlLauncher(perl), environment)
 
 
 def _tried(launcher: Launcher, environment: Mapping[str, str]) -> Launcher | Missing:
-    """Return a launcher if a program runs under it."""
+    """Return the launcher if a program runs under it."""
     bounds = Bounds(writable=(), hidden=(), has_network=False)
     try:
+        # A trial run instead of version checks: kernels and containers disable these features in
+        # many ways.
         tried = subprocess.run(  # noqa: S603  our own launcher
             (*launcher.arguments(bounds, {}), "/bin/sh", "-c", ":"),
             stdin=subprocess.DEVNULL,

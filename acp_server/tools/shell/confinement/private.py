@@ -1,7 +1,7 @@
-"""What in a home folder is nobody's business: keys, tokens, histories, what browsers keep.
+"""Private paths of a home directory: keys, tokens, histories and browser data.
 
-One table, and the names that the gate protects anywhere. What tools need to start at all is not
-among them, such as git's own settings.
+One table, plus the names that the permission gate protects everywhere. Files that tools need in
+order to start are not included, such as git's own configuration.
 """
 
 import os
@@ -28,12 +28,12 @@ _PRIVATE = (
     *("Library/Application Support/Firefox", "Library/Application Support/1Password"),
 )
 _NEEDED = frozenset({".git", ".gitconfig", ".gitmodules", ".hermesignore"})
-"""Protected elsewhere for what they make others do, not for what they tell."""
+"""Protected elsewhere because programs execute them, not because they hold secrets."""
 _OF_THE_MACHINE = ("/run/secrets", "/run/credentials", "/var/run/secrets")
 
 
 def private_paths(home: Path) -> Iterator[Path]:
-    """Yield what is private of a user's, whether it is there or not."""
+    """Yield the user's private paths, existing or not."""
     yield from map(Path, _OF_THE_MACHINE)
     yield from (home / name for name in _PRIVATE)
     try:
@@ -41,5 +41,5 @@ def private_paths(home: Path) -> Iterator[Path]:
             names = [entry.name for entry in entries]
     except OSError:
         return
-    # By the name, which is that of a file or a folder: a path for each would take ten times longer.
+    # Check names, not paths: constructing a Path for each entry would take ten times longer.
     yield from (home / name for name in names if name not in _NEEDED and is_protected_file(name))

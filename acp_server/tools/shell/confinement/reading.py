@@ -1,6 +1,7 @@
-"""What a search of ours may read: the folder that was looked at, whatever takes its name by then.
+"""Sandbox limits for our own searches: the directory that was checked and nothing else.
 
-Besides that only the ignore files above it, and what the searching program itself needs.
+In addition only the ignore files above it and the libraries of the search program. Security: if a
+symlink takes the place of the directory after the check, the search reads nothing through it.
 """
 
 import stat
@@ -18,13 +19,14 @@ _LIBRARIES = tuple(
     )
 )
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+# The parts of a repository that hold ignore rules, not its objects or its configuration.
 _OF_A_STORE = ("info", "worktrees")
 
 
 def reading_bounds(root: Path, program: Path, hidden: Iterable[Path]) -> Bounds:
-    """Return what a program may read that searches a root, a path without links. It blocks.
+    """Return the limits for a program that searches `root`, a path without symlinks. Blocks.
 
-    `hidden` is left out where it lies below the root.
+    `hidden` paths below the root stay unreadable.
     """
     readable = (root, program.resolve(), *_plain((*_LIBRARIES, *_ignore_files(root))))
     below = tuple(path for path in hidden if path != root and path.is_relative_to(root))
@@ -43,7 +45,7 @@ def _ignore_files(root: Path) -> Iterator[Path]:
 
 
 def _plain(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield what is there and no link: what a link leads to was not looked at."""
+    """Yield existing paths that are no symlinks: the target of a symlink was not checked."""
     for path in paths:
         try:
             mode = path.lstat().st_mode

@@ -1,4 +1,4 @@
-"""What the user has said of the sandbox. Imports nothing, for it is known before the tools are."""
+"""Sandbox settings of the user. Imports no tools, because it is needed before they are loaded."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,12 +8,12 @@ from acp_server.frozen import frozen
 
 @frozen
 class SandboxRules:
-    """How commands are confined, where the system offers it."""
+    """How commands are confined, where the system supports it."""
 
     mode: Literal["off", "workspace", "strict"] = "off"
     has_network: bool = False
     writable: tuple[Path, ...] = ()
-    """Folders that commands may write besides those of the session and the temporary ones."""
+    """Directories that commands may write besides the session's and the temporary ones."""
     temporary: tuple[Path, ...] = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
-    """The temporary ones, besides the user's own. They are shared: a command finds there what the
-    file tools, the user or another command have put there."""
+    """Temporary directories besides the user's own. They are shared: a command finds there files of
+    the file tools, the user and other commands."""

@@ -1,6 +1,7 @@
-"""The sandbox of commands: looked for once, asked for the launcher of each command.
+"""Sandbox: finds a launcher once and builds the launch arguments of each command.
 
-Owns whether there is one and who was told so. What a command may do in it is `bounds`' matter.
+Tracks whether there is a sandbox and whether the user was notified. `limits` decides what a command
+may do in it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +24,8 @@ from acp_server.tools.shell.confinement.reading import reading_bounds
 from acp_server.tools.shell.confinement.rules import SandboxRules
 
 UNAVAILABLE = (
-    "Commands are not confined on this machine: {reason}. So you are asked about each one, also "
-    "about those that only read; `sandbox.mode: off` ends that."
+    "The sandbox does not work on this machine: {reason}. You are therefore asked about every "
+    "command, including those that only read. To turn this off, set `sandbox.mode: off`."
 )
 
 Find = Callable[[], Launcher | Missing]
@@ -32,19 +33,19 @@ Find = Callable[[], Launcher | Missing]
 
 @frozen
 class ConfinedElsewhere:
-    """What stands in front of a confined command, and the files without which it cannot start."""
+    """Launcher arguments for a command in the editor's terminal, and the files it needs there."""
 
     launcher: Sequence[str] = ()
     files: Sequence[str] = ()
 
 
 class Sandbox:
-    """The sandbox of a server, for all its sessions."""
+    """The sandbox of a server, shared by all its sessions."""
 
     def __init__(
         self, rules: SandboxRules, environment: Mapping[str, str], find: Find | None = None
     ) -> None:
-        """Prepare; nothing is looked for before somebody asks."""
+        """Prepare; the launcher is looked up on first use."""
         self.rules = rules
         self._find = find or partial(find_launcher, environment)
         self._looking = anyio.Lock()
@@ -52,18 +53,20 @@ class Sandbox:
         self._is_told = False
 
     async def launcher(self) -> Launcher | Missing | None:
-        """Return what starts confined commands; None if none are to be confined."""
+        """Return the launcher of confined commands; None if confinement is off."""
         if self.rules.mode == "off":
             return None
+        # Single-flight: concurrent first commands share one trial run.
         async with self._looking:
             if self._found is None:
                 self._found = await to_thread.run_sync(self._find)
         return self._found
 
     async def announce(self, say: Callable[[str], None]) -> None:
-        """Say, once, that commands cannot be confined here."""
+        """Notify the user, once, if commands cannot be confined on this machine."""
         found = await self.launcher()
         if isinstance(found, Missing) and not self._is_told:
+            # Set before notifying, so that concurrent sessions do not both notify.
             self._is_told = True
             say(UNAVAILABLE.format(reason=found.reason))
 
@@ -76,7 +79,7 @@ class SessionSandbox:
     territory: Territory
 
     async def standing(self, *, is_unconfined: bool = False) -> Standing:
-        """Return how a command stands that is to run, in the gate's words."""
+        """Return the sandbox status of a command for the permission gate."""
         match await self.sandbox.launcher():
             case None:
                 return "free"
@@ -86,9 +89,10 @@ class SessionSandbox:
                 return "unconfined" if is_unconfined else "confined"
 
     async def launch(self, variables: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Return what stands in front of a command, and its variables; all as it is where none can.
+        """Return the launcher arguments of a command, and its environment.
 
-        What the launcher itself must not obey reaches the command by way of its arguments.
+        Without a launcher, there are no arguments and the environment is unchanged. Variables that
+        the launcher itself must not obey reach the command through the arguments.
         """
         launcher = await self._launcher()
         if launcher is None:
@@ -99,7 +103,7 @@ class SessionSandbox:
         return launcher.arguments(bounds, handed_on), kept
 
     async def launch_elsewhere(self) -> ConfinedElsewhere:
-        """Return how a command is confined in a terminal that is not ours."""
+        """Return how a command is confined in the editor's terminal."""
         launcher = await self._launcher()
         if launcher is None:
             return ConfinedElsewhere()
@@ -107,9 +111,9 @@ class SessionSandbox:
         return ConfinedElsewhere(launcher.arguments(bounds, {}), launcher.files())
 
     async def launch_search(self, root: Path, program: Path, *, hides: bool) -> tuple[str, ...]:
-        """Return what stands in front of a program of ours that may read below a root only.
+        """Return launcher arguments for our own search program, which may read below `root` only.
 
-        The root is a path without links. With `hides`, what is private stays so below it.
+        The root is a path without symlinks. With `hides`, private paths below it stay unreadable.
         """
         launcher = await self._launcher()
         if launcher is None:

@@ -1,6 +1,6 @@
-"""Bounds as a profile of macOS' own sandbox. Pure text.
+"""Sandbox limits as a profile of the macOS sandbox. Pure text.
 
-The last rule that fits an operation counts, so what is allowed again stands behind what is denied.
+The last matching rule wins, so exceptions must follow the rules that they relax.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _FIRST = """\
 (deny lsopen)
 (deny mach-lookup (global-name "com.apple.SecurityServer"))
 (deny mach-lookup (global-name "com.apple.securityd.xpc"))"""
-"""Nobody outside is signalled, looked into or asked to do what the command may not."""
+"""No process outside is signalled, inspected or asked to act on the command's behalf."""
 _CLOSED = """\
 (deny network*)
 (allow network* (local ip "localhost:*"))
@@ -31,7 +31,7 @@ _NO_SOCKETS = """\
 
 
 def profile(bounds: Bounds) -> str:
-    """Return the profile that keeps a command within its bounds."""
+    """Return the profile that enforces the limits."""
     return "\n".join(_rules(bounds)) + "\n"
 
 
@@ -48,6 +48,8 @@ def _rules(bounds: Bounds) -> Iterator[str]:
     yield _rule("allow", "file-write*", bounds.writable)
     devices = " ".join(f"(literal {_quoted(each)})" for each in _DEVICES)
     yield f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))'
+    # Order: these rules come last. Writable directories may contain hidden paths, which in turn may
+    # contain writable or opened ones.
     inside = [path for path in bounds.hidden if _lies_below(path, bounds.writable)]
     yield _rule("deny", "file-read-data file-write*", inside)
     within = [path for path in bounds.writable if _lies_below(path, inside)]
