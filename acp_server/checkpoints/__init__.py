@@ -1,1 +1,1 @@
-"""What files were before a turn changed them: kept outside the workspace, and found again."""
+"""Checkpoints: file states from before a turn, stored outside the workspace, for undo."""

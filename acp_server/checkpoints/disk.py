@@ -1,6 +1,6 @@
-"""Files as they lie on disk, links never followed: what they are, and making them that. It blocks.
+"""Reads and writes files on disk without following symlinks. Blocks.
 
-Knows neither turns nor leave to write: whoever puts something has asked before.
+Does not check permissions: the caller has asked before it writes.
 """
 
 import os
@@ -22,7 +22,7 @@ _OWNER_WRITES = 0o200
 
 @frozen
 class Original:
-    """A file with its bytes; of a link, where it leads."""
+    """A file with its content; of a symlink, its target."""
 
     kind: Literal["file", "link"]
     data: bytes
@@ -30,24 +30,24 @@ class Original:
 
     @property
     def state(self) -> State:
-        """The same, its bytes by name."""
+        """The same file with its content by name."""
         return State(self.kind, name_of(self.data), self.mode)
 
 
 class ObstacleError(OSError):
-    """What is in the way is neither a file nor a link, or not what it was."""
+    """The path holds neither a file nor a symlink, or something unexpected."""
 
 
 class FolderInTheWayError(ObstacleError):
-    """There is a folder."""
+    """The path is a directory."""
 
 
 def original_at(path: Path) -> Original | None:
-    """Return what a path holds; None if nothing, or only behind a link.
+    """Return the file at a path; None if there is none, or only behind a symlink.
 
     Raises:
-        FolderInTheWayError: it is a folder.
-        ObstacleError: it is something special.
+        FolderInTheWayError: it is a directory.
+        ObstacleError: it is a special file.
         OSError: it cannot be read.
     """
     try:
@@ -58,13 +58,14 @@ def original_at(path: Path) -> Original | None:
 
 
 def put(path: Path, wanted: Original | None, expected: State | None) -> None:
-    """Make a path without links in it hold this, where it holds what is expected; None is nothing.
+    """Replace the file at a path, symlinks not followed, if it is in the expected state.
 
-    Folders are made as needed; an empty one in the place goes.
+    `wanted` None deletes it; `expected` None means that it must not exist. Creates directories as
+    needed; replaces an empty directory.
 
     Raises:
-        ObstacleError: it holds something else.
-        OSError: the system refuses, or a folder above is a link; the path holds what it held.
+        ObstacleError: the path holds something else.
+        OSError: the system refuses, or a directory above is a symlink; the path is unchanged.
     """
     try:
         hold = HeldFolder.plain if wanted is None else HeldFolder.made
@@ -78,10 +79,10 @@ def put(path: Path, wanted: Original | None, expected: State | None) -> None:
 
 
 def remove_empty_folder(path: Path) -> None:
-    """Remove a folder that a path without links leads to, if nothing is in it.
+    """Remove an empty directory, symlinks not followed.
 
     Raises:
-        OSError: it holds something, or is none, or a folder above it is a link.
+        OSError: it is not empty, not a directory, or a directory above it is a symlink.
     """
     with HeldFolder.plain(path.parent) as folder:
         folder.rmdir(path.name)
@@ -93,10 +94,10 @@ def _original_in(folder: HeldFolder, name: str) -> Original | None:
         if stat.S_ISLNK(status.st_mode):
             return Original("link", os.fsencode(folder.link_target(name)))
         if stat.S_ISDIR(status.st_mode):
-            message = f"{name} is a folder"
+            message = f"{name} is a directory"
             raise FolderInTheWayError(message)
         if not stat.S_ISREG(status.st_mode):
-            message = f"{name} is no regular file"
+            message = f"{name} is not a regular file"
             raise ObstacleError(message)
         with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
             return Original("file", file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
@@ -106,11 +107,12 @@ def _original_in(folder: HeldFolder, name: str) -> Original | None:
 
 def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: State | None) -> None:
     if wanted is not None and expected is None:
-        with suppress(OSError):  # what is none, or not empty, is in the way and said to be
+        with suppress(OSError):  # anything else is reported below as an obstacle
             folder.rmdir(name)
     found = _original_in(folder, name)
+    # Compared through the open directory, so a swapped path cannot redirect the write.
     if (None if found is None else found.state) != expected:
-        message = f"{name} has changed meanwhile"
+        message = f"{name} changed in the meantime"
         raise ObstacleError(message)
     if wanted is None:
         if found is not None:
@@ -120,7 +122,7 @@ def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: St
         _put_beside(folder, name, lambda beside: folder.symlink_to(beside, target))
     elif found is not None and found.kind == "file" and folder.status(name).st_nlink > 1:
         _write_in_place(folder, name, wanted)
-    elif found is not None and found.kind == "link":  # what it leads to is not to be looked at
+    elif found is not None and found.kind == "link":  # never read or write through the link
         data, mode = wanted.data, wanted.mode
         _put_beside(folder, name, lambda beside: write_held(folder, beside, data, mode))
     else:
@@ -128,8 +130,9 @@ def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: St
 
 
 def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
-    """Write into a file that has other names too, so that these go on showing it."""
+    """Write into a file with several hard links, so that all of them show the new content."""
     mode = stat.S_IMODE(folder.status(name).st_mode)
+    # A read-only file cannot be opened for writing; the mode is set to its final value below.
     folder.chmod(name, wanted.mode | _OWNER_WRITES)
     try:
         write_in_place(folder, name, wanted.data)
@@ -139,11 +142,11 @@ def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
 
 
 def _put_beside(folder: HeldFolder, name: str, make: Callable[[str], None]) -> None:
-    """Make something under another name, and rename it to its place."""
+    """Create something under a temporary name and rename it to its place."""
     beside = f".{secrets.token_hex(8)}"
     make(beside)
     try:
         folder.rename(beside, folder, name)
-    finally:  # what was renamed is not there any more
+    finally:  # after a successful rename it is gone
         with suppress(FileNotFoundError):
             folder.unlink(beside)

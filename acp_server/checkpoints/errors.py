@@ -1,13 +1,13 @@
-"""What goes wrong when states of files are kept or had back.
+"""Errors of storing and loading checkpoints.
 
 CheckpointError
-├── KeepingError    something cannot be kept; the work goes on without it
-└── LostError       something that was kept cannot be had back
+├── KeepingError    something cannot be stored; the turn goes on without it
+└── LostError       something that was stored cannot be loaded
 """
 
 
 class CheckpointError(Exception):
-    """`reason` is a phrase for a person."""
+    """Base class; `reason` is a phrase for the user."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -15,8 +15,8 @@ class CheckpointError(Exception):
 
 
 class KeepingError(CheckpointError):
-    """Something cannot be kept."""
+    """Something cannot be stored."""
 
 
 class LostError(CheckpointError):
-    """Something that was kept is not there, or is not what it was."""
+    """Something that was stored is missing or damaged."""

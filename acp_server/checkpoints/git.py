@@ -1,8 +1,7 @@
-"""git, as far as it lists files and keeps them in an index and objects of our own. It blocks.
+"""Runs git to list files and to store them in our own index and object store. Blocks.
 
-Neither the user's settings nor those of the workspace reach it: no hooks, no filters, no monitors,
-no conversions; bytes alone. The user's own repository is only ever read: its list of ignored files
-and of tracked ones.
+Neither the user's configuration nor the workspace's is applied: no hooks, filters, monitors or
+conversions. The user's own repository is only read: its ignored and its tracked files.
 """
 
 import os
@@ -17,7 +16,7 @@ from skills_store.atomic import write_atomically
 from skills_store.programs import find_program
 
 REAP_SECONDS = 0.5
-LATE = "there was no time"
+LATE = "the time limit was reached"
 _HEAD = "ref: refs/heads/none\n"
 _CONFIG = """\
 [core]
@@ -38,24 +37,24 @@ _CONFIG = """\
 \tauto = false
 """
 _ATTRIBUTES = "* -text !eol !crlf !filter -ident !working-tree-encoding\n"
-"""What stands here counts more than any `.gitattributes`."""
+"""info/attributes takes precedence over every `.gitattributes`."""
 _FOREIGN = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
 _KEPT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
 
 
 class LateError(KeepingError):
-    """The time is over."""
+    """The deadline has passed."""
 
 
 class GitError(KeepingError):
-    """git itself failed."""
+    """git failed or cannot be run."""
 
 
 def make_repository(folder: Path) -> None:
-    """Make the folder of a repository with nothing in it, unless it is there; needs no git.
+    """Create an empty repository unless it exists; needs no git.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     for part in ("objects", "refs", "info"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -66,33 +65,34 @@ def make_repository(folder: Path) -> None:
 
 
 def find_git(variables: Mapping[str, str], roots: Iterable[Path]) -> str | None:
-    """Return git's path, if there is one outside of the workspace `roots`."""
+    """Return git's path; None if there is no git outside of the workspace `roots`."""
     return find_program("git", variables.get("PATH"), outside=roots)
 
 
 @frozen
 class Git:
-    """Runs git for one folder of the workspace until a deadline, a moment of `time.monotonic`."""
+    """Runs git for one directory of the workspace until a deadline, a `time.monotonic` value."""
 
     program: str
     repository: Path
     index: Path
     tree: Path
-    """What its paths begin at."""
+    """The directory that listed paths are relative to."""
     folder: Path
-    """Where it runs: what it lists lies below."""
+    """The working directory: only files below it are listed."""
     variables: Mapping[str, str]
     deadline_seconds: float
     excludes: str | None = None
-    """The user's own file of ignored names, where it is not in the usual place."""
+    """The user's global ignore file, if it is not in the default place."""
 
     def run(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> bytes:
-        """Return what git prints; `index` is one to read in the place of ours.
+        """Return git's output; `index` is another index to use instead of ours.
 
         Raises:
-            LateError: the deadline came first.
-            GitError: it failed.
+            LateError: the deadline has passed.
+            GitError: git failed.
         """
+        # Security: an allowlist, for variables such as GIT_CONFIG_COUNT override our configuration.
         own = {name: self.variables[name] for name in _KEPT_VARIABLES if name in self.variables}
         ours = {
             "GIT_DIR": str(self.repository),
@@ -105,10 +105,10 @@ class Git:
         return _output(command, self.folder, own | _FOREIGN | ours, given, self.deadline_seconds)
 
     def names(self, *arguments: str, index: Path | None = None) -> list[str]:
-        """Return the paths that `git ls-files` prints, from the tree's top on.
+        """Return the paths that `git ls-files` prints, relative to the tree's top.
 
         Raises:
-            LateError, GitError: as above.
+            LateError, GitError: as for `run`.
         """
         return split(self.run("ls-files", "-z", "--full-name", *arguments, index=index))
 
@@ -119,12 +119,12 @@ def split(output: bytes) -> list[str]:
 
 
 def joined(names: Sequence[str]) -> bytes:
-    """Return texts with a NUL behind each."""
+    """Return texts, each followed by NUL."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
 def own_excludes(program: str, variables: Mapping[str, str], deadline_seconds: float) -> str | None:
-    """Return the file that the user's settings name for what is ignored everywhere."""
+    """Return the global ignore file that the user's git configuration names."""
     command = (program, "config", "--global", "--type=path", "--get", "core.excludesFile")
     own = {name: variables[name] for name in _KEPT_VARIABLES if name in variables}
     try:
@@ -158,7 +158,7 @@ def _output(
             left_seconds = max(0.0, deadline_seconds - time.monotonic())
             output, told = child.communicate(given, timeout=left_seconds)
         except subprocess.TimeoutExpired:
-            child.terminate()  # so it takes its lock away
+            child.terminate()  # SIGTERM first, so that git removes its lock file
             try:
                 child.communicate(timeout=REAP_SECONDS)
             except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
-"""The checkpoints of one session: what its tools tell before they change something, and its undos.
+"""Checkpoints of one session: its tools announce their changes here, and undo reads them.
 
-Keeping never fails and never holds a turn up for long: what cannot be kept is told once, and work
-goes on. All work on disk happens in one thread after the other.
+Storing never fails a turn and never delays it for long: if something cannot be stored, the user is
+informed once and the turn goes on. All disk work runs in one thread at a time.
 """
 
 import logging
@@ -30,26 +30,26 @@ Arguments = TypeVarTuple("Arguments")
 Task = Callable[[], Coroutine[object, object, None]]
 
 CANNOT_KEEP = (
-    "What is changed from here on cannot be kept, or not all of it: {reason}. `/undo` will not "
-    "bring that back."
+    "Not all changes from now on can be undone, because they could not be stored: {reason}. "
+    "`/undo` will not restore these files."
 )
 
 
 @frozen
 class Ground:
-    """Where a session works, and where its checkpoints go."""
+    """Identity of a session, and where its checkpoints are stored."""
 
     session_id: str
     roots: tuple[Path, ...]
-    """Absolute; the session's own folder first."""
+    """Absolute; the session's own directory first."""
     own_folder: Path
-    """Where this program keeps its own things."""
+    """This program's own directory."""
     variables: Mapping[str, str]
-    """What git is given of our environment."""
+    """Environment variables for git."""
 
 
 class Keeper:
-    """Keeps what files were, for one session."""
+    """Stores file states before they change, for one session."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Keeper:
         tell: Callable[[str], None],
         spawn: Callable[[Task], None] | None = None,
     ) -> None:
-        """Prepare; nothing is read or written before something is to be changed.
+        """Prepare; nothing is read or written before a file is to be changed.
 
-        With `spawn`, nobody waits for what a cancelled turn has made to be kept.
+        With `spawn`, the files of a cancelled turn are stored in the background.
         """
         self._ground = ground
         self._rules = rules
@@ -70,6 +70,7 @@ class Keeper:
         store = CheckpointStore(folder_of(ground.own_folder, ground.roots[0].resolve()), rules)
         self._store = store
         self._look = WorkspaceLook(store, ground.roots, ground.own_folder, ground.variables)
+        # Serializes the disk work of a session.
         self._one_thread = anyio.CapacityLimiter(1)
         self._turn: OpenTurn | None = None
         self._is_tidy = False
@@ -79,16 +80,16 @@ class Keeper:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether anything is kept at all."""
+        """Whether checkpoints are enabled."""
         return self._rules.is_enabled
 
     @asynccontextmanager
     async def turn(
         self, title: str, position: int, prompt_digest: Callable[[], str], undoes: str = ""
     ) -> AsyncGenerator[None]:
-        """Keep what is changed inside; `prompt_digest` is asked when the turn is over.
+        """Record the changes made inside; `prompt_digest` is called when the turn is over.
 
-        `undoes` is the id of a record, if it is taken back inside.
+        `undoes` is the id of the record that is undone inside, if any.
         """
         origin = origin_now(self._ground.session_id, title, position, undoes)
         turn = OpenTurn(self._store, self._look, new_record(origin))
@@ -100,14 +101,16 @@ class Keeper:
             is_cancelled = True
             raise
         finally:
+            # A cancelled turn may have a command whose snapshot is still being taken in a thread.
             if turn.has_record or is_cancelled:
                 close = partial(self._close, turn, prompt_digest())
                 await self._end(close, is_awaited=not is_cancelled)
+            # The next turn may have started while this one was being closed.
             if self._turn is turn:
                 self._turn = None
 
     async def _end(self, close: Task, *, is_awaited: bool) -> None:
-        """Have a turn closed; whoever cancels does not wait for it, and the next in line does."""
+        """Close a turn; a cancelled caller does not wait for it, but later disk work does."""
         if self._spawn is None:
             await close()
             return
@@ -122,50 +125,54 @@ class Keeper:
             await is_closed.wait()
 
     async def _close(self, turn: OpenTurn, prompt_digest: str) -> None:
+        # Without the shield, cancellation would leave the record open.
         with anyio.CancelScope(shield=True):
             await self._tried(turn.close, prompt_digest)
 
     @asynccontextmanager
     async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:
-        """Keep what an edit starts from, before it is done inside.
+        """Store the state before an edit, which is made inside.
 
-        No snapshot is taken meanwhile: it would see a file that is half written.
+        No snapshot is taken meanwhile: it would contain a half-written file.
         """
         async with self._order:
             if self._turn is not None:
                 await self._tried(self._turn.before_edit, touched)
+            # Under the lock: a snapshot that waits for edits must not miss this one.
             self._edits += 1
         try:
             yield
         finally:
             self._edits -= 1
+            # Wake waiters, then use a new event: an anyio event cannot be reset.
             if not self._edits:
                 self._is_still.set()
                 self._is_still = anyio.Event()
 
     async def after_edit(self, touched: Sequence[Touched]) -> None:
-        """Keep what an edit has made."""
+        """Store the state after an edit."""
         if self._turn is not None:
             await self._tried(self._turn.after_edit, touched)
 
     async def secure(self, touched: Sequence[Touched]) -> None:
-        """Keep what is about to be lost, for certain.
+        """Store files that are about to be overwritten, or fail.
 
         Raises:
-            CheckpointError: it cannot be kept.
-            OSError: likewise.
+            CheckpointError: they cannot be stored.
+            OSError: they cannot be stored.
         """
         if self._turn is not None:
             await self._in_thread(self._turn.before_edit, touched)
 
     async def before_command(self) -> None:
-        """Keep all files of the workspace, before a turn's first command; later ones cost nothing.
+        """Store all files of the workspace before a turn's first command; later calls do nothing.
 
-        It takes no longer than the rules say.
+        Takes no longer than the settings allow.
         """
         async with self._order:
             if self._turn is None or not self._turn.is_snapshot_due:
                 return
+            # An edit that hangs must not block the command.
             with anyio.move_on_after(self._rules.snapshot_seconds):
                 while self._edits:
                     await self._is_still.wait()
@@ -174,38 +181,38 @@ class Keeper:
                 self._say(fault)
 
     async def records(self) -> Sequence[Record]:
-        """Return what was kept of this session, the newest first."""
+        """Return the records of this session, the newest first."""
         found = await self._in_thread(self._store.all)
         return [each for each in found if each.origin.session_id == self._ground.session_id]
 
     async def completed(self, record: Record) -> Record:
-        """Return a record with all that can be told of its turn, even if that was cut short.
+        """Return a record with all changes of its turn, even if the turn was interrupted.
 
         Raises:
-            CheckpointError: it cannot be told.
+            CheckpointError: the changes cannot be determined.
         """
         return await self._in_thread(completed, record, self._store, self._look)
 
     async def read(self, blob: str) -> bytes:
-        """Return bytes that were kept.
+        """Return stored content.
 
         Raises:
-            LostError: they are not there, or damaged.
+            LostError: it is missing or damaged.
         """
         return await self._in_thread(self._store.objects.read, blob)
 
     async def note_undone(self, record: Record, *, is_undone: bool) -> None:
-        """Keep whether a record was taken back; of an undo, that what it took back holds again."""
+        """Store whether a record was undone; undoing an undo restores the record it undid."""
         await self._tried(self._mark, record, is_undone)
 
     async def tidy(self) -> None:
-        """Forget what is too old or too much, once for a process."""
+        """Delete checkpoints that are too old or take too much space, once per process."""
         if not self._is_tidy and self._store.folder.exists():
             self._is_tidy = True
             try:
                 await self._in_thread(self._look.prune)
-            except (CheckpointError, OSError) as error:  # another server is at it, or will be
-                logger.info("old checkpoints could not be cleared away: %s", error)
+            except (CheckpointError, OSError) as error:  # another server prunes
+                logger.info("could not delete old checkpoints: %s", error)
 
     def _mark(self, record: Record, is_undone: bool) -> None:  # noqa: FBT001  called by position
         self._store.write(replace(record, is_undone=is_undone, is_closed=True))
@@ -215,7 +222,7 @@ class Keeper:
     async def _tried(
         self, work: Callable[[Unpack[Arguments]], object], *arguments: *Arguments
     ) -> None:
-        """Do something in a thread; tell why if it cannot be done."""
+        """Run disk work in a thread; tell the user why if it fails."""
         try:
             await self._in_thread(work, *arguments)
         except CheckpointError as error:
@@ -229,6 +236,7 @@ class Keeper:
             self._tell(CANNOT_KEEP.format(reason=reason))
 
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
+        # An abandoned thread frees the limiter but may still run; `TurnRecorder` has a lock.
         return await to_thread.run_sync(
             work, *arguments, abandon_on_cancel=True, limiter=self._one_thread
         )

@@ -1,4 +1,4 @@
-"""Snapshots of a whole workspace: all its roots, within one time limit. It blocks."""
+"""Snapshots of a whole workspace: all its roots, within one time limit. Blocks."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -13,36 +13,36 @@ from acp_server.checkpoints.snapshots import RootSnapshot, tree_of
 from acp_server.checkpoints.store import CheckpointStore
 
 MOST_LATES = 2
-"""A root that takes too long so often is not looked through again."""
-NO_GIT = "git is not installed, so only what tools edit is kept, not what commands change"
+"""A root that times out this often is not searched again."""
+NO_GIT = "git is not installed, so only changes by tools can be undone, not those by commands"
 
 
 @dataclass(slots=True)
 class WorkspaceLook:
-    """Takes snapshots of one workspace for one process."""
+    """Takes snapshots of one workspace."""
 
     store: CheckpointStore
     roots: tuple[Path, ...]
-    """Absolute."""
+    """Absolute paths."""
     own_folder: Path
     variables: Mapping[str, str]
     _given_up: dict[Path, str] = field(default_factory=dict[Path, str], init=False)
-    """Roots that are too large to be looked through, with the reason."""
+    """Roots that are too large to be searched, with the reason."""
     _lates: dict[Path, int] = field(default_factory=dict[Path, int], init=False)
     _excludes: dict[str, str | None] = field(default_factory=dict[str, str | None], init=False)
     _used_bytes: int | None = field(default=None, init=False)
 
     @property
     def tops(self) -> tuple[str, ...]:
-        """The roots, links resolved, without those that lie in another."""
+        """The roots, symlinks resolved, without those inside another root."""
         return tuple(map(str, distinct(self.roots)))
 
     def take(self) -> Manifest:
-        """Return all files as they are now, kept; what could not be is named in it.
+        """Store all files as they are now; the manifest lists those that could not be stored.
 
         Raises:
-            KeepingError: nothing can be kept.
-            OSError: likewise.
+            KeepingError: nothing can be stored.
+            OSError: nothing can be stored.
         """
         program = find_git(self.variables, self.roots)
         if program is None:
@@ -53,6 +53,7 @@ class WorkspaceLook:
         folders: set[str] = set()
         faults: list[str] = []
         ignored: set[str] = set()
+        # The lock covers all roots: another server must not prune objects that no record names yet.
         with self.store.alone(self.store.rules.snapshot_seconds):
             for root in distinct(self.roots):
                 try:
@@ -69,11 +70,11 @@ class WorkspaceLook:
         return Manifest(began_at, states, unkept, *looked)
 
     def prune(self) -> int:
-        """Forget what is too old or too much; return how many records.
+        """Delete records that are too old or take too much space; return how many.
 
         Raises:
-            KeepingError: another process is at it, or git failed.
-            OSError: something cannot be removed.
+            KeepingError: another process holds the lock, or git failed.
+            OSError: something cannot be deleted.
         """
         program = find_git(self.variables, self.roots)
         with self.store.alone(0.0):
@@ -86,7 +87,7 @@ class WorkspaceLook:
         git = self._git(root, program, deadline)
         try:
             return self._mended(git)
-        except LateError as error:  # once may be chance, or another server that had the lock
+        except LateError as error:  # once may be chance, or a wait for the lock
             self._lates[root] = self._lates.get(root, 0) + 1
             if self._lates[root] >= MOST_LATES:
                 self._given_up[root] = error.reason
@@ -98,12 +99,13 @@ class WorkspaceLook:
             raise
 
     def _mended(self, git: Git) -> Manifest:
-        """Return a snapshot; a broken index is made anew, and what was kept is not lost."""
+        """Take a snapshot; a broken index is built again, and stored content is not lost."""
         try:
             return self._taken(git)
         except GitError:
             if not git.index.exists():
                 raise
+            # Only a cache: the next snapshot reads all files again.
             git.index.unlink()
             return self._taken(git)
 
@@ -114,7 +116,7 @@ class WorkspaceLook:
         room = max(0, most - self._used_bytes)
         snapshot = RootSnapshot(git, self.store.rules, self.own_folder.resolve() / "acp", room)
         manifest = snapshot.take()
-        self._used_bytes += snapshot.taken_bytes  # before they are made smaller: rather too many
+        self._used_bytes += snapshot.taken_bytes  # uncompressed sizes: rather too much
         return manifest
 
     def _git(self, root: Path, program: str, deadline: float) -> Git:
@@ -126,7 +128,10 @@ class WorkspaceLook:
         return Git(program, repository, index, tree, root, self.variables, deadline, excludes)
 
     def _indexed(self, program: str) -> Iterator[str]:
-        """Yield the objects that the indexes know: they are not read again, so they stay."""
+        """Yield the objects that the indexes name.
+
+        git does not read unchanged files again, so pruning must not delete their objects.
+        """
         deadline = time.monotonic() + self.store.rules.snapshot_seconds
         for index in self.store.folder.glob("index-*"):
             if index.suffix == ".lock":
@@ -138,7 +143,7 @@ class WorkspaceLook:
 
 
 def distinct(roots: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return roots, links resolved, without those that lie in another."""
+    """Return roots, symlinks resolved, without those inside another root."""
     real = tuple(dict.fromkeys(root.resolve() for root in roots))
     return tuple(
         root

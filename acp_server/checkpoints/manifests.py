@@ -1,7 +1,8 @@
-"""All files of the workspace at one moment, and what a turn made of them. Pure but for the form.
+"""All files of the workspace at one moment, and the changes between two moments.
 
-A file that is there and not kept is known by its marks, so that it can be told whether it changed;
-nothing is ever taken for new only because it was not kept.
+Pure but for the serialization. A file that exists but is not stored is known by its stat
+fingerprint, so that a change can be noticed; a file never counts as new only because it was not
+stored.
 """
 
 import json
@@ -17,15 +18,15 @@ from acp_server.checkpoints.records import Change, State, state_as_json, state_f
 from acp_server.frozen import frozen
 
 Marks = tuple[int, ...]
-"""What tells whether a file has changed without reading it: size, times, number."""
+"""Fingerprint of a file that shows changes without reading it: size, mtime, ctime and inode."""
 IGNORE_FILE = ".gitignore"
 CLOCK_SLACK_SECONDS = 0.1
-"""The times of files come from a coarser clock than ours."""
+"""File times come from a coarser clock than `time.time`."""
 
 
 @frozen
 class Unkept:
-    """A file that is there and not kept, or a folder that was not looked through, and why."""
+    """A file that is not stored, or a directory that was not searched, and why."""
 
     reason: str
     marks: Marks
@@ -33,26 +34,26 @@ class Unkept:
 
 @frozen
 class Manifest:
-    """The files of the workspace at a moment, by absolute path."""
+    """The files of the workspace at one moment, by absolute path."""
 
     taken_at: float
-    """Seconds since 1970, when the looking began."""
+    """Seconds since 1970 when the snapshot began."""
     states: Mapping[str, State] = field(default_factory=dict[str, State])
     unkept: Mapping[str, Unkept] = field(default_factory=dict[str, Unkept])
     folders: frozenset[str] = frozenset()
-    """Folders that are there and hold nothing that is kept; what lies below may be there or not."""
+    """Directories without stored files; there may be other files below them."""
     faults: tuple[str, ...] = ()
-    """What could not be looked through at all, in a sentence each."""
+    """One phrase for each root that could not be searched at all."""
     ignored: frozenset[str] = frozenset()
-    """Files that git ignores and nothing keeps; a folder stands for all that lies in it."""
+    """Files that git ignores and that are not stored; a directory stands for all its content."""
 
 
 Look = Callable[[str], tuple[Marks, float] | None]
-"""Returns a file's marks and when it was last changed, made or moved; None if it is not there."""
+"""Returns a file's fingerprint and ctime; None if it does not exist."""
 
 
 def encoded(manifest: Manifest) -> bytes:
-    """Return a manifest as bytes."""
+    """Serialize a manifest."""
     document: JsonValue = {
         "taken_at": manifest.taken_at,
         "states": {path: state_as_json(state) for path, state in manifest.states.items()},
@@ -65,10 +66,10 @@ def encoded(manifest: Manifest) -> bytes:
 
 
 def decoded(data: bytes) -> Manifest:
-    """Return the manifest that bytes are.
+    """Deserialize a manifest.
 
     Raises:
-        LostError: they are none.
+        LostError: the data is not a manifest.
     """
     try:
         document = cast("dict[str, JsonValue]", json.loads(zlib.decompress(data)))
@@ -93,33 +94,35 @@ def _unkept(value: list[JsonValue]) -> Unkept:
 
 
 def changes_between(before: Manifest, after: Manifest, look: Look) -> Iterator[Change]:
-    """Yield what has changed of what was kept."""
+    """Yield the changes of stored files."""
     paths = dict.fromkeys((*before.states, *after.states))
     known = {state.blob for state in before.states.values()}
     changed = {path for path in paths if before.states.get(path) != after.states.get(path)}
     rules_changed = any(path.rpartition("/")[2] == IGNORE_FILE for path in changed)
     for path in paths:
         old, new = before.states.get(path), after.states.get(path)
+        # Without a state from before, a change cannot be told from an old file.
         if _is_within(path, before.unkept) or (old == new and path not in after.unkept):
             continue
         if old is None and not _is_new(path, new, known, before.taken_at, look):
             continue
+        # A changed .gitignore makes old files appear, so "created in the turn" is uncertain then.
         is_seen = not _is_within(path, after.unkept)
         is_certain = is_seen and not (old is None and rules_changed)
         yield Change(path, old, new, is_certain)
 
 
 def _is_within(path: str, unkept: Mapping[str, Unkept]) -> bool:
-    """Whether a file, or a folder that it lies in, was not kept."""
+    """Return whether a file, or a directory above it, was not stored."""
     return path in unkept or any(folder in unkept for folder in folders_above(path))
 
 
 def _is_new(
     path: str, state: State | None, known: Collection[str], began_at: float, look: Look
 ) -> bool:
-    """Whether a file came to be in the turn; one that was ignored until then did not.
+    """Return whether a file was created in the turn, not only unignored in it.
 
-    Moving a folder leaves the times of its files; but then their bytes are known.
+    Moving a directory leaves the times of its files; but then their content is known.
     """
     if state is not None and state.blob in known:
         return True
@@ -128,7 +131,7 @@ def _is_new(
 
 
 def folders_made(before: Manifest, changes: Iterable[Change], top: str) -> Iterator[str]:
-    """Yield the folders, below a root, that changes have made."""
+    """Yield the directories, below a root, that changes have created."""
     known = {folder for path in before.states for folder in folders_above(path)}
     for change in changes:
         above = folders_above(change.path) if change.before is None else ()
@@ -139,14 +142,14 @@ def folders_made(before: Manifest, changes: Iterable[Change], top: str) -> Itera
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders that a path lies in, the nearest first."""
+    """Yield the directories above a path, the nearest first."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
 def lost_between(before: Manifest, look: Look) -> Iterator[tuple[str, str]]:
-    """Yield files that were changed, or may have been, and not kept, with the reason."""
+    """Yield files that may have been changed but are not stored, with the reason."""
     for path, each in before.unkept.items():
         seen = look(path)
         if seen is None or not each.marks or seen[0] != each.marks:
@@ -154,9 +157,9 @@ def lost_between(before: Manifest, look: Look) -> Iterator[tuple[str, str]]:
 
 
 def ignored_between(before: Manifest, after: Manifest, look: Look) -> Iterator[str]:
-    """Yield files that git ignores, or folders of such, that came, went or were changed.
+    """Yield ignored files or directories that were created, deleted or changed.
 
-    What happened deeper in such a folder does not show.
+    Changes deeper in an ignored directory are not noticed.
     """
     for path in sorted(before.ignored | after.ignored):
         seen = look(path)

@@ -1,7 +1,7 @@
-"""Bytes kept under their own digest, as loose objects of git; needs no git itself. It blocks.
+"""Content-addressed store of file contents, as loose git objects; needs no git itself. Blocks.
 
-What lies here is never changed. An object that is kept again counts as new: who clears away leaves
-new ones alone, for their record may not be written yet.
+Objects are never changed. Storing an object again makes it count as new; pruning spares new
+objects, because their record may not be written yet.
 """
 
 import hashlib
@@ -18,28 +18,30 @@ _LEVEL = 1
 
 
 def name_of(data: bytes) -> str:
-    """Return the name of bytes, as git calls a file that holds them."""
+    """Return the object name of content, as git computes it for a file."""
     return hashlib.sha1(_with_head(data), usedforsecurity=False).hexdigest()
 
 
 class ObjectStore:
-    """The objects in a folder."""
+    """The objects in a directory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def write(self, data: bytes) -> str:
-        """Keep bytes and return their name.
+        """Store content and return its name.
 
         Raises:
-            OSError: they cannot be kept.
+            OSError: it cannot be stored.
         """
         name = name_of(data)
         path = self._path(name)
         try:
+            # Marks the object as new, so that another server's pruning spares it.
             os.utime(path)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # Write and rename: a reader or a crash never sees a partial object.
             beside = path.with_name(f"tmp_obj_{secrets.token_hex(8)}")
             try:
                 beside.write_bytes(zlib.compress(_with_head(data), _LEVEL))
@@ -49,27 +51,27 @@ class ObjectStore:
         return name
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a name.
+        """Return the content of a name.
 
         Raises:
-            LostError: they are not there, or not what they were.
+            LostError: it is missing or damaged.
         """
         try:
             whole = zlib.decompress(self._path(name).read_bytes())
         except (OSError, zlib.error) as error:
-            reason = f"what was kept cannot be read: {error}"
+            reason = f"the stored content cannot be read: {error}"
             raise LostError(reason) from error
         if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != name:
-            reason = "what was kept is damaged"
+            reason = "the stored content is damaged"
             raise LostError(reason)
         return whole.partition(b"\0")[2]
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each object takes, by name."""
+        """Return the stored size of each object in bytes, by name."""
         return {name: status.st_size for name, status in self._all()}
 
     def clear(self, kept: Collection[str], now_seconds: float) -> None:
-        """Remove all objects but these and fresh ones."""
+        """Delete all objects except these and new ones."""
         for name, status in self._all():
             if name not in kept and now_seconds - status.st_mtime > FRESH_SECONDS:
                 self._path(name).unlink(missing_ok=True)
@@ -78,7 +80,7 @@ class ObjectStore:
         return self._folder / name[:2] / name[2:]
 
     def _all(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield objects, and leftovers of writers that were killed."""
+        """Yield objects, and temporary files of writers that were killed."""
         for folder in self._folder.glob("[0-9a-f][0-9a-f]"):
             with os.scandir(folder) as entries:
                 for entry in entries:

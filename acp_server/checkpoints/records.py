@@ -1,4 +1,4 @@
-"""What is known of one turn's changes, and its form on disk. Knows no file but by its path."""
+"""Record of the changes of one turn, and its serialization. Knows files only by path."""
 
 import json
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ VERSION = 1
 
 @frozen
 class State:
-    """A file as it was: its bytes by name, its permission bits; of a link, where it led.
+    """A file at one moment: name of its content, permission bits; of a symlink, its target.
 
-    A file that did not exist has no state.
+    A missing file has no state.
     """
 
     kind: Literal["file", "link"]
@@ -27,64 +27,65 @@ class State:
 
 @frozen
 class Change:
-    """What a turn made of one file. Paths are absolute."""
+    """The change of one file in a turn. Paths are absolute."""
 
     path: str
     before: State | None
     after: State | None
     is_after_known: bool = True
-    """Whether `after` is certain; if not, what the file is now may be somebody else's work."""
+    """Whether `after` is certain; if not, the current file may be the work of the user or another
+    program."""
 
 
 @frozen
 class Edit:
-    """A file that a tool has changed: what the edit started from, and what it wrote last."""
+    """A file that a tool has changed: its state before the edit, and the one last written."""
 
     path: str
     before: State | None
     after: State | None = None
     is_after_known: bool = False
     is_buffer: bool = False
-    """Whether `before` was a text in the editor that was not saved."""
+    """Whether `before` was an unsaved text in the editor."""
     is_after_buffer: bool = False
-    """Whether `after` is one."""
+    """Whether `after` is an unsaved text in the editor."""
     came_first: bool = True
-    """Whether the turn had run no command before."""
+    """Whether the turn had not run a command before."""
 
 
 @frozen
 class Origin:
-    """The turn that a record is about."""
+    """The turn that a record belongs to."""
 
     session_id: str
     title: str
     started_at: float
     """Seconds since 1970."""
     position: int = 0
-    """The place of its prompt in the conversation."""
+    """Index of its prompt in the conversation."""
     undoes: str = ""
-    """The id of the record that it took back, if it is an undo and no turn."""
+    """Id of the record that it undoes, if it is an undo rather than a turn."""
 
 
 @frozen
 class Record:
-    """What is kept of one turn. Its changes are final once it is closed."""
+    """Changes of one turn. Final once the record is closed."""
 
     id: str
     origin: Origin
     edits: tuple[Edit, ...] = ()
     changes: tuple[Change, ...] = ()
     unkept: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files that were changed and not kept, with the reason; a sentence under an empty path."""
+    """Files that were changed but not stored, with the reason; a sentence under an empty path."""
     folders: tuple[str, ...] = ()
-    """Folders that the turn has made."""
+    """Directories that the turn has created."""
     prompt_digest: str = ""
     is_closed: bool = False
     is_undone: bool = False
 
 
 def encoded(record: Record) -> bytes:
-    """Return a record as bytes."""
+    """Serialize a record."""
     origin = record.origin
     document: JsonValue = {
         "version": VERSION,
@@ -108,15 +109,15 @@ def encoded(record: Record) -> bytes:
 
 
 def decoded(data: bytes) -> Record:
-    """Return the record that bytes are.
+    """Deserialize a record.
 
     Raises:
-        LostError: they are none that this version knows.
+        LostError: the data is not a record of this version.
     """
     try:
         document = json.loads(data)
         if document["version"] != VERSION:
-            reason = "the record is of another version"
+            reason = "the record has an unsupported version"
             raise LostError(reason)
         return _record(document)
     except (ValueError, KeyError, TypeError) as error:
@@ -130,7 +131,7 @@ def state_as_json(state: State | None) -> JsonValue:
 
 
 def state_from(value: JsonValue) -> State | None:
-    """Return the state that a list is."""
+    """Return the state that a list describes."""
     if value is None:
         return None
     kind, blob, mode = cast("tuple[Literal['file', 'link'], str, int]", value)

@@ -1,7 +1,7 @@
-"""What a turn has made of files, from what its edits said and from the snapshots around it. Pure.
+"""Works out the changes of a turn from its edits and the snapshots around it. Pure.
 
-The text that an edit started from counts more than the disk, if it was not saved, or if nothing was
-kept before it.
+The text that an edit started from outranks the snapshot if it was not saved, or if nothing was
+stored before it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,12 +18,12 @@ from acp_server.checkpoints.manifests import (
 from acp_server.checkpoints.records import Change, Edit, Record
 from acp_server.frozen import frozen
 
-IGNORED = "git ignores it (`checkpoints.include` keeps such files)"
+IGNORED = "git ignores it; add it to `checkpoints.include` to include it"
 
 
 @frozen
 class Seen:
-    """The workspace around a turn's commands; nothing where it has run none."""
+    """Snapshots before and after a turn's commands; None if it ran none."""
 
     before: Manifest | None
     after: Manifest | None
@@ -31,7 +31,7 @@ class Seen:
 
 
 def settled(record: Record, seen: Seen, look: Look) -> Record:
-    """Return a record with the changes of its turn, and what was changed and not kept."""
+    """Return a record with the changes of its turn, and the changed files that were not stored."""
     changes, unkept = _settled(record, seen.before, seen.after, look)
     folders = dict.fromkeys(record.folders)
     if seen.before is not None:
@@ -53,14 +53,14 @@ def _settled(
         changes[path] = _joined(edit, before, after) if is_covered else _from_edit(edit)
     unkept |= {p: reason for p, reason in lost_between(before, look) if p not in edits}
     real = tuple(filter(_is_real, changes.values()))
-    if real or unkept:  # alone it makes no record: caches change with each run of the tests
+    if real or unkept:  # alone no reason for a record: test runs change caches
         ignored = ignored_between(before, after, look)
         unkept |= {path: IGNORED for path in ignored if path not in changes}
     return real, unkept
 
 
 def uncertain(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return changes of which it is not known that the turn was the last to make them."""
+    """Return changes marked as possibly made by another program after the turn."""
     return tuple(replace(each, is_after_known=False) for each in changes)
 
 

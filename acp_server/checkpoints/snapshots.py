@@ -1,8 +1,8 @@
-"""A snapshot of one root: which of its files are kept, and keeping them. It blocks.
+"""Snapshot of one root: selects its files and stores them. Blocks.
 
-All tracked and untracked files are, but those that git ignores (`include` brings some back), those
-that are too large, and other repositories inside. What is unchanged since the last snapshot is not
-read again: the index knows its marks.
+Stores tracked and untracked files, except those that git ignores (`include` adds some), those that
+are too large, and nested repositories. Files unchanged since the last snapshot are not read again:
+the index knows their stat data.
 """
 
 import os
@@ -21,33 +21,33 @@ from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.frozen import frozen
 
 CHUNK_FILES = 1_000
-"""So many are kept at a time; what is kept is kept, whenever the time ends."""
+"""Files stored per git call; when time runs out, completed chunks stay stored."""
 MOST_IGNORED = 2_000
-"""So many ignored files and folders are watched for changes."""
+"""How many ignored files and directories are watched for changes."""
 _LINK_MODE = "120000"
 _PATTERN_SIGNS = re.compile(r"([*?\[\]\\!# ])")
 
 
 @dataclass(slots=True)
 class RootSnapshot:
-    """One look at one root."""
+    """Takes one snapshot of one root."""
 
     git: Git
     rules: CheckpointRules
     own_folder: Path
-    """Where this program keeps its own things: never part of a snapshot."""
+    """This program's own directory: never part of a snapshot."""
     room_bytes: int
-    """How much more may be kept."""
+    """How many more bytes may be stored."""
     taken_bytes: int = field(default=0, init=False)
     _plain_folders: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
     _unkept: dict[str, Unkept] = field(default_factory=dict[str, Unkept], init=False)
 
     def take(self) -> Manifest:
-        """Keep all files as they are now.
+        """Store all files as they are now.
 
         Raises:
-            LateError: there was no time even to list them.
-            KeepingError: git failed, or there are too many.
+            LateError: there was not even time to list them.
+            KeepingError: git failed, or there are too many files.
         """
         began_at = time.time()
         self._keep(self._candidates())
@@ -55,7 +55,7 @@ class RootSnapshot:
         return Manifest(began_at, states, self._unkept, folders, ignored=self._ignored())
 
     def _candidates(self) -> list[str]:
-        """Return what is new or changed since the index was written, and what is gone."""
+        """Return the files that are new, changed or deleted since the index was written."""
         listed = ("--exclude-standard", *self._more_excludes())
         names = self.git.names("--others", "--modified", *listed)
         names += self._tracked_though_ignored(listed)
@@ -81,17 +81,17 @@ class RootSnapshot:
             yield f"--exclude=/{escaped}"
 
     def _tracked_though_ignored(self, listed: Iterable[str]) -> list[str]:
-        """Return what the user's own index holds although it is ignored; it is only read."""
+        """Return the ignored files that the user's own index tracks; the index is only read."""
         found = _repository_of(self.git.tree)
         if found is None or not (found.folder / "index").is_file():
             return []
         try:
             return self.git.names("--cached", "--ignored", *listed, index=found.folder / "index")
-        except GitError:  # of a kind that cannot be read so; what is not ignored is kept
+        except GitError:  # unsupported index format; other files are stored
             return []
 
     def _keep(self, names: Iterable[str]) -> None:
-        """Bring the index up to date; what there is no time or no room for is noted."""
+        """Update the index; note the files that time or space does not suffice for."""
         wanted: list[tuple[int, str]] = []
         gone: list[str] = []
         for name in names:
@@ -103,18 +103,19 @@ class RootSnapshot:
             else:
                 wanted.append((status.st_size, name))
         self._update(gone, "--force-remove")
+        # Small files first, so that as many as possible are stored within the limits.
         ordered = [name for _, name in sorted(wanted) if self._has_room(name)]
         for start in range(0, len(ordered), CHUNK_FILES):
             self._add(ordered[start : start + CHUNK_FILES])
 
     def _why_not(self, name: str, status: os.stat_result) -> str:
-        """Return why a file is not kept; nothing if it is."""
+        """Return why a file is not stored; empty if it is."""
         if stat.S_ISLNK(status.st_mode):
             return ""
         if name.endswith("/"):
-            return "it is a repository of its own"
+            return "it is a separate repository"
         if not stat.S_ISREG(status.st_mode):
-            return "it is no regular file"
+            return "it is not a regular file"
         if status.st_size > self.rules.max_file_bytes:
             return f"it is larger than {self.rules.max_file_mb:g} MB"
         return "" if os.access(self._path(name), os.R_OK) else "it cannot be read"
@@ -123,13 +124,13 @@ class RootSnapshot:
         status = self._status(name)
         if status is not None and self.taken_bytes + status.st_size > self.room_bytes:
             most = f"{self.rules.max_total_mb:g}"
-            self._leave(name, f"all that is kept would be more than {most} MB", status)
+            self._leave(name, f"checkpoints would take more than {most} MB", status)
             return False
         self.taken_bytes += status.st_size if status else 0
         return True
 
     def _add(self, names: list[str]) -> None:
-        """Keep some files; where git fails on one, the others are kept all the same."""
+        """Store some files; if git fails on one, the others are stored nevertheless."""
         try:
             self._update(names, "--add", "--replace", "--remove")
         except LateError:
@@ -138,6 +139,7 @@ class RootSnapshot:
             if len(names) == 1:
                 self._leave_all(names, error.reason)
                 return
+            # git does not say which file failed, so search for it by halves.
             middle = len(names) // 2
             self._add(names[:middle])
             self._add(names[middle:])
@@ -149,7 +151,10 @@ class RootSnapshot:
             self.git.run(*top, "update-index", *how, "-z", "--stdin", given=joined(names))
 
     def _unlock(self) -> None:
-        """Remove the lock of a git that was killed: we hold the store's, so it is nobody's."""
+        """Remove the lock file of a git that was killed.
+
+        Safe because we hold the store's lock, so no other process uses this index.
+        """
         self.git.index.with_name(f"{self.git.index.name}.lock").unlink(missing_ok=True)
 
     def _leave_all(self, names: Iterable[str], reason: str) -> None:
@@ -162,12 +167,13 @@ class RootSnapshot:
         self._unkept[self._path(name)] = Unkept(reason, marks_of(status))
 
     def _states(self) -> Iterator[tuple[str, State]]:
-        """Yield what the index holds and is there as it says."""
+        """Yield the files whose index entry still matches the disk."""
         output = self.git.run("ls-files", "-z", "--full-name", "--stage")
         for line in split(output):
             facts, _, name = line.partition("\t")
             mode, blob, _ = facts.split(" ")
             path = self._path(name)
+            # The index may hold an older content of a file that was not stored this time.
             status = None if path in self._unkept else self._status(name)
             if status is None:
                 continue
@@ -181,7 +187,7 @@ class RootSnapshot:
         return frozenset(self._path(name) for name in names if name.endswith("/"))
 
     def _ignored(self) -> frozenset[str]:
-        """Return what git ignores, to be named where it changes; nothing if there is no time."""
+        """Return the files that git ignores, to report their changes; empty if time runs out."""
         listed = ("--others", "--ignored", "--directory", "--exclude-standard")
         try:
             names = self.git.names(*listed, *self._excluded_by_repository())
@@ -192,7 +198,7 @@ class RootSnapshot:
         return frozenset(path for path in paths if not f"{own}/".startswith(f"{path}/"))
 
     def _status(self, name: str) -> os.stat_result | None:
-        """Return what the system says of a file; None if none is there, or only behind a link."""
+        """Return the stat result of a file; None if it does not exist, or only behind a symlink."""
         folder = name.rstrip("/").rpartition("/")[0]
         if not self._is_plain(folder):
             return None
@@ -203,7 +209,7 @@ class RootSnapshot:
         return None if stat.S_ISDIR(status.st_mode) and not name.endswith("/") else status
 
     def _is_plain(self, folder: str) -> bool:
-        """Whether no part of a folder's name, from the tree's top on, is a link."""
+        """Return whether no part of a directory's path, from the tree's top, is a symlink."""
         if not folder:
             return True
         if folder not in self._plain_folders:
@@ -217,7 +223,7 @@ class RootSnapshot:
 
 
 def look_at(path: str) -> tuple[Marks, float] | None:
-    """Return a file's marks, and when it was last changed, made or moved; None if there is none."""
+    """Return a file's fingerprint and ctime in seconds; None if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -226,7 +232,7 @@ def look_at(path: str) -> tuple[Marks, float] | None:
 
 
 def marks_of(status: os.stat_result) -> Marks:
-    """Return what tells whether a file has changed; of a folder nothing is known."""
+    """Return the fingerprint that shows whether a file has changed; empty for a directory."""
     if stat.S_ISDIR(status.st_mode):
         return ()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
@@ -234,24 +240,24 @@ def marks_of(status: os.stat_result) -> Marks:
 
 @frozen
 class _Repository:
-    """The user's own repository: its folder, and the one that it shares with its worktrees."""
+    """The user's own repository: its git directory, and the one shared by its worktrees."""
 
     folder: Path
     shared: Path
 
 
 def tree_of(root: Path) -> Path:
-    """Return the folder whose ignore files count for a root: where its repository begins."""
+    """Return the directory whose ignore files apply to a root: the top of its repository."""
     return next((each for each in (root, *root.parents) if _is_repository(each / ".git")), root)
 
 
 def _is_repository(path: Path) -> bool:
-    """Whether git would take it for one: an empty folder of that name is none."""
+    """Return whether git would treat it as a repository: an empty `.git` directory is none."""
     return path.is_file() or (path / "HEAD").exists()
 
 
 def _repository_of(tree: Path) -> _Repository | None:
-    """Return the repository of a working tree, from its names alone; None if there is none."""
+    """Return the repository of a working tree without running git; None if there is none."""
     folder = tree / ".git"
     try:
         if folder.is_file():

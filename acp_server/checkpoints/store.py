@@ -1,7 +1,7 @@
-"""The kept states of one workspace: objects, an index for each root, and records. It blocks.
+"""Checkpoint store of one workspace: objects, one index per root, and records. Blocks.
 
-Several servers may share it. Whoever uses an index, or clears away, holds the lock; records are
-files of their own, written whole.
+Several servers may share it. Using an index or pruning requires the lock; records are separate
+files, each written atomically.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _DAY_SECONDS = 86_400.0
 
 
 def folder_of(own_folder: Path, workspace: Path) -> Path:
-    """Return where the states of a workspace lie; `own_folder` is where this program keeps things.
+    """Return the store directory of a workspace; `own_folder` is this program's directory.
 
     >>> folder_of(Path("/home/me/.hermes"), Path("/src/app")).parent
     PosixPath('/home/me/.hermes/acp/checkpoints')
@@ -38,44 +38,45 @@ def folder_of(own_folder: Path, workspace: Path) -> Path:
 
 
 def digest_of(path: Path) -> str:
-    """Return a short name for a path, different for different ones."""
+    """Return a short unique name for a path."""
     return hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
 
 
 @dataclass(slots=True)
 class CheckpointStore:
-    """What is kept of one workspace."""
+    """Checkpoint store of one workspace."""
 
     folder: Path
     rules: CheckpointRules
     _objects: ObjectStore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Know the objects; nothing is made before something is kept."""
+        """Prepare; nothing is created before something is stored."""
         self._objects = ObjectStore(self.repository / "objects")
 
     @property
     def repository(self) -> Path:
-        """The repository that git is told is ours."""
+        """The git directory of our own repository."""
         return self.folder / "git"
 
     @property
     def objects(self) -> ObjectStore:
-        """The bytes of all kept files."""
+        """The contents of all stored files."""
         return self._objects
 
     def index_of(self, root: Path) -> Path:
-        """Return the index for a root."""
+        """Return the index file for a root."""
         return self.folder / f"index-{digest_of(root)}"
 
     def make(self, workspace: Path) -> None:
-        """Make the folder, readable by nobody else, unless it is there.
+        """Create the directory, private to the user, unless it exists.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be created.
         """
         for folder in (self.folder.parent, self.folder):
             folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            # Also for an existing directory: the stored files may contain secrets.
             folder.chmod(_PRIVATE)
         make_repository(self.repository)
         self._records.mkdir(exist_ok=True)
@@ -88,20 +89,20 @@ class CheckpointStore:
         """Hold the lock.
 
         Raises:
-            KeepingError: another process has it for longer than that.
+            KeepingError: another process has held it for longer than `patience_seconds`.
         """
         try:
             with locked(self.folder / "index", patience_seconds):
                 yield
         except LockedError as error:
-            reason = "another server is at it in the same workspace"
+            reason = "another server is using the checkpoints of this workspace"
             raise KeepingError(reason) from error
 
     def write(self, record: Record) -> None:
-        """Keep a record in the place of the one before.
+        """Store a record, replacing its previous version.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be stored.
         """
         write_atomically(self._record(record.id), records.encoded(record), _RECORD_MODE)
 
@@ -109,7 +110,7 @@ class CheckpointStore:
         """Return a record.
 
         Raises:
-            LostError: there is none, or it cannot be read.
+            LostError: it is missing or cannot be read.
         """
         try:
             return records.decoded(self._record(record_id).read_bytes())
@@ -118,25 +119,25 @@ class CheckpointStore:
             raise LostError(reason) from error
 
     def all(self) -> Sequence[Record]:
-        """Return all records that can be read, the newest first."""
+        """Return all readable records, the newest first."""
         found: list[Record] = []
         for path in self._records.glob("*.json"):
             try:
                 found.append(self.read(path.stem))
-            except LostError:  # written by another version, or damaged: it is of no use
+            except LostError:  # written by another version, or damaged
                 continue
         return sorted(found, key=lambda record: record.origin.started_at, reverse=True)
 
     def write_manifest(self, record_id: str, manifest: Manifest) -> None:
-        """Keep what the files were before a turn's first command.
+        """Store the files before a turn's first command.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: they cannot be stored.
         """
         write_atomically(self._manifest(record_id), manifests.encoded(manifest), _RECORD_MODE)
 
     def read_manifest(self, record_id: str) -> Manifest | None:
-        """Return what the files were before a turn's first command; None if it ran none.
+        """Return the files before a turn's first command; None if it ran none.
 
         Raises:
             LostError: it cannot be read.
@@ -150,20 +151,20 @@ class CheckpointStore:
             raise LostError(reason) from error
 
     def drop_manifest(self, record_id: str) -> None:
-        """Forget it: the record says all."""
+        """Delete a manifest: the closed record contains all changes."""
         self._manifest(record_id).unlink(missing_ok=True)
 
     def size_bytes(self) -> int:
-        """Return how much is kept."""
+        """Return the size of all objects in bytes."""
         return sum(self._objects.sizes().values())
 
     def prune(self, indexed: Iterable[str], now_seconds: float | None = None) -> int:
-        """Forget what is too old or too much, the oldest first; return how many records.
+        """Delete records that are too old or take too much space, oldest first; return how many.
 
-        `indexed` are the objects that an index still knows. Hold the lock.
+        `indexed` are the objects that an index still names. Hold the lock.
 
         Raises:
-            OSError: something cannot be removed.
+            OSError: something cannot be deleted.
         """
         now = time.time() if now_seconds is None else now_seconds
         sizes, kept = self._objects.sizes(), set(indexed)
@@ -178,16 +179,17 @@ class CheckpointStore:
                 dropped += 1
             else:
                 kept |= names
+        # After the records: an object is deleted only if no remaining record names it.
         self._objects.clear(kept, now)
         return dropped
 
     def forget(self, record_id: str) -> None:
-        """Forget a record."""
+        """Delete a record."""
         self._record(record_id).unlink(missing_ok=True)
         self.drop_manifest(record_id)
 
     def erase(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _names_of(self, record: Record) -> set[str]:

@@ -1,7 +1,7 @@
-"""One turn while it runs: what its changes start from is kept before they are made. It blocks.
+"""Recorder of one running turn: stores file states before they change. Blocks.
 
-A record is on disk before the change that it is about. A process that ends in between leaves one
-that is not closed; what its turn made is then told by comparing.
+A record is on disk before the change that it describes. A process that ends in between leaves an
+open record; the changes of its turn are then found by comparing files.
 """
 
 import secrets
@@ -26,22 +26,22 @@ from acp_server.frozen import frozen
 
 @frozen
 class Touched:
-    """A file that is about to be changed, or was: with its bytes, None where there is none."""
+    """A file that is about to be changed, or was, with its content; None if it does not exist."""
 
     path: Path
     original: Original | None
     is_buffer: bool = False
-    """Whether these bytes are in the editor only."""
+    """Whether the content is only in the editor, not on disk."""
 
 
 def new_record(origin: Origin) -> Record:
-    """Return an empty record. Ids are in the order of time."""
+    """Return an empty record. Ids sort by time."""
     return Record(f"{int(origin.started_at * 1000):011x}{secrets.token_hex(2)}", origin)
 
 
 @dataclass(slots=True)
 class OpenTurn:
-    """What is kept of a turn that runs."""
+    """Records the changes of a running turn."""
 
     store: CheckpointStore
     look: WorkspaceLook
@@ -51,11 +51,11 @@ class OpenTurn:
     _is_made: bool = field(default=False, init=False)
     _is_over: bool = field(default=False, init=False)
     _alone: Lock = field(default_factory=Lock, init=False)
-    """Held by what works on the record: of a cancelled turn something may still be at it."""
+    """Held while the record is changed: a thread of a cancelled turn may still be working on it."""
 
     @property
     def has_record(self) -> bool:
-        """Whether anything was kept."""
+        """Whether anything was stored."""
         return self._is_made
 
     @property
@@ -65,21 +65,22 @@ class OpenTurn:
 
     @property
     def faults(self) -> Sequence[str]:
-        """What of the workspace could not be looked through, in a phrase each."""
+        """Phrases for the parts of the workspace that could not be searched."""
         if self._before is None:
             return ()
         late = sum(each.reason == LATE for each in self._before.unkept.values())
         return (*self._before.faults, *([f"{LATE} for {late:,} files"] if late else []))
 
     def before_edit(self, touched: Sequence[Touched]) -> None:
-        """Keep what an edit starts from; of a file that was changed before, the first counts.
+        """Store the state before an edit; for a file edited before, the first state counts.
 
         Raises:
-            CheckpointError, OSError: it cannot be kept.
+            CheckpointError, OSError: it cannot be stored.
         """
         with self._alone:
             made = {edit.path for edit in self.record.edits if edit.is_after_known}
             new = {str(each.path): each for each in touched if str(each.path) not in made}
+            # A thread of a cancelled turn may come here after `close`; the record is final then.
             if not new or self._is_over:
                 return
             self._make()
@@ -89,10 +90,10 @@ class OpenTurn:
             self._write(replace(self.record, edits=tuple(edits), folders=tuple(folders)))
 
     def after_edit(self, touched: Sequence[Touched]) -> None:
-        """Keep what an edit has made.
+        """Store the state after an edit.
 
         Raises:
-            CheckpointError, OSError: it cannot be kept.
+            CheckpointError, OSError: it cannot be stored.
         """
         made = {str(each.path): each for each in touched}
         with self._alone:
@@ -105,13 +106,15 @@ class OpenTurn:
             self._write(replace(self.record, edits=edits))
 
     def before_command(self) -> None:
-        """Keep all files of the workspace, before the turn's first command.
+        """Store all files of the workspace before the turn's first command.
 
         Raises:
-            CheckpointError, OSError: they cannot be kept.
+            CheckpointError, OSError: they cannot be stored.
         """
         with self._alone:
             if self._is_snapshot_due and not self._is_over:
+                # Even if the snapshot fails: a later one would show the command's changes as
+                # "before".
                 self._is_snapshot_due = False
                 self._take_snapshot()
 
@@ -122,17 +125,19 @@ class OpenTurn:
         except KeepingError as error:
             self._write(replace(self.record, unkept={"": error.reason}))
             raise
+        # Before the record: an open record without a manifest counts as a turn without commands.
         self.store.write_manifest(self.record.id, before)
         self._write(self.record)
         self._before = before
 
     def close(self, prompt_digest: str) -> None:
-        """Keep what the turn has made of its files.
+        """Store the changes that the turn has made.
 
         Raises:
-            CheckpointError, OSError: it cannot be kept; the record stays open.
+            CheckpointError, OSError: they cannot be stored; the record stays open.
         """
         with self._alone:
+            # Late threads of this turn must not reopen the record.
             self._is_over = True
             if self._is_made:
                 self._close(prompt_digest)
@@ -146,6 +151,7 @@ class OpenTurn:
             self.store.forget(record.id)
             return
         self._write(replace(record, edits=(), is_closed=True))
+        # After the closed record is on disk: without the manifest an open record loses its changes.
         self.store.drop_manifest(record.id)
 
     def _make(self) -> None:
@@ -156,6 +162,7 @@ class OpenTurn:
     def _edit(self, touched: Touched) -> Edit:
         original = touched.original
         if original is not None:
+            # Content before record: a record never names content that is not stored.
             self.store.objects.write(original.data)
         before = None if original is None else original.state
         is_first = self._is_snapshot_due
@@ -167,29 +174,29 @@ class OpenTurn:
 
 
 def completed(record: Record, store: CheckpointStore, look: WorkspaceLook) -> Record:
-    """Return a record whose turn never came to its end with what can be told by comparing.
+    """Return the record of an interrupted turn with the changes found by comparing files.
 
     Raises:
-        CheckpointError: it cannot be told.
-        OSError: likewise.
+        CheckpointError: the changes cannot be determined.
+        OSError: the changes cannot be determined.
     """
     if record.is_closed:
         return record
     before = store.read_manifest(record.id)
     after = look.take() if before is not None else None
     record = settled(record, Seen(before, after, look.tops), look_at)
-    if before is None:  # edits alone: each knows what it wrote, but one that was cut short
+    if before is None:  # edits only: each but an interrupted one knows its result
         return record
     return replace(record, changes=uncertain(record.changes))
 
 
 def origin_now(session_id: str, title: str, position: int, undoes: str = "") -> Origin:
-    """Return what a record that begins now is about."""
+    """Return the origin of a record that starts now."""
     return Origin(session_id, title, time.time(), position, undoes)
 
 
 def _missing_folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the folders that writing these files makes."""
+    """Yield the directories that writing these files creates."""
     for path in paths:
         yield from takewhile(lambda folder: not Path(folder).is_dir(), folders_above(path))
 
@@ -200,7 +207,7 @@ def _after(edit: Edit, made: Touched) -> Edit:
 
 
 def _seen(edit: Edit) -> Edit:
-    """Return an edit that was cut short with what its file is now."""
+    """Return an interrupted edit with the current state of its file."""
     if edit.is_after_known:
         return edit
     try:

@@ -1,1 +1,1 @@
-"""What may be done, what is asked about, what is refused."""
+"""Permissions: which effects are allowed, refused, or need the user's approval."""

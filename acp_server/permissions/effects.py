@@ -1,4 +1,4 @@
-"""What a tool is about to do to the world, in words that a policy can judge."""
+"""Effects that a tool is about to have, in terms that the policy can judge."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,100 +6,103 @@ from typing import Literal
 from acp_server.frozen import frozen
 
 Standing = Literal["free", "confined", "unconfined", "unprotected"]
-"""How a command stands to the sandbox: there is to be none, it is in it, it asks to be let out, or
-it should be in it and there is none on this machine."""
+"""Relation of a command to the sandbox.
+
+free: no sandbox is configured. confined: it runs inside. unconfined: it asks to run outside.
+unprotected: it should run inside, but this machine has no sandbox."""
 
 
 @frozen
 class Target:
-    """A file or folder: as it was named, and where that leads once links are followed."""
+    """File or directory: the path as named, and the path with symlinks resolved."""
 
     path: Path
     real: Path
     is_inside: bool
-    """Whether `real` lies in a folder of the session."""
+    """Whether `real` is in a directory of the session."""
     stands: Path | None = None
-    """What is changed, where that is not what lies at `real`: the link itself."""
+    """The path that is changed if it is not `real`: the symlink itself."""
 
 
 @frozen
 class ReadFiles:
-    """Files are read, or folders searched."""
+    """Read files or search directories."""
 
     targets: tuple[Target, ...]
 
 
 @frozen
 class WriteFiles:
-    """Files are made, changed, moved or deleted."""
+    """Create, change, move or delete files."""
 
     targets: tuple[Target, ...]
 
 
 @frozen
 class RestoreFiles:
-    """Files are made again what they were before a turn."""
+    """Restore files to their state before a turn."""
 
     targets: tuple[Target, ...]
     changed_since: tuple[str, ...] = ()
-    """The names of those that somebody has changed since the turn: their changes would go."""
+    """Names of files that were changed after the turn; restoring loses these changes."""
 
 
 @frozen
 class RunCommand:
-    """A shell command is run, in a folder."""
+    """Run a shell command in a directory."""
 
     command: str
     cwd: Target
     is_input: bool = False
-    """Whether a command that runs already reads this: what it makes of it, nobody can know."""
+    """Whether it is input for a running command, whose reaction cannot be predicted."""
     standing: Standing = "free"
 
 
 @frozen
 class ChangeMemory:
-    """What is remembered beyond the session is changed, in the two files there are for it."""
+    """Change the memory: the two files that outlast the session."""
 
     asks_first: bool = False
-    """Whether the user wants to be asked about each change."""
+    """Whether the user wants to approve each change."""
 
 
 @frozen
 class CallServer:
-    """A tool of an MCP server is called: what it does there, only the server knows."""
+    """Call a tool of an MCP server; only the server knows its effects."""
 
     server: str
     identity: str
-    """What the server is besides its name, as a digest: another program is another server."""
+    """Digest of the server's configuration: a different program with the same name is another
+    server."""
     tool: str
     claims_to_read: bool = False
-    """Whether the server says that the tool changes nothing. Nobody has checked that."""
+    """Whether the server says that the tool changes nothing. Unverified."""
     claims_to_destroy: bool = False
-    """Whether the server says that the tool may destroy something."""
+    """Whether the server says that the tool may be destructive."""
 
 
 @frozen
 class FetchUrl:
-    """A page is fetched from the web: the address alone may tell its host something."""
+    """Fetch a web page; the URL alone may leak data to its host."""
 
     site: str
-    """The host, with the port where it is not the usual one."""
+    """The host, with the port if it is not the default one."""
     url: str
 
 
 @frozen
 class ChangeSkill:
-    """A skill is changed: what it says holds for later sessions too."""
+    """Change a skill, which affects later sessions, too."""
 
     targets: tuple[Target, ...]
-    """The files and folders that are made, changed or moved."""
+    """The files and directories that are created, changed or moved."""
     doubts: tuple[str, ...] = ()
-    """What the change brings that a user must know of before, in phrases."""
+    """Parts of the change that the user must know about before, as phrases."""
 
 
 @frozen
 class LeavePlanMode:
-    """Plan mode ends: what was only planned may be done from then on."""
+    """Leave plan mode, so that the plan may be carried out."""
 
 
 Effect = (

@@ -1,7 +1,7 @@
-"""What the gate will do with a call of a tool in a mode, in a phrase; asked of the policy itself.
+"""Predicts the gate's decision on a tool's calls in a mode, as a phrase; computed by the policy.
 
-Goes by the tool's name and by what such calls usually touch: rules, protected files and paths
-outside the workspace may decide otherwise when it comes to a call.
+Based on the tool's name and the usual effect of its calls: rules, protected files and paths outside
+the workspace may change the decision on an actual call.
 """
 
 from collections.abc import Mapping
@@ -46,29 +46,29 @@ _USUAL: Mapping[str, Facts] = {
     "web_fetch": FetchFacts(SiteScope("example.com")),
     "exit_plan": PlanFacts(),
 }
-"""What calls touch, by the name of their tool; others touch nothing that is asked about."""
+"""Usual effect of a call by tool name; other tools have no effect that requires permission."""
 SERVER_MARK = "__"
-"""Stands in the name of every tool of an MCP server."""
+"""Part of the name of every MCP server tool."""
 
 
 def forecast(tool: str, mode: Mode) -> str:
-    """Return what usually becomes of a tool's calls in a mode.
+    """Return the usual decision on a tool's calls in a mode.
 
     >>> forecast("write_file", "ask"), forecast("write_file", "accept_edits")
-    ('asked about', 'unasked in the workspace')
+    ('asks first', 'allowed in the workspace')
     """
     facts = _USUAL.get(tool, _CALL if SERVER_MARK in tool else None)
     if facts is None:
-        return "unasked"
+        return "allowed"
     decision = decide(facts, mode, RuleBook())
     match decision:
         case Allow():
             is_bounded = isinstance(facts, FileFacts) and mode != "bypass"
-            return "unasked in the workspace" if is_bounded else "unasked"
+            return "allowed in the workspace" if is_bounded else "allowed"
         case Ask():
             only_reads = isinstance(facts, CommandFacts)
-            return "asked about, unless it only reads" if only_reads else "asked about"
+            return "asks first, unless it only reads" if only_reads else "asks first"
         case Refuse():
-            return "of use in plan mode only" if isinstance(facts, PlanFacts) else "refused"
+            return "only for plan mode" if isinstance(facts, PlanFacts) else "refused"
         case _:
             assert_never(decision)

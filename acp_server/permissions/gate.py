@@ -1,8 +1,9 @@
-"""The gate that every effect of every tool passes.
+"""Permission gate that every effect of every tool call passes through.
 
-Fails closed: what cannot be asked is refused. Facts are gathered anew for each decision. A decision
-is made anew when a call's turn to ask has come, for an answer before may cover it; and once more
-when the user has said yes, for the mode or the disk may be another by then.
+Fails closed: an effect is refused if the user has to be asked and cannot be. Facts about the disk
+are collected again for each decision. An effect is decided up to three times: at once, when its
+question reaches the front of the queue (an earlier answer may cover it), and after the user agreed
+(the mode or the disk may have changed meanwhile).
 """
 
 import logging
@@ -52,36 +53,36 @@ CHANGED = "what this touches has changed since it was asked about; make the call
 
 @frozen
 class Refusal:
-    """It may not be done; `reason` is for the model."""
+    """Refusal of an effect; `reason` is sent to the model."""
 
     reason: str
 
 
 class Gate(Protocol):
-    """What tools ask before they do anything."""
+    """Authorizes the effects of tool calls."""
 
     def join(self, call_id: str, tool: str = "") -> None:
-        """Note that a call of a tool begins to run: questions are asked in this order."""
+        """Register a call that starts to run: questions are asked in this order."""
         ...
 
     def step_aside(self, call_id: str) -> None:
-        """Note that a call goes on, and that the questions of others need not wait for it."""
+        """Give up the call's place in the question queue while the call goes on."""
         ...
 
     def leave(self, call_id: str) -> None:
-        """Note that a call has ended, whether it asked or not."""
+        """Unregister a call that has ended, whether it asked or not."""
         ...
 
     async def pass_through(self, question: Question) -> Refusal | None:
-        """Return None when the effect may be had, at once or after the user said so."""
+        """Return None if the effect is authorized, asking the user if necessary."""
         ...
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return globs of files whose contents no search shows unasked."""
+        """Return globs of files whose contents a search must not show without permission."""
         ...
 
     async def may_preview(self, path: Path) -> bool:
-        """Whether a file's text may be shown before anybody was asked."""
+        """Return whether a file's text may be shown before the user was asked."""
         ...
 
 
@@ -98,26 +99,26 @@ def _stay(mode: Mode) -> None:
 
 @frozen
 class Passage:
-    """What became of one effect at the gate."""
+    """Audit record of one decided effect."""
 
     call_id: str
     tool: str
     effect: Effect
     refusal: Refusal | None
-    """None: it might be had."""
+    """None if the effect was authorized."""
 
 
 Witness = Callable[[Passage], None]
 
 
 def look_away(passage: Passage) -> None:
-    """Take no note."""
+    """Ignore an audit record."""
     del passage
 
 
 @dataclass(slots=True)
 class PermissionGate:
-    """The gate of one session."""
+    """Permission gate of one session."""
 
     mode: Callable[[], Mode]
     asker: Asker
@@ -125,31 +126,32 @@ class PermissionGate:
     surveyor: Surveyor
     store: RuleStore
     root: Path
-    """The session's folder, links resolved: what is kept, is kept for it."""
+    """The session's directory, symlinks resolved; saved rules belong to it."""
     note_answer: NoteAnswer = _forget
-    """Called with a call's id and the answer, before that is acted upon."""
+    """Called with a call's id and the user's answer, before the answer takes effect."""
     switch_mode: Callable[[Mode], None] = _stay
-    """Called with the mode that the user has chosen with a plan, and for nothing else."""
+    """Called with the mode that the user chose when accepting a plan, and only then."""
     orders: Orders | None = None
-    """The rules of a run that nobody attends."""
+    """Allow and deny rules of a headless run; None in an interactive session."""
     witness: Witness = look_away
-    """Called with what became of each effect, before it is had."""
+    """Called with the audit record of each effect, before the effect happens."""
     _tools: dict[str, list[str]] = field(default_factory=dict[str, list[str]], init=False)
-    """The tools of the calls that run, by the calls' ids; a model may give one id twice."""
+    """Tool names of the running calls, by call id; a model may use one id twice."""
     _line: QuestionLine = field(default_factory=QuestionLine, init=False)
     _session_rules: list[Rule] = field(default_factory=list[Rule], init=False)
 
     def join(self, call_id: str, tool: str = "") -> None:
-        """Take a place among the questions; whose call it is, is known until it leaves."""
+        """Enter the question queue; the call's tool is known until `leave`."""
+        # A list: with one id used twice, `leave` of the first must not forget the second.
         self._tools.setdefault(call_id, []).append(tool)
         self._line.join(call_id)
 
     def step_aside(self, call_id: str) -> None:
-        """Give the place up; a call that asks after all takes a new one."""
+        """Leave the question queue; a call that asks later enters it again at the end."""
         self._line.leave(call_id)
 
     def leave(self, call_id: str) -> None:
-        """Give the place up, and forget the call."""
+        """Leave the question queue and forget the call's tool."""
         self._line.leave(call_id)
         tools = self._tools.get(call_id)
         if tools:
@@ -158,17 +160,21 @@ class PermissionGate:
             self._tools.pop(call_id, None)
 
     async def pass_through(self, question: Question) -> Refusal | None:
-        """Decide by the policy, and ask the user where it says so."""
+        """Decide by the policy and ask the user if the policy says so."""
         refusal = await self._judged(question)
         tool = self._tool_of(question.call_id)
+        # Before returning: the audit record must exist when the effect happens, even if the effect
+        # then crashes or is cancelled.
         self.witness(Passage(question.call_id, tool, question.effect, refusal))
         return refusal
 
     async def _judged(self, question: Question) -> Refusal | None:
         decision = await self._decide(question)
         if not isinstance(decision, Ask):
+            # Without this, calls that need no question would block the questions behind them.
             self._line.leave(question.call_id)
             return _settled(decision)
+        # Decide again at the front: an "always" given to an earlier call may cover this one.
         async with self._line.at_the_front(question.call_id):
             decision = await self._decide(question)
             if not isinstance(decision, Ask):
@@ -176,34 +182,38 @@ class PermissionGate:
             return await self._asked(question, decision)
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return globs of secrets, of settings, and what the workspace's ignore files name."""
+        """Return globs of secrets, settings and files that ignore files of the workspace name."""
+        # Read the mode each time: the user may switch it during a turn.
         if self.mode() == "bypass":
             return ()
         return self.surveyor.left_out_of_searches()
 
     async def may_preview(self, path: Path) -> bool:
-        """Whether a file is none of the protected ones."""
+        """Return whether a file is not protected."""
         return not await to_thread.run_sync(
             self.surveyor.is_protected, path, abandon_on_cancel=True
         )
 
     async def _decide(self, question: Question) -> Decision:
         tool = self._tool_of(question.call_id)
+        # Only reads the disk, so the thread may be abandoned when the turn is cancelled.
         return await to_thread.run_sync(
             self._decide_now, question.effect, tool, abandon_on_cancel=True
         )
 
     def _tool_of(self, call_id: str) -> str:
-        """Return the tool whose call this is; empty for what no tool does."""
+        """Return the name of the tool that made this call; empty if no tool did."""
         tools = self._tools.get(call_id)
         return tools[-1] if tools else ""
 
     def _decide_now(self, effect: Effect, tool: str) -> Decision:
+        # Load per decision: another session of this workspace may have saved a rule since.
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
         facts = self.surveyor.facts(effect)
         decision = decide(facts, self.mode(), rules)
         if self.orders is not None:
             decision = self.orders.applied(decision, tool, facts, self.root)
+        # Check last: a symlink swapped while the facts were collected must not get through.
         return Refuse(MOVED) if self.surveyor.has_moved(effect) else decision
 
     async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
@@ -215,12 +225,15 @@ class PermissionGate:
         if answer is None:
             return await self._give_up()
         await self.note_answer(question.call_id, answer)
+        # Security: a client can send any id, such as "allow_workspace" where no rule was offered.
         if answer not in {choice.id for choice in choices}:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
+        # Before the check for a yes, so that an "always reject" is stored, too.
         if asked.scope is not None:
             await self._remember(answer, asked.scope)
         if answer not in _YES:
             return Refusal(self._rejection(choices))
+        # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
         refusal = await self._confirmed(question, asked)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
@@ -236,29 +249,32 @@ class PermissionGate:
         return PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED
 
     async def _give_up(self) -> Refusal:
-        """End the turn: the user turned away from the question."""
+        """End the turn: the user dismissed the question."""
+        # The cancellation arrives later; returning now would give the model a result to act on.
         self.cancel_turn()
-        await anyio.sleep_forever()  # the cancellation is on its way
+        await anyio.sleep_forever()  # until the cancellation arrives
         return Refusal(REJECTED)
 
     async def _confirmed(self, question: Question, asked: Ask) -> Refusal | None:
-        """Hold a yes against what is so by now: mode, rules and links may have changed."""
+        """Check an approval against the current state: mode, rules and links may have changed."""
         decision = await self._decide(question)
         if isinstance(decision, Ask):
+            # A different question than the one answered: the user did not approve this effect.
             return None if decision == asked else Refusal(CHANGED)
         return _settled(decision)
 
     async def _remember(self, answer: ChoiceId, scope: Scope) -> None:
-        """Keep what was said for more than this once; what cannot be kept holds for the session."""
+        """Store an "always" answer; if it cannot be saved, it holds for this session."""
         if answer in _ONCE:
             return
         rule = Rule(scope, is_allowed=answer in _YES)
+        # First, so that the answer holds for this session even if saving it fails.
         self._session_rules.append(rule)
         if answer in _KEPT:
             try:
                 await to_thread.run_sync(self.store.add, self.root, rule, abandon_on_cancel=True)
             except OSError as error:
-                logger.warning("an answer could not be kept beyond this session: %s", error)
+                logger.warning("could not save a rule; it holds for this session only: %s", error)
 
 
 _MODES: Mapping[ChoiceId, Mode] = {"accept_and_ask": "ask", "accept_edits": "accept_edits"}

@@ -1,7 +1,7 @@
-"""What ignore files name: the files that a workspace's owner wants nobody to touch unasked.
+"""Ignore files (`.hermesignore`): name the files that require permission in a workspace.
 
-Reads the ignore files, again whenever they have changed. A file that is there and cannot be
-understood names everything. All calls block.
+An ignore file is read again whenever it has changed. One that exists but cannot be read or parsed
+names everything. All calls block.
 """
 
 import re
@@ -20,21 +20,25 @@ MOST_BYTES = 100_000
 
 _Stamp = tuple[int, int, int, int]
 _EVERYTHING = ("*",)
-_ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end binds a pattern to the root
+_ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end anchors a pattern at the root
 
 
 @frozen
 class IgnoreRules:
-    """The patterns of one ignore file, as they are and for disks that ignore case."""
+    """Patterns of one ignore file, as written and case-folded for case-insensitive disks."""
 
     lines: tuple[str, ...]
     exact: GitIgnoreSpec
     folded: GitIgnoreSpec
 
     def names(self, relative: str, *, is_file: bool = False) -> bool:
-        """Whether they name a path relative to their root; unless `is_file`, perhaps a folder's."""
+        """Return whether they match a path relative to their root.
+
+        Unless `is_file`, the path may be a directory, so directory patterns match as well.
+        """
         if _matches(self.exact, relative, is_file=is_file):
             return True
+        # On a case-insensitive disk `Secrets/` and `secrets/` are one directory.
         folded = _folded(relative)
         if self.folded is self.exact and folded == relative:
             return False
@@ -50,21 +54,23 @@ NOTHING = IgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
 
 @dataclass(slots=True)
 class IgnoreFiles:
-    """The ignore files of some roots."""
+    """Cache of the ignore files of some roots."""
 
     _known: dict[Path, tuple[_Stamp, IgnoreRules]] = field(
         default_factory=dict[Path, tuple[_Stamp, IgnoreRules]]
     )
 
     def rules(self, root: Path) -> IgnoreRules:
-        """Return what the ignore file of a root says now."""
+        """Return the current rules of a root's ignore file."""
         file = root / IGNORE_FILE
         try:
             status = file.stat()
         except FileNotFoundError:
+            # Only a missing file means "no rules"; any other error must not disable the rules.
             return NOTHING
         except OSError:
             return _rules(_EVERYTHING)
+        # A program can set mtime back, but not ctime.
         stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         known = self._known.get(root)
         if known is None or known[0] != stamp:
@@ -74,9 +80,9 @@ class IgnoreFiles:
 
 
 def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
-    """Return what a search leaves out by some rules; it takes patterns to begin at one root only.
+    """Return the patterns that a search leaves out; it anchors patterns at its first root only.
 
-    Exceptions are not made: too much is left out rather than too little.
+    Exceptions (`!`) are dropped: the search leaves out too much rather than too little.
     """
     lines = [line for line in rules.lines if line.strip() and not line.startswith(("#", "!"))]
     if is_first_root:

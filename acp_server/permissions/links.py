@@ -1,6 +1,6 @@
-"""Where a path leads once its links are followed, also while somebody is changing them.
+"""Resolves symlinks in paths, also while another process is changing them.
 
-Knows names and links only; what a place means is not for it to say.
+Knows names and symlinks only; judging the resolved path is up to the caller.
 """
 
 import os
@@ -10,14 +10,14 @@ MOST_LOOKS = 20
 
 
 def followed(path: Path) -> Path:
-    """Return where an absolute path leads; what does not exist leads to itself. It blocks.
+    """Return an absolute path with symlinks resolved; missing parts stay as they are. Blocks.
 
     Raises:
-        OSError: it does not hold still: a link at one moment, none at the next.
+        OSError: the path keeps changing between a symlink and something else.
     """
     for _ in range(MOST_LOOKS - 1):
         try:
             return Path(os.path.realpath(path))
-        except OSError:  # what was a link is something else by the time it is read
+        except OSError:  # a link was replaced between lstat and readlink
             continue
     return Path(os.path.realpath(path))

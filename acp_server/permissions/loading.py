@@ -1,4 +1,4 @@
-"""Imports what tells how the gate will decide, when somebody asks: that takes a while."""
+"""Lazy import of the permission forecast, which takes long enough to keep it out of start-up."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from anyio import to_thread
 from acp_server.permissions.modes import Mode
 
 Forecast = Callable[[str, Mode], str]
-"""Takes the name of a tool and a mode; returns a phrase."""
+"""Takes a tool's name and a mode; returns a phrase."""
 
 
 async def load_forecast() -> Forecast:
-    """Return what tells what becomes of a tool's calls in a mode."""
+    """Return the function that predicts the gate's decision on a tool's calls in a mode."""
     return await to_thread.run_sync(_import)
 
 

@@ -1,4 +1,4 @@
-"""How much the agent may do unasked. The names are part of what editors store."""
+"""Permission modes: how much the agent may do without asking. Editors store the mode ids."""
 
 from typing import Literal, TypeGuard
 
@@ -9,7 +9,7 @@ Mode = Literal["ask", "accept_edits", "plan", "bypass"]
 
 @frozen
 class ModeInfo:
-    """A mode as a picker shows it."""
+    """Name and description of a mode for a picker."""
 
     id: Mode
     name: str
@@ -19,14 +19,14 @@ class ModeInfo:
 MODES = (
     ModeInfo("ask", "Ask", "Asks before every edit and command"),
     ModeInfo(
-        "accept_edits", "Accept edits", "Edits files in the workspace unasked; asks for the rest"
+        "accept_edits", "Accept edits", "Edits workspace files without asking; asks for the rest"
     ),
     ModeInfo("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-    ModeInfo("bypass", "Bypass", "Never asks; only what is always forbidden stays so"),
+    ModeInfo("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
 )
 MODE_IDS = ", ".join(mode.id for mode in MODES)
 
 
 def is_mode(value: object) -> TypeGuard[Mode]:
-    """Whether this is the id of a mode."""
+    """Return whether this is the id of a mode."""
     return any(mode.id == value for mode in MODES)

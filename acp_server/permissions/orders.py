@@ -1,7 +1,7 @@
-"""Orders: what whoever starts a run says beforehand about what may be done in it.
+"""Run rules: effects that a headless run allows, denies or asks about, set by its caller.
 
-They stand above the mode and above what was said once for all, and below what is refused in any
-case. The first order that fits counts. Pure: knows facts, no disk.
+They outrank the mode and saved rules, but not refusals and the protection of secrets. The first
+matching rule counts. Pure: knows facts, no disk.
 """
 
 import fnmatch
@@ -33,33 +33,33 @@ from acp_server.permissions.shell.assessment import plain_words, spoken_commands
 Action = Literal["allow", "deny", "ask"]
 
 ORDERED_NOT = "the rules of this run forbid it: {rule}"
-ORDERED_TO_ASK = "the rules of this run have it asked about: {rule}"
-PROTECTED = "it touches what may hold secrets or settings, which no rule of a run opens"
+ORDERED_TO_ASK = "a rule of this run requires your approval: {rule}"
+PROTECTED = "it accesses protected files (secrets or settings), which run rules cannot allow"
 
 
 @frozen
 class Order:
-    """One rule of a run: what is to become of the deeds that it fits.
+    """One rule of a run, with the action for the effects that it matches.
 
-    Every restriction that it has must fit; one with several values fits if one of them does.
+    Every restriction must match; one with several values matches if one of them does.
     """
 
     action: Action
     tools: tuple[str, ...] = ()
-    """Names of tools, with `*` and `?`; none: any tool."""
+    """Tool names, with `*` and `?`; empty: any tool."""
     paths: tuple[str, ...] = ()
-    """Patterns as in a .gitignore file, from the workspace's folder; absolute ones begin with /."""
+    """Patterns as in .gitignore, relative to the workspace; absolute ones begin with /."""
     commands: tuple[tuple[str, ...], ...] = ()
     """Words that a command begins with."""
     hosts: tuple[str, ...] = ()
-    """Names of hosts; `*.example.com` is any below it."""
+    """Host names; `*.example.com` matches any host below it."""
     written: str = ""
-    """How the user has written it, for messages."""
+    """The rule as the user wrote it, for messages."""
 
 
 @frozen
 class Deed:
-    """What a call is about to do, as far as orders look at it."""
+    """The properties of an effect that run rules match against."""
 
     tool: str
     files: tuple[Path, ...] = ()
@@ -67,25 +67,31 @@ class Deed:
     host: str | None = None
     is_protected: bool = False
     is_unconfined: bool = False
-    """Whether it leaves the sandbox, which a yes to the command does not cover."""
+    """Whether it runs outside the sandbox, which allowing the command does not cover."""
 
 
 @frozen
 class Orders:
-    """The rules of a run, in order."""
+    """Rules of a run, in order."""
 
     rules: tuple[Order, ...] = ()
 
     def applied(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
-        """Return what becomes of a decision; what is protected is asked about in any mode."""
+        """Return the decision after applying the rules.
+
+        Protected files require the user's approval in any mode.
+        """
+        # No rule turns a refusal into an approval: the deny list and plan mode stay in force.
         if isinstance(decision, Refuse):
             return decision
         deed = deed_of(tool, facts)
         found = next((rule for rule in self.rules if _fits(rule, deed, root)), None)
         if found is not None and found.action == "deny":
             return Refuse(ORDERED_NOT.format(rule=found.written))
+        # Before allow rules, so that `allow: *` does not open secrets; after deny rules.
         if deed.is_protected:
             return decision if isinstance(decision, Ask) else Ask(PROTECTED)
+        # Allowing a command is not allowing it to leave the sandbox.
         if found is None or (found.action == "allow" and deed.is_unconfined):
             return decision
         if found.action == "allow":
@@ -94,7 +100,7 @@ class Orders:
 
 
 def deed_of(tool: str, facts: Facts) -> Deed:
-    """Return what orders look at."""
+    """Return the properties of an effect that run rules match against."""
     match facts:
         case FileFacts():
             return Deed(tool, facts.files, is_protected=bool(facts.protected))
@@ -118,7 +124,7 @@ def deed_of(tool: str, facts: Facts) -> Deed:
 
 
 def _host(site: str) -> str:
-    """Return a site without its port."""
+    """Return a site without its port; an IPv6 address is in brackets."""
     return site[1:].partition("]")[0] if site.startswith("[") else site.partition(":")[0]
 
 
@@ -139,6 +145,7 @@ def _fits_tool(patterns: Sequence[str], tool: str) -> bool:
 def _fits_paths(
     patterns: Sequence[str], files: Sequence[Path], root: Path, *, needs_all: bool
 ) -> bool:
+    # A rule that allows must cover every file; one that denies needs to match only one.
     fits = [any(_fits_path(pattern, file, root) for pattern in patterns) for file in files]
     return bool(fits) and (all(fits) if needs_all else any(fits))
 
@@ -146,6 +153,7 @@ def _fits_paths(
 def _fits_path(pattern: str, file: Path, root: Path) -> bool:
     if pattern.startswith("/"):
         return _compiled(pattern).match_file(file.as_posix().lstrip("/"))
+    # A relative pattern such as `*` must not match files outside the workspace.
     return file.is_relative_to(root) and _compiled(pattern).match_file(
         file.relative_to(root).as_posix()
     )
@@ -159,11 +167,16 @@ def _compiled(pattern: str) -> GitIgnoreSpec:
 def _fits_command(
     prefixes: Sequence[tuple[str, ...]], command: str | None, *, is_alone: bool
 ) -> bool:
-    """Whether a command begins so. A yes is for one plain command, a no for each in a line."""
+    """Return whether a command line begins with one of the prefixes.
+
+    A rule that allows matches a single plain command only; one that denies matches any command in
+    the line.
+    """
     if command is None:
         return False
     spoken = _alone(command) if is_alone else spoken_commands(command)
     if spoken is None:
+        # Fail closed: a line that cannot be parsed matches every denial and no permission.
         return not is_alone
     return any(words[: len(prefix)] == prefix for words in spoken for prefix in prefixes)
 

@@ -1,7 +1,7 @@
-"""What a shell's pattern picks, seen from the disk: rather too much than too little.
+"""Expands shell patterns against the disk: rather too many paths than too few.
 
-Shells differ in how they read sets, in whether `.*` picks `..`, and in whether case counts; here
-the widest reading holds. Blocks; bounded.
+Shells differ in how they read sets, whether `.*` matches `..`, and whether case counts; the widest
+reading is used here. Blocks; bounded.
 """
 
 import os
@@ -15,14 +15,14 @@ _SET = re.compile(r"\[[!^]?\]?[^\[\]\\]*\]")
 
 
 class TooManyError(Exception):
-    """There is more than can be looked through."""
+    """There are more entries than can be checked."""
 
 
 def picked(pattern: Path, most_entries: int) -> Sequence[Path]:
-    """Return the paths that an absolute pattern picks now; with `..` where it may pick that.
+    """Return the paths that an absolute pattern matches now; with `..` where it may match that.
 
     Raises:
-        TooManyError: that means looking at more than so many entries.
+        TooManyError: more than `most_entries` entries would have to be checked.
     """
     found = [Path(pattern.anchor)]
     looked_at = 0
@@ -34,26 +34,29 @@ def picked(pattern: Path, most_entries: int) -> Sequence[Path]:
         for folder in found:
             names = _names(folder)
             looked_at += len(names)
+            # Bounded: `/*/*/*` would read the whole disk before the user is even asked.
             if looked_at > most_entries:
                 raise TooManyError
             following += (folder / name for name in names if _picks(part, name))
         found = following
+    # `lexists` keeps dangling links, through which a command can create their target.
     return [path for path in found if os.path.lexists(path)]
 
 
 def _names(folder: Path) -> Sequence[str]:
     try:
         return (".", "..", *(each.name for each in folder.iterdir()))
-    except OSError:  # the shell cannot look into it either
+    except OSError:  # not readable for the shell either
         return ()
 
 
 def _picks(part: str, name: str) -> bool:
-    """Whether a part of a pattern may pick a name; a set of characters may be any."""
+    """Return whether one part of a pattern may match a name; a set matches any character."""
     is_dot_named = part.startswith("[") and "." in part and name not in {".", ".."}
     if name.startswith(".") and not part.startswith(".") and not is_dot_named:
         return False
     wide = _SET.sub("?", part)
+    # An unclosed or nested set: shells disagree, so everything after it matches.
     if "[" in wide:
         wide = wide.partition("[")[0] + "*"
     return fnmatchcase(name.casefold(), wide.casefold())

@@ -1,6 +1,6 @@
-"""The policy: what may be done unasked, what is asked about, what is refused.
+"""Permission policy: decides whether an effect is allowed, refused or needs the user's approval.
 
-Pure: the facts about files and commands are gathered before (`survey`).
+Pure: facts about files and commands are collected beforehand (`FactCollector`).
 """
 
 from pathlib import Path
@@ -23,69 +23,70 @@ from acp_server.permissions.shell.findings import Assessment
 
 @frozen
 class FileFacts:
-    """Files that are to be read or written, links resolved."""
+    """Files to be read or written, symlinks resolved."""
 
     act: Act
     files: tuple[Path, ...]
     outside: tuple[Path, ...] = ()
-    """Those of them outside the folders of the session."""
+    """Those files that are outside the session's directories."""
     run_by_others: tuple[Path, ...] = ()
-    """Those of them that are written and that other programs run or obey."""
+    """Those files to be written that other programs execute or read as configuration."""
     protected: tuple[Path, ...] = ()
-    """Those of them that nobody touches unasked."""
+    """Those files that always require permission."""
     folder: Path | None = None
-    """The folder that an "always" may cover; None if it would cover too much."""
+    """The directory that an "always" answer may cover; None if it would cover too much."""
 
 
 @frozen
 class CommandFacts:
-    """A command that is to be run."""
+    """A command to be run."""
 
     command: str
     assessment: Assessment
     doubts: tuple[str, ...] = ()
-    """Why what it touches is not simply allowed, in phrases for a person; no "always" covers it."""
+    """Reasons to ask about the files it accesses, as phrases for the user; no "always" covers
+    these."""
     is_protected: bool = False
-    """Whether it touches what nobody touches unasked."""
+    """Whether it accesses files that always require permission."""
     standing: Standing = "free"
-    """How it stands to the sandbox."""
+    """How the command relates to the sandbox."""
 
 
 @frozen
 class MemoryFacts:
-    """The memory is to be changed, which can be undone."""
+    """A change of the memory, which can be undone."""
 
     asks_first: bool
-    """Whether the user wants to be asked about each change."""
+    """Whether the user wants to approve each change."""
 
 
 @frozen
 class SkillFacts:
-    """A skill is to be changed."""
+    """A change of a skill."""
 
     files: FileFacts
     doubts: tuple[str, ...] = ()
-    """Why the user must be asked, in any mode."""
+    """Reasons to ask the user in any mode."""
 
 
 @frozen
 class RestoreFacts:
-    """Files are to be made again what they were."""
+    """Files to be restored to an earlier state."""
 
     files: FileFacts
     changed_since: tuple[str, ...] = ()
-    """Those that somebody has changed since."""
+    """Names of those files that were changed after the turn, by the user or another program."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why the user must be asked, in any mode."""
+        """Reasons to ask the user in any mode."""
         names = ", ".join(self.changed_since)
         return (CHANGED_SINCE.format(names=names),) if names else ()
 
 
 @frozen
 class ServerFacts:
-    """A tool of an MCP server is to be called; its server's claims are that and no more."""
+    """A call of an MCP server's tool; the `claims_` fields are unverified server hints."""
 
     scope: ServerScope
     claims_to_read: bool
@@ -94,14 +95,14 @@ class ServerFacts:
 
 @frozen
 class FetchFacts:
-    """A page is to be fetched."""
+    """A page to be fetched."""
 
     scope: SiteScope
 
 
 @frozen
 class PlanFacts:
-    """Plan mode is to end, with a plan."""
+    """A plan to be accepted, which ends plan mode."""
 
 
 Facts = (
@@ -118,12 +119,12 @@ Facts = (
 
 @frozen
 class Allow:
-    """It may be done."""
+    """The effect is allowed."""
 
 
 @frozen
 class Ask:
-    """The user decides; an "always" may cover `scope`, if there is one."""
+    """The user decides; an "always" answer may cover `scope`, if there is one."""
 
     reason: str = ""
     scope: Scope | None = None
@@ -131,7 +132,7 @@ class Ask:
 
 @frozen
 class Refuse:
-    """It may not be done; `reason` is for the model."""
+    """The effect is refused; `reason` is sent to the model."""
 
     reason: str
 
@@ -141,17 +142,17 @@ Decision = Allow | Ask | Refuse
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
 NOT_PLANNING = "plan mode is not on: there is nothing to accept, do what is to be done"
 ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
-MEMORY_ASKED = "the settings want to have you asked about each change of the memory"
-CLAIMED_TO_DESTROY = "its server says that it may destroy something"
-CLAIMED_TO_READ = "only its server's word stands for it that it changes nothing"
-CHANGED_SINCE = "changed since the turn, and that would be lost: {names}"
+MEMORY_ASKED = "your settings require approval of each memory change"
+CLAIMED_TO_DESTROY = "the server marks this tool as destructive"
+CLAIMED_TO_READ = "the server says that this tool is read-only, which cannot be verified"
+CHANGED_SINCE = "files changed after the turn, and these changes would be lost: {names}"
 UNCONFINED = "it would run outside the sandbox, where it can write anywhere and use the network"
-UNPROTECTED = "commands cannot be confined on this machine"
+UNPROTECTED = "commands cannot be sandboxed on this machine"
 REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
 
 
 def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
-    """Return what is to become of an effect."""
+    """Return the decision on an effect."""
     match facts:
         case FileFacts():
             return _on_files(facts, mode, rules)
@@ -172,25 +173,28 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
 def _on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
     if mode == "bypass":
         return Allow()
+    # Before the rules: a saved "always allow" must not permit writing in plan mode.
     if mode == "plan" and facts.act == "write":
         return Refuse(PLANNING)
     said = rules.verdict_on_files(facts.act, facts.files)
     if said is False:
         return Refuse(REJECTED_ONCE_FOR_ALL)
     if facts.protected or facts.run_by_others:
+        # Before an allow rule is honored: "always allow edits in src/" does not cover secrets,
+        # hooks or editor tasks below it.
         return Ask(_why_special(facts))
     is_free = not facts.outside and (facts.act == "read" or mode == "accept_edits")
     if said or is_free:
         return Allow()
     places = ", ".join(str(path) for path in facts.outside)
-    reason = f"it lies outside the workspace: {places}" if facts.outside else ""
+    reason = f"it is outside the workspace: {places}" if facts.outside else ""
     return Ask(reason, FolderScope(facts.act, facts.folder) if facts.folder else None)
 
 
 def _why_special(facts: FileFacts) -> str:
     if facts.protected:
         return f"{_names(facts.protected)} may hold secrets or settings"
-    return f"{_names(facts.run_by_others)} is run or obeyed by other programs"
+    return f"{_names(facts.run_by_others)} is executed or read as configuration by other programs"
 
 
 def _names(paths: tuple[Path, ...]) -> str:
@@ -199,6 +203,7 @@ def _names(paths: tuple[Path, ...]) -> str:
 
 def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
     assessment = facts.assessment
+    # Security: before the mode, so that the deny list holds in bypass mode, too.
     if assessment.verdict == "refused":
         return Refuse(ALWAYS_REFUSED.format(reason=assessment.reason))
     if mode == "bypass":
@@ -214,7 +219,10 @@ def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
 
 
 def _is_free(facts: CommandFacts, *, is_covered: bool) -> bool:
-    """Whether a command runs unasked: no "always" was ever said of leaving the sandbox."""
+    """Return whether a command runs without asking.
+
+    A saved "always" never covers running outside the sandbox.
+    """
     if facts.doubts or facts.standing == "unconfined":
         return False
     return is_covered or (facts.assessment.verdict == "reads" and facts.standing != "unprotected")
@@ -237,19 +245,20 @@ def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
 
 
 def _on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide as on any file; but where there is a doubt the user is asked, whatever holds now.
+    """Decide as for any file, but ask the user if there is any doubt, in every mode.
 
-    No mode and no "always" covers it: what harms later sessions was not meant by them, nor that
-    what somebody has done since a turn is undone with it.
+    No mode and no "always" covers a doubt: the user did not mean to allow harm to later sessions,
+    or the loss of changes made after a turn.
     """
     decision = _on_files(facts.files, mode, rules)
+    # A refusal stays a refusal; only an approval is turned into a question.
     if facts.doubts and not isinstance(decision, Refuse):
         return Ask("; ".join(facts.doubts))
     return decision
 
 
 def _on_others(facts: ServerFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on what leaves for somebody else's program."""
+    """Decide on an effect that is executed by another program or host."""
     match facts:
         case ServerFacts():
             return _on_server(facts, mode, rules)
@@ -258,7 +267,10 @@ def _on_others(facts: ServerFacts | FetchFacts, mode: Mode, rules: RuleBook) -> 
 
 
 def _on_server(facts: ServerFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on a call; that it only reads is the server's word, so by itself it opens nothing."""
+    """Decide on a tool call of an MCP server.
+
+    Its read-only hint is unverified, so the hint alone never allows a call.
+    """
     if mode == "bypass":
         return Allow()
     if mode == "plan" and (facts.claims_to_destroy or not facts.claims_to_read):
@@ -270,7 +282,7 @@ def _on_server(facts: ServerFacts, mode: Mode, rules: RuleBook) -> Decision:
 
 
 def _on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on a page by its site: fetching changes nothing here, but its address tells it."""
+    """Decide on a page by its site: fetching changes nothing here, but the URL may leak data."""
     if mode == "bypass":
         return Allow()
     said = rules.verdict_on(facts.scope)

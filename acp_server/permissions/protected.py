@@ -1,7 +1,7 @@
-"""Files that nobody reads or writes unasked, wherever they lie: secrets and settings. Pure.
+"""File names that always require permission, wherever they are: secrets and settings. Pure.
 
-One table of patterns, for paths that are named and for searches. Knows names only; where a link
-leads, and what an ignore file says, is not for it to find out.
+One table of patterns for named paths and for searches. Knows names only; symlinks and ignore files
+are checked elsewhere.
 """
 
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 
 _FOLDERS = (
     ".git",
-    "*.git",  # repositories without a work tree
-    "git~1",  # what `.git` is also called on Windows
+    "*.git",  # bare repositories
+    "git~1",  # short name of `.git` on Windows
     ".ssh",
     ".gnupg",
     ".aws",
@@ -60,36 +60,38 @@ _FILES = (
 )
 
 SEARCH_GLOBS = (*_FOLDERS, *_FILES)
-"""What a search leaves out, in any case. It leaves out too much rather than too little."""
+"""Patterns that a search leaves out, ignoring case: rather too much than too little."""
 
 _FOLDER = re.compile("|".join(map(translate, _FOLDERS)))
 _FILE = re.compile("|".join(map(translate, SEARCH_GLOBS)))
 _HARMLESS = re.compile(r"\.env[.\-_](?:example|sample|template|dist)|id_[a-z0-9_.-]+\.pub")
-_UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # some systems ignore them
+_UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # ignored by some systems
 
 
 def is_protected(path: Path) -> bool:
-    """Whether a path, by its names alone, is that of a secret or of a tool's own settings."""
+    """Return whether a path, by its names alone, is that of a secret or of a tool's settings."""
     parts = path.parts
     return any(map(is_protected_folder, parts)) or bool(parts and is_protected_file(parts[-1]))
 
 
 def is_protected_folder(name: str) -> bool:
-    """Whether all that lies in a folder of this name is protected; a file of it is, too."""
+    """Return whether a directory of this name protects all its content; a file of it is, too."""
     plain = _plain(name)
     return bool(_FOLDER.match(plain)) and not _HARMLESS.fullmatch(plain)
 
 
 def is_protected_file(name: str) -> bool:
-    """Whether a file of this name is protected, wherever it lies."""
+    """Return whether a file of this name is protected, wherever it is."""
     plain = _plain(name)
     return bool(_FILE.match(plain)) and not _HARMLESS.fullmatch(plain)
 
 
 def _plain(name: str) -> str:
-    """Return the spelling that all names have in common which some system takes for this one."""
+    """Return the common form of all spellings that some system treats as the same name."""
     if not name.isascii():
+        # Security: `.e\u200bnv` and full-width letters are the same file on some file systems.
         name = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))
+    # Windows and macOS ignore case; Windows drops trailing dots and spaces.
     return name.casefold().rstrip(". ")
 
 
@@ -103,7 +105,7 @@ _OF_AGENTS = (
     ".cursor/*.json",
     ".mcp.json",
 )
-"""What agents, this one too, take commands to start, hooks or permissions from."""
+"""Files from which agents, this one too, read commands to run, hooks or permissions."""
 
 _RUN_BY_OTHERS = re.compile(
     "|".join(
@@ -146,9 +148,9 @@ _RUN_BY_OTHERS = re.compile(
 
 
 def is_run_by_others(path: Path) -> bool:
-    """Whether a file, by its path from the workspace on, is run or obeyed by other programs.
+    """Return whether other programs execute a file or read it as configuration.
 
-    Shells, editors, agents, hooks and automated jobs do so without anybody being asked, or once the
-    workspace is trusted.
+    `path` is relative to the workspace. Shells, editors, agents, hooks and CI jobs do so without
+    asking, or once the workspace is trusted.
     """
     return bool(_RUN_BY_OTHERS.fullmatch(path.as_posix()))

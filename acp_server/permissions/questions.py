@@ -1,4 +1,4 @@
-"""The gate's questions: what a user is asked, which answers there are, and in which order."""
+"""Permission questions: their content, the possible answers, and the queue of questions."""
 
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
@@ -29,7 +29,7 @@ ChoiceId = Literal[
 
 @frozen
 class Question:
-    """A call that waits for leave, with all that the user needs to see to decide."""
+    """Permission request for one call, with everything the user needs to see to decide."""
 
     call_id: str
     effect: "Effect"
@@ -38,14 +38,14 @@ class Question:
     content: tuple[CallContent, ...] = ()
     locations: tuple[Location, ...] = ()
     reason: str = ""
-    """Why it is asked, as a phrase for the user; empty where that goes without saying."""
+    """Why the user is asked, as a phrase; empty if it is obvious."""
     parent_id: str = ""
-    """The call that delegated, if a sub-agent asks."""
+    """The delegating call, if a sub-agent asks."""
 
 
 @frozen
 class Choice:
-    """One answer that the user may give."""
+    """One answer that the user may choose."""
 
     id: ChoiceId
     name: str
@@ -57,19 +57,22 @@ class AskingError(Exception):
 
 
 class Asker(Protocol):
-    """Puts questions to the user."""
+    """Asks the user permission questions."""
 
     async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
-        """Return the id of the choice; None when the user cancelled the turn instead.
+        """Return the id of the chosen answer; None if the user cancelled the turn instead.
 
         Raises:
-            AskingError: nobody can be asked.
+            AskingError: the user cannot be asked.
         """
         ...
 
 
 def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
-    """Return the answers to offer; those for all time only where it is clear what they cover."""
+    """Return the answers to offer.
+
+    "Always" answers are offered only if there is a scope, so that their effect is clear.
+    """
     once = Choice("allow_once", "Allow once", "allow_once")
     reject = Choice("reject_once", "Reject", "reject_once")
     if scope is None:
@@ -78,52 +81,57 @@ def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
     return (
         once,
         Choice("allow_session", f"Allow {covered} for this session", "allow_always"),
-        Choice("allow_workspace", f"Always allow {covered} (kept)", "allow_always"),
+        Choice("allow_workspace", f"Always allow {covered} (saved)", "allow_always"),
         reject,
-        Choice("reject_workspace", f"Always reject {covered} (kept)", "reject_always"),
+        Choice("reject_workspace", f"Always reject {covered} (saved)", "reject_always"),
     )
 
 
 PLAN_CHOICES = (
-    Choice("accept_and_ask", "Accept, ask before edits", "allow_once"),
-    Choice("accept_edits", "Accept, edits unasked", "allow_always"),
+    Choice("accept_and_ask", "Accept and ask before edits", "allow_once"),
+    Choice("accept_edits", "Accept and edit without asking", "allow_always"),
     Choice("keep_planning", "Keep planning", "reject_once"),
 )
 """The answers to a plan."""
 
 
 class QuestionLine:
-    """One question at a time, in the order in which the calls were made.
+    """Queue that lets one question be asked at a time, in the order in which the calls were made.
 
-    A call takes its place when it begins to run, and gives it up when it has asked, when it is
-    clear that it need not ask, or when it ends.
+    A call enters when it starts to run. It leaves when it has asked, when it is clear that it need
+    not ask, or when it ends.
     """
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, anyio.Event] = OrderedDict()
-        self._asking = anyio.Lock()  # also for two calls to which a model gave the same id
+        self._asking = anyio.Lock()  # two calls may share one id, and so one place in the queue
 
     def join(self, call_id: str) -> None:
-        """Take a place at the end, unless one is held."""
+        """Enter the queue at the end, unless the call is in it already."""
+        # Keep an existing place: entering again must not move the call to the end.
         self._waiting.setdefault(call_id, anyio.Event())
         self._wake_first()
 
     def leave(self, call_id: str) -> None:
-        """Give up the place, if it is still held."""
+        """Leave the queue, if the call is in it."""
         if self._waiting.pop(call_id, None) is not None:
             self._wake_first()
 
     @asynccontextmanager
     async def at_the_front(self, call_id: str) -> AsyncGenerator[None]:
-        """Wait until it is this call's turn to ask; a call without a place joins now."""
+        """Wait until it is this call's turn to ask; enter the queue if necessary."""
         self.join(call_id)
         try:
             await self._waiting[call_id].wait()
+            # Two calls with the same id share one event, so both may wake up here.
             async with self._asking:
                 yield
         finally:
+            # Also on cancellation: a call that stayed in the queue would block all behind it.
             self.leave(call_id)
 
     def _wake_first(self) -> None:
         if self._waiting:
+            # Only the first: setting an event twice is harmless, waking others would break the
+            # order.
             next(iter(self._waiting.values())).set()

@@ -1,6 +1,6 @@
-"""What git would find around a folder: settings that hold secrets, or that are not the user's own.
+"""Checks git repositories around a directory for secrets and for configured programs.
 
-Of files it reads git's settings only. All calls block.
+The only files it reads are git's own. All calls block.
 """
 
 import os
@@ -22,21 +22,23 @@ _GIT = re.compile(r"\bgit\b")
 _SHOWS = re.compile(
     r"\bgit\b.*(?:\b(?:diff|show|whatchanged)\b|\b(?:log|stash|reflog|status)\b.*\s-)", re.DOTALL
 )
-"""Commands that may show what changed in files: these, and others with flags."""
+"""Commands that may print changes of file contents: these, and others with flags."""
 _PROGRAMS = re.compile(
     r"^\s*(?:\[include|textconv\s*=|external\s*=|command\s*=|clean\s*=|smudge\s*=|process\s*="
     r"|sshcommand\s*=|alternaterefscommand\s*=)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Settings that name a program which git starts to show or compare files, or other settings."""
+"""Settings that make git run a program to show or compare files, or include other settings."""
 _NAME = re.compile(rb"[^\x00-\x1f]{1,1000}(?=\x00)")
 _TELLS = re.compile(r"git\b.*\b(?:remote|config)\b", re.DOTALL)
 
 
 def doubt_on_git(command: str, folder: Path, ground: Ground) -> str:
-    """Return what speaks against running a command in a folder, if it is one of git's."""
+    """Return the reason to ask before running a command in a directory; empty if there is none."""
+    # For every command, not only git: the program may run git itself.
     if _is_repository_by_itself(folder, ground):
-        return "git may take the files of that folder for its own settings"
+        return "git may treat the files of that directory as its own configuration"
+    # The shell removes quotes and backslashes, so `g"i"t` is git, too.
     plain = _QUOTES.sub("", command)
     if not _GIT.search(plain):
         return ""
@@ -45,15 +47,15 @@ def doubt_on_git(command: str, folder: Path, ground: Ground) -> str:
 
 
 def _doubt_on_store(command: str, store: Path) -> str:
-    """Return what speaks against a command of git's in a repository whose settings lie there.
+    """Return the reason to ask before running git with this git directory; empty if none.
 
-    Monitors, index hooks and bare layouts are switched off for every command; what remains are
-    programs that git starts to show or to compare files.
+    File system monitors, index hooks and bare layouts are disabled for every command; the remaining
+    risk is programs that git runs to show or compare files.
     """
     if _TELLS.search(command) and holds_git_secrets(store):
-        return "the settings of git hold credentials"
+        return "the git configuration contains credentials"
     if any(_PROGRAMS.search(_text(file)) for name in _SETTINGS for file in store.glob(name)):
-        return "the settings of this repository name programs that git would start"
+        return "the git configuration of this repository names programs that git would run"
     if _SHOWS.search(command):
         tracked = next((name for name in _tracked(store) if is_protected(Path(name))), None)
         if tracked is not None:
@@ -62,25 +64,27 @@ def _doubt_on_store(command: str, store: Path) -> str:
 
 
 def _tracked(store: Path) -> list[str]:
-    """Return the names of tracked files, as far as they can be told from git's index.
+    """Return the names of tracked files, as far as git's index can be read without git.
 
-    The index of version 4 leaves out what names have in common, and is taken for one that may
-    hold anything.
+    Version 4 of the index compresses names, so such an index is treated as if it tracked a secret.
     """
     try:
         index = read_regular(store / "index", MOST_INDEX_BYTES)
     except OSError:
         return []
+    # Fail closed: an index that cannot be read completely may track anything.
     if index.data[4:8] == b"\x00\x00\x00\x04" or not index.is_whole:
         return [".env"]
     return [found.decode(errors="surrogateescape") for found in _NAME.findall(index.data)]
 
 
 def _is_repository_by_itself(folder: Path, ground: Ground) -> bool:
-    """Whether git would take a folder, or one above it in the workspace, for a repository.
+    """Return whether git would treat a directory, or one above it, as a bare repository.
 
-    Files that are called as git's own are enough for that, and settings among them name programs
-    that git runs. Above a folder with a `.git` it does not look.
+    Only directories of the workspace are looked at.
+
+    A file called HEAD next to git's other files is enough for git, and the configuration there
+    names programs that git runs. Git does not look above a directory that contains `.git`.
     """
     for each in (folder, *folder.parents):
         if not ground.is_inside(each):
@@ -94,15 +98,16 @@ def _is_repository_by_itself(folder: Path, ground: Ground) -> bool:
 
 
 def _store_of(path: Path) -> Path:
-    """Return the folder with the settings: a `.git` may be a file that names another folder."""
+    """Return the git directory: a `.git` may be a file that points to another directory."""
     if path.is_dir():
         return path
+    # `gitdir:` and `commondir` may be relative; joining keeps an absolute path as it is.
     named = path.parent / _text(path).removeprefix("gitdir:").strip()
     return named / _text(named / "commondir").strip()
 
 
 def holds_git_secrets(folder: Path) -> bool:
-    """Whether git's settings hold a password or a token, as those of some tools do."""
+    """Return whether git's configuration contains a password or token."""
     if any((folder / name).exists() for name in _SECRET_FILES):
         return True
     return any(_holds_secret(file) for name in _SETTINGS for file in folder.glob(name))
@@ -110,6 +115,7 @@ def holds_git_secrets(folder: Path) -> bool:
 
 def _holds_secret(file: Path) -> bool:
     text = _text(file)
+    # Fail closed: a file too large to be read completely may contain a secret.
     return len(text) > MOST_SETTINGS_BYTES or any(map(_is_secret, text.casefold().splitlines()))
 
 
@@ -118,7 +124,7 @@ def _is_secret(line: str) -> bool:
 
 
 def _text(file: Path) -> str:
-    """Return what a file holds; nothing of one that nobody can read."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         data = read_regular(file, MOST_SETTINGS_BYTES + 1).data
         return data.decode(errors="surrogateescape")

@@ -1,7 +1,7 @@
-"""Rules that outlive their session, by workspace, in one file of the home folder.
+"""Saved permission rules by workspace, in one file of the home directory.
 
-Never in the repository: what is allowed there is the user's to say, not the repository's. What the
-file holds and we do not understand allows nothing, and is kept as it is.
+Never in the repository: the user decides what is allowed there, not the repository. Unknown content
+of the file allows nothing and is preserved.
 """
 
 import logging
@@ -65,35 +65,39 @@ class _SiteRule(BaseModel):
 
 
 _AnyRule: TypeAlias = _FolderRule | _CommandRule | _ServerRule | _SiteRule
+# The "act" field selects the model, so one kind of rule is never read as another.
 _RULE: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
 
 
 class RuleStore:
-    """The file. All calls block; what was read is understood again only when it is another."""
+    """Rules file. All calls block; its content is parsed again only after a change."""
 
     def __init__(self, file: Path) -> None:
         self._file = DocumentFile(file)
         self._known: tuple[Mapping[str, Json], Mapping[str, Sequence[Rule]]] = ({}, {})
 
     def load(self, root: Path) -> Sequence[Rule]:
-        """Return the rules of a workspace; none when the file cannot be read."""
+        """Return the rules of a workspace; none if the file cannot be read."""
         document = self._file.read()
+        # `read` returns the same object until the file changes, so identity means "unchanged".
         if self._known[0] is not document:
             rules = {each: tuple(_understood(stored)) for each, stored in document.items()}
             self._known = (document, rules)
         return self._known[1].get(str(root), ())
 
     def add(self, root: Path, rule: Rule) -> None:
-        """Keep one more rule for a workspace. A file that cannot be understood is put aside.
+        """Save one more rule for a workspace. A file that cannot be parsed is set aside.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
         """
         stored = _stored(rule)
 
         def change(document: Document) -> None:
+            # Inside `change`, under the file lock: another server may have added rules.
             kept = document.get(str(root))
             rules = kept if isinstance(kept, list) else []
+            # Two sessions may give the same answer.
             if stored not in rules:
                 document[str(root)] = [*rules, stored]
 
@@ -104,9 +108,10 @@ def _understood(rules: Json) -> Sequence[Rule]:
     found: list[Rule] = []
     for each in rules if isinstance(rules, list) else ():
         try:
+            # Each rule by itself: one that a newer version wrote must not disable the others.
             found.append(_RULE.validate_python(each).rule())
         except ValidationError as error:
-            logger.warning("a rule is not understood, so what it allows is asked: %s", error)
+            logger.warning("ignoring a saved permission rule that is not valid: %s", error)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rules: what the user said once for all, and what that covers."""
+"""Permission rules: saved "always" answers, and the effects that they cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from acp_server.permissions.shell.assessment import matches_prefix
 
 @frozen
 class Rule:
-    """What the user said once for all that a scope covers."""
+    """An "always" answer for everything that a scope covers."""
 
     scope: Scope
     is_allowed: bool
@@ -26,22 +26,24 @@ class Rule:
 
 @dataclass(slots=True)
 class RuleBook:
-    """The rules that hold in a session: its own, and those of its workspace."""
+    """Rules that apply in a session: its own and those of its workspace."""
 
     rules: list[Rule] = field(default_factory=list[Rule])
 
     def verdict_on_files(self, act: Act, files: Sequence[Path]) -> bool | None:
-        """Return what the rules say of files, links resolved; None is neither yes nor no.
+        """Return whether the rules allow files, symlinks resolved; None if they do not say.
 
-        One file that is refused refuses all of them; a yes must cover every file.
+        One rejected file rejects all of them; to be allowed, every file must be covered.
         """
         found = [self._verdict_on_file(act, file) for file in files]
+        # A rejected file first: one rejection outweighs approvals for all other files.
         if False in found:
             return False
+        # No files means no approval, so that an empty list is never allowed by a rule.
         return True if found and None not in found else None
 
     def verdict_on_command(self, command: str) -> bool | None:
-        """Return what the rules say of a command line; a no counts more than a yes."""
+        """Return whether the rules allow a command line; a rejection wins."""
         found = [
             rule.is_allowed
             for rule in self.rules
@@ -50,7 +52,7 @@ class RuleBook:
         return all(found) if found else None
 
     def verdict_on(self, scope: ServerScope | SiteScope) -> bool | None:
-        """Return what the rules say of a server's tool or a site; a no counts more than a yes."""
+        """Return whether the rules allow a server's tool or a site; a rejection wins."""
         found = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(found) if found else None
 
@@ -62,4 +64,5 @@ class RuleBook:
 def _covers(scope: Scope, act: Act, file: Path) -> bool:
     if not isinstance(scope, FolderScope) or scope.act != act:
         return False
+    # Both paths are resolved, so `..` and symlinks cannot leave the approved directory.
     return file.is_relative_to(scope.folder)

@@ -1,4 +1,4 @@
-"""What an "always" covers: a folder's files, commands that begin alike, a server's tool, a site."""
+"""Scopes of "always" answers: a directory, a command prefix, a server's tool or a site."""
 
 import shlex
 from pathlib import Path
@@ -11,7 +11,7 @@ Act = Literal["read", "write"]
 
 @frozen
 class FolderScope:
-    """Reading, or writing, what lies below a folder; `folder` has its links resolved."""
+    """Reading, or writing, below a directory; `folder` has its symlinks resolved."""
 
     act: Act
     folder: Path
@@ -19,14 +19,14 @@ class FolderScope:
 
 @frozen
 class CommandScope:
-    """Commands that begin with these words; see `shell.prefixes` for which can be covered."""
+    """Commands that begin with these words; `shell.prefixes` says which prefixes can be covered."""
 
     prefix: tuple[str, ...]
 
 
 @frozen
 class ServerScope:
-    """One tool of one MCP server; `identity` tells the server from others of its name."""
+    """One tool of one MCP server; `identity` distinguishes servers of the same name."""
 
     server: str
     identity: str
@@ -35,7 +35,7 @@ class ServerScope:
 
 @frozen
 class SiteScope:
-    """Pages of one site: its host, not those below it; with the port where it is unusual."""
+    """Pages of one site: its host without subdomains, with any non-default port."""
 
     site: str
 
@@ -44,7 +44,7 @@ Scope = FolderScope | CommandScope | ServerScope | SiteScope
 
 
 def described(scope: Scope, root: Path) -> str:
-    """Return a scope in words of one line, for the answers that the user is offered."""
+    """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
             return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
@@ -62,5 +62,7 @@ def described(scope: Scope, root: Path) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text without characters that could make it look like another one."""
+    """Replace unprintable characters, which could make a text look like another one."""
+    # Security: control and bidirectional characters could disguise the scope that the user
+    # approves.
     return "".join(each if each.isprintable() else "\ufffd" for each in text)

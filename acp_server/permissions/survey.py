@@ -1,7 +1,7 @@
-"""The facts that a decision needs of the disk: where paths lead, and what is protected.
+"""Collects the facts about the disk that a decision needs: link targets and protected files.
 
-Looks at names and links; of files it reads none but `.hermesignore` and git's settings. All calls
-block, and all are bounded: what is too much to look through counts as a doubt.
+Looks at names and symlinks; the only files it reads are `.hermesignore` and git's configuration.
+All calls block and all are bounded: too many files to check count as a doubt.
 """
 
 import os
@@ -52,17 +52,17 @@ _GLOB_CHARACTERS = re.compile(r"[*?\[\]{}\\!]")
 
 @dataclass(slots=True)
 class Surveyor:
-    """Gathers facts for the sessions of one workspace."""
+    """Collects facts for the sessions of one workspace."""
 
     roots: Sequence[Path]
     home: Path
-    """What `~` means."""
+    """The directory that `~` expands to."""
     own_folder: Path
-    """Where this program keeps its settings and keys."""
+    """The directory with this program's settings and keys."""
     _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
 
     def facts(self, effect: Effect) -> Facts:
-        """Return what is to be known of an effect before it is decided on."""
+        """Return the facts that the policy needs to decide on an effect."""
         match effect:
             case ReadFiles():
                 return self._file_facts("read", effect.targets)
@@ -79,7 +79,7 @@ class Surveyor:
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
-        """Whether a path leads elsewhere by now than when the tool looked."""
+        """Return whether a path resolves to another file than when the tool resolved it."""
         match effect:
             case ReadFiles() | WriteFiles() | RestoreFiles() | ChangeSkill():
                 targets = effect.targets
@@ -90,7 +90,7 @@ class Surveyor:
         return any(_leads_elsewhere(target) for target in targets)
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return what no search shows unasked, as globs that begin at the first root."""
+        """Return globs, relative to the first root, that a search leaves out by default."""
         ground = self._ground()
         globs = list(SEARCH_GLOBS)
         for index, root in enumerate(ground.roots):
@@ -103,7 +103,7 @@ class Surveyor:
         return globs
 
     def is_protected(self, path: Path) -> bool:
-        """Whether a path, by its own name or where it leads, is nobody's to touch unasked."""
+        """Return whether a path, by its own name or its link target, always requires permission."""
         return self._ground().is_protected(path)
 
     def _ground(self) -> Ground:
@@ -111,8 +111,11 @@ class Surveyor:
 
     def _file_facts(self, act: Act, targets: Sequence[Target]) -> FileFacts:
         ground = self._ground()
+        # The target as the tool resolved it; `has_moved` compares it with the disk afterwards.
         files = {target.real: target.is_inside for target in targets}
-        if act == "write":  # a link is deleted or moved where it stands, not where it leads
+        if act == "write":
+            # Security: deleting or moving a symlink changes the link, so its own location is
+            # checked as well as its target.
             stands = [_own_place(target.path) for target in targets]
             files |= {path: ground.is_inside(path.parent) for path in stands if path not in files}
             files |= {t.stands: ground.holds(t.stands) for t in targets if t.stands is not None}
@@ -128,7 +131,11 @@ class Surveyor:
         )
 
     def _coverable_folder(self, files: Sequence[Path], ground: Ground) -> Path | None:
-        """Return the nearest folder that holds all files, unless it holds much besides."""
+        """Return the nearest directory that contains all files, unless it is too wide.
+
+        The filesystem root, the home directory and directories above it are too wide, unless they
+        are a root of the session; so is every directory above a root.
+        """
         folders = [file if file.is_dir() else file.parent for file in files]
         if not folders:
             return None
@@ -147,6 +154,7 @@ class Surveyor:
         doubts: list[str] = []
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, self._ground())
+        # Look at all doubts, then cut: the one about secrets may come after the shown ones.
         is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
         told = tuple(doubts[:MOST_TOLD])
         return CommandFacts(
@@ -154,9 +162,9 @@ class Surveyor:
         )
 
     def _doubts(self, effect: RunCommand, assessment: Assessment, ground: Ground) -> Iterator[str]:
-        """Yield why what a command touches is not simply allowed."""
+        """Yield the reasons why the files that a command accesses are not simply allowed."""
         if effect.is_input:
-            yield "what a running command makes of it cannot be known"
+            yield "it is sent to a running command, whose reaction cannot be predicted"
         if not effect.cwd.is_inside:
             yield "it runs outside the workspace"
         try:
@@ -164,23 +172,31 @@ class Surveyor:
             for pattern in assessment.globs:
                 named += picked(Path(pattern), MOST_ENTRIES)
         except TooManyError:
-            yield "a pattern in it picks among too many files to look through"
+            yield "a pattern in it matches too many files to check"
             return
+        # The program is unknown, so any of its words may be a path.
         if assessment.verdict == "asks":
             named += self._words_of(effect)
         yield from _doubts_on_paths(dict.fromkeys(named), ground)
+        # For every command, also one that only reads: git runs configured programs on `git diff`.
         yield from filter(None, (doubt_on_git(effect.command, effect.cwd.real, ground),))
         if assessment.verdict == "reads":
             yield from filter(None, (doubt_on_tree(tree, ground) for tree in assessment.trees))
 
     def _words_of(self, effect: RunCommand) -> Iterator[Path]:
-        """Yield all that the words of a command may name: no "always" covers what is protected."""
+        """Yield every path that a word of a command may name.
+
+        A saved "always" for a command does not cover protected files, so its words are checked even
+        if it is unknown which of them are paths.
+        """
         for word in (plain_words(effect.command) or ())[1:]:
             is_short_flag = word.startswith("-") and not word.startswith("--")
+            # Both `-fPATH` and `--file=PATH` hide a path behind a flag.
             value = word[2:] if is_short_flag and "=" not in word else word.partition("=")[2]
             for text in (value,) if word.startswith("-") else (word, value):
                 if text.startswith("~/"):
                     yield self.home / text[2:]
+                # A path with NUL raises ValueError when the system is asked about it.
                 elif text and "\0" not in text:
                     yield Path(os.path.normpath(effect.cwd.real / text))
 
@@ -203,23 +219,24 @@ def _doubts_on_paths(paths: Iterable[Path], ground: Ground) -> Iterator[str]:
         if ground.is_protected(path):
             yield f"{path.name} {MAY_HOLD_SECRETS}"
         elif not ground.is_inside(path):
-            yield f"{path} lies outside the workspace"
+            yield f"{path} is outside the workspace"
 
 
 def _is_any_protected(target: Target, ground: Ground) -> bool:
-    """Whether a target is protected, now or by the place that it was found to have."""
+    """Return whether a target is protected by its current path or by its resolved path."""
     if ground.is_protected(target.path):
         return True
     return target.real != target.path and ground.is_protected(target.real)
 
 
 def _own_place(path: Path) -> Path:
-    """Return where a path itself is, the links of its folders resolved, not its own."""
+    """Return the location of a path itself: symlinks of its directories resolved, not its own."""
     return followed(path.parent) / path.name
 
 
 def _leads_elsewhere(target: Target) -> bool:
     try:
         return followed(target.path) != target.real
+    # The path keeps changing, so it cannot be trusted to be the same.
     except OSError:
         return True

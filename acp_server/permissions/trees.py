@@ -1,6 +1,6 @@
-"""What speaks against letting a command read all of a folder. Looks at names and links.
+"""Finds reasons not to let a command read a whole directory tree. Looks at names and symlinks.
 
-What is too much to look through counts as a doubt.
+Too many files to check count as a reason.
 """
 
 import os
@@ -20,26 +20,26 @@ Entry = os.DirEntry[str]
 
 
 def doubt_on_tree(tree: Tree, ground: Ground) -> str:
-    """Return what speaks against reading all of a tree; nothing for most. It blocks."""
+    """Return the reason to ask before a tree is read; empty if there is none. Blocks."""
     try:
         return next(_doubts(tree, ground), "")
     except TooManyError:
-        return f"{tree.root} holds too many files to look through for secrets"
+        return f"{tree.root} contains too many files to check for secrets"
 
 
 def _doubts(tree: Tree, ground: Ground) -> Iterator[str]:
     for entry in _walk(tree):
         if entry.name == ".git" and not entry.is_symlink():
             if _is_wanted("config", tree) and holds_git_secrets(Path(entry.path)):
-                yield f"{entry.path} holds credentials"
+                yield f"{entry.path} contains credentials"
         elif _is_read(entry, tree) and ground.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"
         elif tree.follows and entry.is_symlink() and not ground.is_inside(Path(entry.path)):
-            yield f"{entry.path} leads outside the workspace"
+            yield f"{entry.path} is a link that points outside the workspace"
 
 
 def _walk(tree: Tree) -> Iterator[Entry]:
-    """Yield what lies below a folder, without what lies in `.git`; a loop of links ends it."""
+    """Yield the entries below a directory, except in `.git`; the limit also ends symlink loops."""
     folders = [tree.root]
     count = 0
     while folders:
@@ -47,6 +47,7 @@ def _walk(tree: Tree) -> Iterator[Entry]:
             count += 1
             if count > MOST_ENTRIES:
                 raise TooManyError
+            # After counting, so that many hidden entries cannot make this walk take long.
             if entry.name.startswith(".") and not tree.hidden:
                 continue
             yield entry
@@ -59,9 +60,10 @@ def _entries(folder: str) -> list[Entry]:
         with os.scandir(folder) as entries:
             return list(entries)
     except OSError as error:
-        if error.errno == ENAMETOOLONG:  # deeper than we can look, not than a search can
+        # Fail closed: a recursive search can reach deeper than a full path can name.
+        if error.errno == ENAMETOOLONG:  # too deep for us, but a search may read it
             raise TooManyError from None
-        return []  # a file, or nothing that a search could look into
+        return []  # a file, or not readable for a search either
 
 
 def _is_read(entry: Entry, tree: Tree) -> bool:
@@ -71,7 +73,7 @@ def _is_read(entry: Entry, tree: Tree) -> bool:
 def _is_folder(entry: Entry, tree: Tree) -> bool:
     try:
         return entry.is_dir(follow_symlinks=tree.follows)
-    except OSError:  # a link that leads in circles
+    except OSError:  # a symlink loop
         return False
 
 

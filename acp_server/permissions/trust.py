@@ -1,7 +1,7 @@
-"""Whether a workspace's own settings, skills, hooks and servers are used: the user's to say.
+"""Workspace trust: whether the settings, skills, hooks and servers of a workspace may be used.
 
-Asked once for each root, when something would be used, and kept by its resolved path. Until then
-they are listed and not used.
+The user is asked once for each root, when one of these would be used for the first time. The answer
+is saved by resolved path. Until then they are listed but not used.
 """
 
 import logging
@@ -20,25 +20,26 @@ Verdict = Literal["trusted", "declined"]
 
 
 class TrustStore:
-    """What was said of each root, in one file of the home folder. All calls block."""
+    """Saved trust decisions, one per root, in a file of the home directory. All calls block."""
 
     def __init__(self, file: Path) -> None:
         self._file = DocumentFile(file)
 
     def verdict(self, root: Path) -> Verdict | None:
-        """Return what was said of a workspace; None: nothing yet."""
+        """Return the decision on a workspace; None if there is none yet."""
         return self.all().get(_key(root))
 
     def all(self) -> Mapping[str, Verdict]:
-        """Return every root of which something was said, by its resolved path."""
+        """Return all decisions by resolved root path."""
         found = self._file.read().items()
+        # Unknown values come from a newer version or a broken file; they trust nothing.
         return {root: said for root, said in found if said in ("trusted", "declined")}
 
     def say(self, root: Path, verdict: Verdict) -> None:
-        """Keep what is said of a workspace.
+        """Save a decision on a workspace.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
         """
 
         def change(document: Document) -> None:
@@ -47,7 +48,7 @@ class TrustStore:
         self._file.change(change)
 
     def revoke(self, root: Path) -> bool:
-        """Forget what was said of a workspace; return whether anything was.
+        """Delete the decision on a workspace; return whether there was one.
 
         Raises:
             OSError: it cannot be read or written.
@@ -56,49 +57,49 @@ class TrustStore:
 
 
 class TrustAsker(Protocol):
-    """Asks the user."""
+    """Asks the user whether to trust a workspace."""
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
-        """Return what they say of a root whose `uses` wait for it; None: not now."""
+        """Return the user's decision on a root whose `uses` need it; None: not now."""
         ...
 
 
 class TrustRecord(Protocol):
-    """What was said of roots."""
+    """Reads and saves trust decisions."""
 
     def verdict(self, root: Path) -> Verdict | None:
-        """Return what was said of a workspace; None: nothing yet."""
+        """Return the decision on a workspace; None if there is none yet."""
         ...
 
     def say(self, root: Path, verdict: Verdict) -> None:
-        """Keep what is said of a workspace."""
+        """Save a decision on a workspace."""
         ...
 
 
 class SettledTrust:
-    """One verdict on every workspace, settled by whoever started the run; nothing is kept."""
+    """Fixed trust decision for every workspace, chosen when the run was started; saves nothing."""
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict: Verdict = verdict
 
     def verdict(self, root: Path) -> Verdict:
-        """Return what was settled."""
+        """Return the fixed decision."""
         del root
         return self._verdict
 
     def say(self, root: Path, verdict: Verdict) -> None:
-        """Keep nothing."""
+        """Ignore the decision."""
 
 
 class NobodyToTrust:
-    """Has nobody to ask."""
+    """Asker for a run without a user."""
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> None:
-        """Say nothing."""
+        """Return None: there is no user to ask."""
 
 
 class TrustKeeper:
-    """One session's trust in its workspace."""
+    """Trust of one session in its workspace."""
 
     def __init__(self, store: TrustRecord, asker: TrustAsker, root: Path) -> None:
         self._store = store
@@ -109,13 +110,17 @@ class TrustKeeper:
         self._lock = anyio.Lock()
 
     async def is_given(self, uses: Sequence[str]) -> bool:
-        """Whether these may be used; asks the first time that nobody knows.
+        """Return whether these may be used; ask the user the first time if nothing is known.
 
-        An answer that cannot be kept holds for this session.
+        If an answer cannot be saved, it holds for this session.
         """
+        # Concurrent callers wait for the one question instead of asking again.
         async with self._lock:
+            # Read each time: the user may have run `acp-server trust` meanwhile.
             known = await to_thread.run_sync(self._store.verdict, self._root) or self._said
             if known is None and uses and not self._was_asked:
+                # Before asking: if the question is cancelled or fails, it is not repeated in this
+                # session.
                 self._was_asked = True
                 known = self._said = await self._asker.ask_trust(self._root, uses)
                 if known is not None:
@@ -126,20 +131,20 @@ class TrustKeeper:
         try:
             await to_thread.run_sync(self._store.say, self._root, verdict)
         except OSError as error:
-            logger.warning("what was said of %s is not kept: %s", self._root, error)
+            logger.warning("could not save the trust decision on %s: %s", self._root, error)
 
 
 class ContentTrust:
-    """Blocked files of instructions that the user has read and allows, each in exactly one state.
+    """Blocked instruction files that the user has read and allows, each in exactly one state.
 
-    By resolved path and SHA-256: any change of the file ends it. All calls block.
+    Keyed by resolved path and SHA-256, so any change of the file ends the trust. All calls block.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = DocumentFile(file)
 
     def is_given(self, path: Path, sha256: str) -> bool:
-        """Whether this content of this file is trusted."""
+        """Return whether exactly this content of this file is trusted."""
         return self._file.read().get(_key(path)) == sha256
 
     def all(self) -> Mapping[str, str]:
@@ -147,10 +152,10 @@ class ContentTrust:
         return {path: said for path, said in self._file.read().items() if isinstance(said, str)}
 
     def give(self, path: Path, sha256: str) -> None:
-        """Trust a content.
+        """Trust one content of a file.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
         """
 
         def change(document: Document) -> None:
@@ -159,7 +164,7 @@ class ContentTrust:
         self._file.change(change)
 
     def revoke(self, path: Path) -> bool:
-        """Trust a file no longer; return whether it was.
+        """Stop trusting a file; return whether it was trusted.
 
         Raises:
             OSError: it cannot be read or written.
@@ -168,4 +173,6 @@ class ContentTrust:
 
 
 def _key(path: Path) -> str:
+    # Resolved, so that another link to a trusted workspace needs no second question, and a link
+    # that is pointed elsewhere loses its trust.
     return str(path.resolve())

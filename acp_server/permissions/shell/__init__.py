@@ -1,1 +1,1 @@
-"""What a shell command would do, judged from its text alone: it only reads, it asks, or never."""
+"""Static analysis of shell commands: does a command line only read, and which paths?"""

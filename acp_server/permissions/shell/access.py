@@ -1,4 +1,4 @@
-"""What a command does with its words: a path is read, a folder searched, a file written."""
+"""Record the file accesses of one command: reads, searches and writes."""
 
 import re
 
@@ -8,7 +8,8 @@ from acp_server.permissions.shell.patterns import could_name, root_of
 from acp_server.permissions.shell.scope import Scope, climbs_back
 from acp_server.permissions.shell.words import Word
 
-# Devices, connections (/dev/tcp), the memory, files and environment of processes.
+# Security: devices, bash's network connections (/dev/tcp), and the memory, files and environment of
+# processes. Case is ignored for file systems that ignore it.
 _KERNEL_FILE = re.compile(r"/(?:dev|proc|sys)/", re.IGNORECASE)
 _KERNEL_FOLDERS = ("dev", "proc", "sys")
 _HARMLESS_KERNEL_FILES = frozenset(
@@ -27,16 +28,16 @@ _HARMLESS_KERNEL_FILES = frozenset(
 
 @frozen
 class Access:
-    """Puts down what one command does, seen from where it runs."""
+    """Records the accesses of one command, relative to where it runs."""
 
     findings: Findings
     scope: Scope
 
     def read(self, word: Word) -> None:
-        """Put down that the file or folder is read.
+        """Record that a file or directory is read.
 
         Raises:
-            Unclear: the word is only known when it runs, or names what is no ordinary file.
+            UndecidableCommand: The word is only known at run time, or names a special file.
         """
         if not word.is_known:
             raise Unclear("a path in it is only known when it runs")
@@ -46,6 +47,7 @@ class Access:
         if word.pattern is None:
             self.findings.reads.update(dict.fromkeys(self.scope.paths(word.text)))
             return
+        # Security: `*/../x` depends on symlinks that the glob may match.
         if climbs_back(word.pattern):
             raise Unclear("it goes back out of folders that a pattern picks")
         for pattern in self.scope.paths(word.pattern):
@@ -55,19 +57,21 @@ class Access:
             self.findings.reads[root_of(pattern)] = None
 
     def read_text(self, text: str) -> None:
-        """Put down that the file of this name is read."""
+        """Record that the file with this name is read."""
         self.read(Word(text))
 
     def search(self, word: Word, like: Tree) -> None:
-        """Put down that everything below a folder is read; `like` says in which manner.
+        """Record that everything below a directory is read; `options` says how.
 
         Raises:
-            Unclear: the word is only known when it runs.
+            UndecidableCommand: The word is only known at run time.
         """
         self.read(word)
         kernel = [path for path in self.scope.paths(word.text) if _KERNEL_FILE.match(path + "/")]
         if not _HARMLESS_KERNEL_FILES.issuperset(kernel):
             raise Unclear("it searches what is no ordinary folder")
+        # A glob's matches may change before the command runs, so its literal parent directory
+        # counts as searched.
         roots = self.scope.paths(word.text) if word.pattern is None else self._roots(word.pattern)
         for root in roots:
             tree = Tree(root, hidden=like.hidden, follows=like.follows, names=like.names)
@@ -77,6 +81,6 @@ class Access:
         return tuple(root_of(path) for path in self.scope.paths(pattern))
 
     def write(self, word: Word) -> None:
-        """Put down that the file is written, if it can be told which."""
+        """Record that a file is written, if its path is known."""
         if word.is_literal and word.text:
             self.findings.writes.update(dict.fromkeys(self.scope.paths(word.text)))

@@ -1,8 +1,8 @@
-"""What a command line would do: the way in.
+"""Entry point: assess the effects of a command line.
 
-Pure: no disk, no environment. `cwd` is where the command will run, with links resolved. The gate
-still has to hold every path it is told against its rules, patterns and trees included, and to run
-what passes with bash, without start-up files, aliases and `CDPATH`.
+Pure: neither disk nor environment is read. `cwd` is the command's working directory, symlinks
+resolved. The permission gate must still check each reported path against its rules, including globs
+and trees. A command that passes must be run by bash without start-up files, aliases and `CDPATH`.
 """
 
 from collections.abc import Iterator
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 
 def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
-    """Return what a bash command line would do, run in the absolute folder `cwd`."""
+    """Return the effects of a bash command line that runs in the absolute directory `cwd`."""
     fault = fault_of(command)
     if fault is not None:
         return Assessment("asks", fault)
     folder = normalised(cwd)
     source = Source(command.encode("utf-8"))
     root = parse(source.text)
+    # Order: the deny list comes before the check for parse errors, so that text which our grammar
+    # cannot parse, but bash perhaps can, is still refused.
     refusal = Search(folder, home).refusal_below(root, command)
     if refusal is not None:
         return Assessment("refused", refusal)
@@ -50,15 +52,17 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
 
 
 def matches_prefix(command: str, prefix: tuple[str, ...]) -> bool:
-    """Whether a stored "always" covers a command: a plain one that begins with its words."""
+    """Return whether a saved "always" covers a command: one plain command with that prefix."""
     words = plain_words(command)
     if words is None or not is_legal(prefix) or words[: len(prefix)] != prefix:
         return False
+    # Security: the prefix ends at the first flag, so the flags of the new command must be checked,
+    # too.
     return are_flags_covered(words)
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
-    """Return the words of one command of nothing but plain words; None for anything else."""
+    """Return the words of a single plain command; None for anything else."""
     if fault_of(command) is not None:
         return None
     source = Source(command.encode("utf-8"))
@@ -68,6 +72,7 @@ def plain_words(command: str) -> tuple[str, ...] | None:
         return None
     node = root.children[0]
     ends = (source.text[: node.start_byte], source.text[node.end_byte :])
+    # Security: text that no node accounts for may be a second command to bash.
     if not all(is_wide_gap(end) for end in ends):
         return None
     try:
@@ -78,9 +83,9 @@ def plain_words(command: str) -> tuple[str, ...] | None:
 
 
 def spoken_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
-    """Return the first words of every command that stands in a line; None if it cannot be read.
+    """Return the leading words of each command in a line; None if it cannot be parsed.
 
-    Each is cut before the first word that is more than its own text.
+    Each list ends before the first word that is not literal.
     """
     if fault_of(command) is not None:
         return None

@@ -1,4 +1,4 @@
-"""What well-known changing commands write: told to the person who is asked, never decided upon."""
+"""Writes of well-known commands: shown in the permission question, never used for a decision."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _AFTER_FIRST = frozenset({"chmod", "chown", "chgrp"})
 
 
 def put_down_changes(words: Sequence[Word], access: Access) -> None:
-    """Put down what a command copies, removes or changes, as far as its words say."""
+    """Record the paths that a command copies, removes or changes, as far as its words show."""
     name = words[0].text.rpartition("/")[2]
     operands = [word for word in words[1:] if not word.text.startswith("-")]
     if name in _ALL or name == "mv":
@@ -38,7 +38,7 @@ def _read(words: Sequence[Word], access: Access) -> None:
     for word in words:
         try:
             access.read(word)
-        except Unclear:  # it asks anyway
+        except Unclear:  # a changing command asks in any case
             continue
 
 

@@ -1,6 +1,6 @@
-"""Which characters a command may hold: none that is unseen, none that looks like another one.
+"""Check a command's characters: reject invisible characters and look-alikes.
 
-Knows nothing of the shell. A text that fails here is not looked at any further.
+Independent of shell syntax. A text that fails here is not analysed further.
 """
 
 import re
@@ -9,6 +9,8 @@ from functools import lru_cache
 
 MAX_BYTES = 64 * 1024
 
+# Tab and newline are allowed. Others could hide text from the user in a terminal, and NUL would end
+# the command early.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
@@ -16,7 +18,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def fault_of(command: str) -> str | None:
-    """Return why a text is not read at all, as a phrase; None if it may be."""
+    """Return as a phrase why a text is rejected; None if it is acceptable."""
     if len(command) > MAX_BYTES or len(command.encode("utf-8", "replace")) > MAX_BYTES:
         return "it is too long to be checked"
     if _CONTROL.search(command):
@@ -28,6 +30,8 @@ def _foreign_fault_of(command: str) -> str | None:
     for character in set(command):
         if not character.isascii() and _is_unseen(character):
             return "it holds invisible characters"
+        # Security: a full-width or ligature form looks like the ASCII character, but bash and the
+        # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
             return "it holds characters that look like others"
     runs = _LETTERS.findall(command)
@@ -48,5 +52,5 @@ def _is_mixed(run: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _script_of(character: str) -> str:
-    """Return the first word of a letter's name: LATIN, CYRILLIC, GREEK and so on."""
+    """Return the first word of a letter's Unicode name: LATIN, CYRILLIC, GREEK and so on."""
     return unicodedata.name(character, "UNNAMED").split()[0]

@@ -1,6 +1,6 @@
-"""The words of simple commands, taken out of the tree; shared by every reader of it.
+"""Extract the words of simple commands from the syntax tree; shared by all analysers.
 
-Knows where words stand, not what they mean.
+Finds the words, but does not interpret them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,12 +36,12 @@ _WORD_ENDS = b" \t\n|&;()<>"
 
 @frozen
 class Source:
-    """The bytes of the whole text, which every node points into."""
+    """The bytes of the whole command line, which all nodes point into."""
 
     text: bytes
 
     def stands_alone(self, node: "Node") -> bool:
-        """Whether bash, too, would begin and end a word where this node does."""
+        """Return whether bash would also begin and end a word at this node's borders."""
         before = self.text[node.start_byte - 1 : node.start_byte] if node.start_byte else b""
         after = self.text[node.end_byte : node.end_byte + 1]
         escaped = self.text[max(node.start_byte - 2, 0) : node.start_byte - 1] == b"\\"
@@ -50,10 +50,10 @@ class Source:
         )
 
     def word(self, node: "Node", scope: Scope) -> Word:
-        """Return what the word of a node becomes.
+        """Return the expanded word of a node.
 
         Raises:
-            Unclear: it cannot be told, or the grammar cut it where bash would not.
+            UndecidableCommand: Its value is unknown, or the grammar splits it where bash would not.
         """
         if node.type in NOT_WORDS or not self.stands_alone(node):
             raise Unclear("it cannot be read unambiguously")
@@ -69,18 +69,20 @@ def _substitutions_in(node: "Node") -> Mapping[int, int]:
 
 
 def substitution_nodes(node: "Node") -> Iterator["Node"]:
-    """Yield the outermost `$(...)` within a word; not those in backquotes."""
+    """Yield the outermost `$(...)` within a word, not backquotes."""
     for found in descendants(node, "command_substitution"):
         if text_of(found).startswith("$("):
             yield found
 
 
 def words_of(command: "Node", source: Source, besides: Sequence["Node"] = ()) -> tuple["Node", ...]:
-    """Return the nodes of a command's words, its name first, but for the judged ones `besides`.
+    """Return the nodes of a command's words, name first, without the `excluded` nodes.
 
     Raises:
-        Unclear: something else than blanks lies between them, or among them.
+        UndecidableCommand: There is something else than blanks between or among them.
     """
+    # Security: tree-sitter's grammar differs from bash in details. Bytes that belong to no node
+    # would escape the analysis.
     for left, right in pairwise(command.children):
         between = source.text[left.end_byte : right.start_byte]
         if not between or not is_inline_gap(between):

@@ -1,4 +1,4 @@
-"""`test`, `[` and `[[`: questions about files and texts. Arithmetic asks: it can run commands."""
+"""`test`, `[` and `[[`: tests of files and strings. Arithmetic asks: it can run commands."""
 
 import re
 from typing import TYPE_CHECKING
@@ -26,10 +26,10 @@ _BLANKS = re.compile(r"[ \t]")
 
 
 def test_words(node: "Node", scope: Scope) -> tuple[Word, ...]:
-    """Return the words of a bracketed test, its name first.
+    """Return the words of a bracketed test, name first.
 
     Raises:
-        Unclear: it is of a form that is not known.
+        UndecidableCommand: The test has an unknown form.
     """
     opening, closing = node.children[0].type, node.children[-1].type
     if (opening, closing) not in {("[", "]"), ("[[", "]]")}:
@@ -47,10 +47,10 @@ def test_words(node: "Node", scope: Scope) -> tuple[Word, ...]:
 
 
 def judge_test(words: "Sequence[Word]", access: Access) -> None:
-    """Judge a test; files it asks about count as read.
+    """Judge a test; the files that it tests count as read.
 
     Raises:
-        Unclear: it is no plain question about files, texts or numbers.
+        UndecidableCommand: It is no plain test of files, strings or numbers.
     """
     asked = [word for word in words[1:] if word.text != "!"]
     is_bracketed = words[0].text.endswith("[")
@@ -72,6 +72,8 @@ def _judge_pair(left: Word, operator: str, right: Word, access: Access) -> None:
         access.read(left)
         access.read(right)
     elif operator in _BETWEEN_NUMBERS:
+        # Security: bash evaluates operands of -eq as arithmetic; `a[$(command)]` would run the
+        # command.
         if any(re.fullmatch(r"\d+", word.text) is None for word in (left, right)):
             raise Unclear("it compares something that may not be a number")
     elif operator not in _BETWEEN_TEXTS or left.pattern is not None:

@@ -1,4 +1,4 @@
-"""The disasters themselves, told from a program's name and its words; quotes are gone by now."""
+"""The deny list: catastrophic commands, recognised by program name and words without quotes."""
 
 import re
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _DEVICE_WRITERS = frozenset({"shred", "tee", "cp", "mv", "truncate", "dd"})
 
 
 def is_raw_device(path: str) -> bool:
-    """Whether a path names a disk or the memory, past all file systems."""
+    """Return whether a path names a disk or the memory, bypassing all file systems."""
     return _RAW_DEVICE.fullmatch(normalised(path)) is not None if path.startswith("/") else False
 
 
 def disaster_of(program: str, words: Sequence[str], folder: str, home: str | None) -> str | None:
-    """Return what disaster a command is, as a phrase; None if it is none of the short list."""
+    """Return as a phrase which catastrophe a command causes; None if it is not on the deny list."""
     operands = [word for word in words if not _is_flag(word)]
     if program == "mkfs" or program.startswith("mkfs."):
         return "it makes a new file system over an old one"
@@ -63,13 +63,14 @@ def _recursive_disaster(
 
 def _is_recursive(word: str, program: str) -> bool:
     if word.startswith("--"):
+        # GNU programs accept abbreviated long flags, such as `--rec`.
         return len(word) > len("--r") and "--recursive".startswith(word)
     letters = "rR" if program == "rm" else "R"
     return word.startswith("-") and any(letter in word for letter in letters)
 
 
 def _is_everything(word: str, folder: str, home: str | None, *, of_home: bool) -> bool:
-    """Whether a word names the root, or the home folder, or all that is in it."""
+    """Return whether a word names the root or home directory, or everything in it."""
     path = word if word.startswith(("/", "~")) else f"{folder}/{word}"
     path = re.sub(r"^~(?=/|$)", home or "/~", path)
     bare = re.sub(r"/(?:\{?\.?\*(?:,\.?\*)*\}?|\.\[!?[^/]*|\.\?\?\*)?$", "", path)

@@ -1,4 +1,4 @@
-"""The commands that show files and folders, and the flags with which they only read."""
+"""Commands that show files and directories, with the flags that keep them read-only."""
 
 from acp_server.permissions.shell.access import Access
 from acp_server.permissions.shell.findings import Tree
@@ -19,7 +19,7 @@ _DIGEST = Command(
 
 
 def _judge_diff(parsed: Parsed, access: Access) -> None:
-    """Judge a comparison; of two folders all files are read, links among them followed."""
+    """Judge diff; of two directories all files are read, and symlinks among them followed."""
     for word in parsed.operands:
         if word.text != "-":
             access.search(word, Tree("", follows=True))

@@ -1,6 +1,6 @@
-"""What a command was found to do: the paths it reads and writes, and why a person must be asked.
+"""Results of the analysis: paths that a command reads and writes, and reasons to ask the user.
 
-Knows paths as text. Whether a path exists, is a link or is protected is the gate's to find out.
+Paths are text here. Whether a path exists, is a symlink or is protected is checked by the gate.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Verdict = Literal["reads", "asks", "refused"]
 
 
 class Unclear(Exception):  # noqa: N818 - not a failure: the answer is to ask
-    """The text cannot be shown to only read; carries the phrase a person is told."""
+    """The text cannot be proven read-only; carries the phrase for the permission question."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -21,44 +21,44 @@ class Unclear(Exception):  # noqa: N818 - not a failure: the answer is to ask
 
 @frozen
 class Tree:
-    """A folder that is searched: the contents of the files below it are read."""
+    """A directory that is searched: the contents of the files below it are read."""
 
     root: str
     hidden: bool = True
-    """Whether files and folders whose names begin with a dot are read too."""
+    """Whether files and directories with a leading dot are read, too."""
     follows: bool = False
-    """Whether links below it are followed, also out of it."""
+    """Whether symlinks below it are followed, also those that leave it."""
     names: tuple[str, ...] = ()
-    """If given, only files whose names match one of these patterns are read."""
+    """If not empty, only files whose names match one of these patterns are read."""
 
 
 @frozen
 class Assessment:
-    """What a command would do. `reads` holds only if the gate allows every path it names."""
+    """Effects of a command. `reads` is valid only if the gate allows each path in it."""
 
     verdict: Verdict
     reason: str = ""
-    """Why it asks or is refused, as one phrase for a person; empty when it only reads."""
+    """Why it asks or is refused, as one phrase for the user; empty if it only reads."""
     reads: tuple[str, ...] = ()
-    """Every path it names to read, absolute; of a pattern or a tree, the folder it begins in."""
+    """All paths read, absolute; for a glob or tree, the directory where it begins."""
     globs: tuple[str, ...] = ()
-    """The absolute patterns among what it reads; `patterns.could_name` says what they may hit."""
+    """The absolute globs among the reads; `patterns.could_match_name` tells possible matches."""
     trees: tuple[Tree, ...] = ()
-    """The folders whose contents it searches at any depth."""
+    """Directories whose contents are searched at any depth."""
     writes: tuple[str, ...] = ()
-    """Paths it would write, as far as they can be told: for the question, not for a decision."""
+    """Paths written, as far as known: for the question, not for a decision."""
     prefix: tuple[str, ...] | None = None
-    """What an "always" may cover: the words up to the first flag. None: do not offer one."""
+    """The scope of an "always": the words up to the first flag. None: do not offer one."""
 
     @property
     def has_globs(self) -> bool:
-        """Whether the shell picks some of the paths by a pattern."""
+        """Whether the shell selects some of the paths by a glob."""
         return bool(self.globs)
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was found so far, each thing once, in the order of the text."""
+    """Findings so far, each once, in text order."""
 
     reads: dict[str, None] = field(default_factory=dict[str, None])
     globs: dict[str, None] = field(default_factory=dict[str, None])
@@ -67,5 +67,5 @@ class Findings:
     reasons: list[str] = field(default_factory=list[str])
 
     def ask(self, reason: str) -> None:
-        """Keep a reason to ask."""
+        """Add a reason to ask."""
         self.reasons.append(reason)

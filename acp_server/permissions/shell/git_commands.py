@@ -1,9 +1,9 @@
-"""The subcommands of git that only show, and the flags with which they do.
+"""Read-only git subcommands and their flags.
 
-git runs programs that a repository's own configuration names: diff drivers, text converters, a
-file-system monitor, a pager. So two things are presumed of whoever uses this: writes into a `.git`
-folder always ask, and git is let read only in the folder the command line begins in (elsewhere a
-bare repository, written file by file, could lie in wait).
+Security: git runs programs that a repository's own configuration names: diff drivers, text
+converters, a file system monitor, a pager. So callers must ensure two things: writes into a `.git`
+directory always ask, and git counts as read-only only in the directory where the command line
+begins. Elsewhere a bare repository may be waiting that was written file by file.
 """
 
 import re
@@ -63,7 +63,7 @@ _CONFIG_KEYS = re.compile(
 
 
 def _shown(options: Options, words: Sequence[Word], access: Access) -> None:
-    """Judge a subcommand whose operands are revisions and paths, which look alike: all are read."""
+    """Judge a subcommand whose operands are revisions or paths, which look alike: all are read."""
     parsed = parse_arguments(options, words)
     for word in parsed.values_of("-L"):
         access.read_text(word.text.rpartition(":")[2])
@@ -72,7 +72,7 @@ def _shown(options: Options, words: Sequence[Word], access: Access) -> None:
 
 
 def _compared(options: Options, words: Sequence[Word], access: Access) -> None:
-    """Judge `git diff`: outside of a repository it compares all that is in two folders."""
+    """Judge `git diff`: outside a repository it compares all files of two directories."""
     _shown(options, words, access)
     for word in parse_arguments(options, words).operands:
         access.search(word, Tree(""))
@@ -82,18 +82,19 @@ def _read_operand(word: Word, access: Access) -> None:
     if word.is_literal and (word.text.startswith(":") or _MAGIC.search(word.text)):
         raise Unclear("git itself would pick the files by a pattern")
     access.read(word)
+    # `REVISION:path` names a file of the repository; the path is recorded, too.
     if word.is_literal and ":" in word.text:
         access.read_text(word.text.partition(":")[2])
 
 
 def _named(options: Options, words: Sequence[Word], access: Access) -> None:
-    """Judge a subcommand that lists names only; git may expand the patterns."""
+    """Judge a subcommand that only lists names; git may expand the patterns."""
     for word in parse_arguments(options, words).operands:
         access.read(word)
 
 
 def _grepped(words: Sequence[Word], access: Access) -> None:
-    """Judge a search of what is tracked."""
+    """Judge a search of tracked files."""
     options = Options(
         "nilLcwvEFPphHoqI",
         valued="eABCm",
@@ -114,7 +115,7 @@ def _grepped(words: Sequence[Word], access: Access) -> None:
 def _listed(
     options: Options, needed: tuple[str, ...], words: Sequence[Word], access: Access
 ) -> None:
-    """Judge a subcommand that lists; an operand makes it change something, unless a flag lists."""
+    """Judge a listing subcommand; an operand makes it change something unless a flag lists."""
     del access
     parsed = parse_arguments(options, words)
     if parsed.operands and not parsed.has(*needed):
@@ -153,7 +154,7 @@ def _reflogs(words: Sequence[Word], access: Access) -> None:
 
 
 def _configured(words: Sequence[Word], access: Access) -> None:
-    """Judge a question for one setting; others may hold a password or a token."""
+    """Judge a query for one setting; others may hold a password or token."""
     del access
     texts = [word.text for word in words if word.is_literal]
     if len(texts) != len(words) or texts[:1] != ["--get"] or len(texts[1:]) != 1:
@@ -260,7 +261,7 @@ def judge_git(words: Sequence[Word], access: Access) -> None:
     """Judge a call of git by its subcommand.
 
     Raises:
-        Unclear: the subcommand or a flag may change or run something.
+        UndecidableCommand: The subcommand or a flag may change or run something.
     """
     rest = list(words)
     if rest == [Word("--version")]:
@@ -268,6 +269,7 @@ def judge_git(words: Sequence[Word], access: Access) -> None:
     while rest and rest[0].text in {"--no-pager", "-P", "--no-optional-locks", "-C"}:
         if rest.pop(0).text == "-C":
             access = _elsewhere(rest, access)
+    # Security: the configuration in another directory may make git run programs, see above.
     if any(folder != normalised(access.scope.start) for folder in access.scope.folders):
         raise Unclear("git may be set up in that folder to run something")
     if not rest or not rest[0].is_literal or rest[0].text not in SUBCOMMANDS:
@@ -276,7 +278,7 @@ def judge_git(words: Sequence[Word], access: Access) -> None:
 
 
 def _elsewhere(rest: list[Word], access: Access) -> Access:
-    """Return the access of git moved by `-C`, whose value is taken off the words."""
+    """Return the recorder moved by `-C`; removes its value from the words."""
     if not rest or not rest[0].is_literal:
         raise Unclear("the folder git runs in is only known when it runs")
     word = rest.pop(0)

@@ -1,7 +1,7 @@
-"""Bash's grammar: a command line becomes a tree, or it is said that it cannot be read.
+"""Bash grammar: parse a command line into a syntax tree.
 
-The only module that imports tree-sitter, when the first command is read (25 ms). It knows syntax;
-what a command does is not its business.
+The only module that imports tree-sitter, at the first command (25 ms). Covers syntax; the effects
+of commands are analysed elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _language() -> Language:
 
 
 def parse(source: bytes) -> Node:
-    """Return the root of the tree; what was not understood is marked in it (`has_error`)."""
+    """Return the root of the syntax tree; unparsable parts are marked in it (`has_error`)."""
     make = cast("type[Parser]", importlib.import_module("tree_sitter").Parser)
     return make(_language()).parse(source).root_node
 
@@ -41,7 +41,7 @@ def text_of(node: Node) -> str:
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield a node and all below it in the order of the text. Trees can be too deep to recurse."""
+    """Yield a node and all its descendants in text order, without recursion: trees can be deep."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -50,7 +50,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
 
 
 def descendants(node: Node, kind: str) -> Iterator[Node]:
-    """Yield the outermost nodes of one kind below a node, in the order of the text."""
+    """Yield the outermost descendants of one type, in text order."""
     waiting = list(reversed(node.children))
     while waiting:
         child = waiting.pop()
@@ -61,7 +61,7 @@ def descendants(node: Node, kind: str) -> Iterator[Node]:
 
 
 def every_command(root: Node) -> Iterator[Node]:
-    """Yield the simple commands of a text, also those within others, in the order of the text."""
+    """Yield all simple commands of a text, also nested ones, in text order."""
     waiting = list(reversed(root.children))
     while waiting:
         node = waiting.pop()
@@ -71,19 +71,19 @@ def every_command(root: Node) -> Iterator[Node]:
 
 
 def is_inline_gap(between: bytes) -> bool:
-    """Whether bash, too, sees only blanks here. A line may be continued after a blank only."""
+    """Return whether bash also sees only blanks here; a line may continue after a blank only."""
     return _INLINE_GAP.fullmatch(between) is not None
 
 
 def is_wide_gap(between: bytes) -> bool:
-    """Whether bash, too, sees only blanks and line ends here."""
+    """Return whether bash also sees only blanks and newlines here."""
     return _WIDE_GAP.fullmatch(between) is not None
 
 
 def is_covered(node: Node, source: bytes) -> bool:
-    """Whether a node's children leave out nothing but blanks, line ends and comments.
+    """Return whether a node's children leave out only blanks, newlines and comments.
 
-    The grammar and bash differ here and there; text that no node accounts for would be the place.
+    Security: the grammar differs from bash in details; text without a node is where it would show.
     """
     return all(
         is_wide_gap(source[left.end_byte : right.start_byte])
@@ -92,7 +92,7 @@ def is_covered(node: Node, source: bytes) -> bool:
 
 
 def is_comment(node: Node, source: bytes) -> bool:
-    """Whether bash, too, takes this for a comment: `#` at the beginning of a word."""
+    """Return whether bash also takes this for a comment: `#` at the start of a word."""
     before = source[: node.start_byte]
     return (node.type == "comment" and (not before or before[-1:] in b"\n;")) or (
         node.type == "comment" and before[-1:] in b" \t" and before[-2:-1] != b"\\"

@@ -1,4 +1,4 @@
-"""The head of a `for` loop: the variable it sets and the values it takes."""
+"""The head of a `for` loop: its variable and values."""
 
 import re
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 40
 
-# Small letters only: the variables that shells and programs listen to are capitals.
+# Security: lower case only. Variables that change shells and programs (PATH, IFS) are upper case.
 _ORDINARY_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -22,7 +22,7 @@ def variable_of(loop: "Node", source: Source) -> str:
     """Return the name of a loop's variable.
 
     Raises:
-        Unclear: other programs may listen to it, or the head is of another form.
+        UndecidableCommand: Programs may read the variable, or the loop has another form.
     """
     kinds = [child.type for child in loop.children if not child.is_named]
     variable = loop.child_by_field_name("variable")
@@ -35,10 +35,10 @@ def variable_of(loop: "Node", source: Source) -> str:
 
 
 def read_values(loop: "Node", access: Access, source: Source) -> tuple[Value, ...]:
-    """Return the values of a loop's variable; names that a pattern picks count as one value.
+    """Return the values of a loop's variable; the matches of a glob count as one value.
 
     Raises:
-        Unclear: they are only known when it runs, or too many.
+        UndecidableCommand: The values are only known at run time, or there are too many.
     """
     nodes = loop.children_by_field_name("value")
     if not nodes or len(nodes) > MAX_VALUES:
@@ -47,6 +47,7 @@ def read_values(loop: "Node", access: Access, source: Source) -> tuple[Value, ..
     for word in words:
         if not word.is_known:
             raise Unclear("the values of its loop are only known when it runs")
+        # The shell lists the directory to expand the glob.
         if word.pattern is not None:
             access.read(word)
     return tuple(Value(word.text, word.pattern) for word in words)

@@ -1,7 +1,7 @@
-"""The arguments of one command against the flags it may have: everything else is Unclear.
+"""Parse the arguments of a command against its allowed flags; any other flag is undecidable.
 
-A command's table names the flags that only read. A long flag counts in its full spelling, because
-a shortened one may stand for another; a flag is a flag wherever it stands, up to `--`.
+Each command's table lists the flags that only read. Long flags must be spelled out, because an
+abbreviation may stand for another flag. A flag counts anywhere before `--`.
 """
 
 import re
@@ -19,52 +19,52 @@ _NUMBER = re.compile(r"-\d+")
 
 @frozen
 class Options:
-    """Short flags as characters, long ones as words; flags that are not here are asked about."""
+    """Allowed flags: short ones as characters, long ones as words. Any other flag asks."""
 
     flags: str = ""
     valued: str = ""
-    """These take a value, attached or as the next word."""
+    """Short flags with a value, attached or as the next word."""
     files: str = ""
-    """These take the path of a file that is read."""
+    """Short flags with the path of a file that is read."""
     optional: str = ""
-    """These may have an attached value."""
+    """Short flags with an optional attached value."""
     long: str = ""
-    """These may have a value after `=`."""
+    """Long flags with an optional value after `=`."""
     long_valued: str = ""
     long_files: str = ""
     takes_number: bool = False
     """Whether `-5` is a flag."""
     takes_any_file_name: bool = False
-    """Whether a file called `-something`, picked by a pattern, can do no harm as a flag."""
+    """Whether a file named `-something` that a glob matches is harmless as a flag."""
 
 
 @dataclass(slots=True)
 class Parsed:
-    """Arguments, sorted."""
+    """Arguments sorted into flags, values, files and operands."""
 
     flags: dict[str, Word | None] = field(default_factory=dict[str, Word | None])
-    """Each flag with its (last) value, as `-x` or `--xyz`."""
+    """Each flag with its last value, as `-x` or `--xyz`."""
     values: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
     files: list[Word] = field(default_factory=list[Word])
     operands: list[Word] = field(default_factory=list[Word])
 
     def has(self, *flags: str) -> bool:
-        """Whether one of these flags is there."""
+        """Return whether one of these flags is present."""
         return any(flag in self.flags for flag in flags)
 
     def values_of(self, *flags: str) -> tuple[Word, ...]:
-        """Return the values of these flags in their order."""
+        """Return the values of these flags in order."""
         return tuple(value for flag, value in self.values if flag in flags)
 
 
 Judge = Callable[[Parsed, Access], None]
 WordsJudge = Callable[[Sequence[Word], Access], None]
-"""Puts down what a command does with the words after its name, or raises Unclear."""
+"""Records the effects of a command by the words after its name, or raises UndecidableCommand."""
 
 
 @frozen
 class Command:
-    """A command that only reads: the flags it may have, and what it does with its arguments."""
+    """A read-only command: its allowed flags and the judge of its arguments."""
 
     options: Options
     judge: Judge
@@ -73,7 +73,7 @@ class Command:
         """Judge the words after the command's name.
 
         Raises:
-            Unclear: they are not known to only read.
+            UndecidableCommand: The words are not known to only read.
         """
         self.judge(parse_arguments(self.options, words), access)
 
@@ -82,7 +82,7 @@ def parse_arguments(options: Options, words: Sequence[Word]) -> Parsed:
     """Sort the words after the command's name.
 
     Raises:
-        Unclear: a flag is not among the ones that only read, or what it is depends on file names.
+        UndecidableCommand: A flag is not allowed, or may come from a file name.
     """
     parsed = Parsed()
     rest = list(reversed(words))
@@ -108,12 +108,13 @@ def parse_arguments(options: Options, words: Sequence[Word]) -> Parsed:
 
 
 def _check_operand(options: Options, word: Word) -> None:
+    # Security: `cmd *` in a directory with a file named `--delete` passes that name as a flag.
     if word.could_be_flag and not options.takes_any_file_name:
         raise Unclear("a pattern in it may pick a file whose name is a flag")
 
 
 def _is_value_picked(options: Options, word: Word) -> bool:
-    """Whether only the value of a long flag is a pattern: what it may pick is the same flag."""
+    """Return whether only the value of a long flag is a glob: any match is the same flag."""
     flag, has_value, _ = word.text.partition("=")
     is_plain = _PLAIN_FLAG.fullmatch(flag) is not None
     return bool(
@@ -169,29 +170,29 @@ def _keep_value(parsed: Parsed, flag: str, value: Word, *, is_file: bool) -> Non
 
 
 def read_all(parsed: Parsed, access: Access) -> None:
-    """Judge a command whose operands are all read."""
+    """Judge a command that reads all its operands."""
     for word in (*parsed.files, *parsed.operands):
         if word.text != "-":
             access.read(word)
 
 
 def read_here(parsed: Parsed, access: Access) -> None:
-    """Judge a command whose operands are read, or else the folder it runs in."""
+    """Judge a command that reads its operands, or its working directory if there are none."""
     read_all(parsed, access)
     if not parsed.operands:
         access.read_text(".")
 
 
 def read_after_first(parsed: Parsed, access: Access) -> None:
-    """Judge a command whose first operand is a program or a text, and the others are read."""
+    """Judge a command whose first operand is a program or text; the others are read."""
     read_all(Parsed(files=parsed.files, operands=parsed.operands[1:]), access)
 
 
 def read_none(parsed: Parsed, access: Access) -> None:
-    """Judge a command whose operands are names or texts, no paths.
+    """Judge a command whose operands are names or texts, not paths.
 
     Raises:
-        Unclear: a pattern would put file names among them.
+        UndecidableCommand: A glob would put file names among the operands.
     """
     read_all(Parsed(files=parsed.files), access)
     if any(not word.is_literal for word in parsed.operands):
@@ -199,7 +200,7 @@ def read_none(parsed: Parsed, access: Access) -> None:
 
 
 def at_most(most: int, judge: Judge) -> Judge:
-    """Return a judge that asks about more operands than this: a further one is an output, say."""
+    """Return a judge that asks if there are more operands: a further one may be an output file."""
 
     def judge_few(parsed: Parsed, access: Access) -> None:
         many = len(parsed.operands) > most

@@ -1,6 +1,6 @@
-"""Shell patterns: where one begins, and whether it could pick a given name.
+"""Glob patterns: their literal parent directory, and whether they could match a name.
 
-Answers from the text alone and in doubt with yes: what lies on the disk may change before it runs.
+Uses the text only and answers yes in doubt: the disk may change before the command runs.
 """
 
 import re
@@ -10,21 +10,22 @@ _MAGIC = re.compile(r"[*?\[]")
 
 
 def root_of(pattern: str) -> str:
-    """Return the folder that stands before the first pattern character of an absolute pattern."""
+    """Return the directory before the first wildcard of an absolute glob."""
     first = _MAGIC.search(pattern)
     literal = pattern if first is None else pattern[: first.start()]
     return literal.rpartition("/")[0] or "/"
 
 
 def escape(text: str) -> str:
-    """Return text so that a pattern takes it literally."""
+    """Return text with its wildcards escaped."""
     return _MAGIC.sub(lambda found: f"[{found.group()}]", text)
 
 
 def could_name(pattern: str, name: str) -> bool:
-    """Whether one part of an absolute pattern could pick a file or folder called `name`.
+    """Return whether a part of an absolute glob could match a file or directory `name`.
 
-    As in bash a leading dot is matched by a dot only; case is ignored, for disks that do.
+    As in bash, wildcards do not match a leading dot. Case is ignored, for file systems that ignore
+    it.
     """
     return any(_part_could_name(part, name.casefold()) for part in pattern.casefold().split("/"))
 
@@ -38,5 +39,5 @@ def _part_could_name(part: str, name: str) -> bool:
 
 
 def _without_sets(part: str) -> str:
-    """Return a wider pattern: from a `[` on, anything. How sets are read differs too much."""
+    """Return a wider pattern: from a `[` on, anything. Dialects of sets differ too much."""
     return part.partition("[")[0] + "*" if "[" in part else part

@@ -1,11 +1,11 @@
-"""What an "always" may cover: the first words of one plain command.
+"""Prefix rules: the leading words of a plain command that a saved "always" may cover.
 
-Only programs of this table can have one: it says which subcommand must stand first, and which
-flags may follow. A program that is not here may start others, so it is asked about each time.
-Nor are there any of what starts programs by design (shells, interpreters, make, npx, env, xargs),
-of what changes any file it is told to (rm, cp, mv), or of git's `rebase`, `fetch` and `push`, whose
-flags name programs. An "always" frees a command from being asked about, not its paths from the
-rules for protected ones.
+Only programs in this table can have one: it lists the required subcommand and the flags that may
+follow. Security: a program that is not listed may start others, so it is asked about each time.
+Deliberately absent are programs that start others by design (shells, interpreters, make, npx, env,
+xargs), that change any file they are given (rm, cp, mv), and git's `rebase`, `fetch` and `push`,
+whose flags name programs. An "always" only skips the question about the command; rules for
+protected paths still apply.
 """
 
 from collections.abc import Sequence
@@ -35,16 +35,16 @@ _RUNNERS = frozenset(
 
 @frozen
 class Covered:
-    """What an "always" for a program needs and lets through."""
+    """Requirements and limits of an "always" for a program."""
 
     subcommands: frozenset[str] = frozenset()
-    """One of these is the second word; none: the program alone will do."""
+    """Allowed second words; if empty, the program name alone is enough."""
     runs: frozenset[str] = frozenset()
-    """Subcommands that take the name of what to run, as the third word."""
+    """Subcommands whose third word names the target to run."""
     targets: frozenset[str] | None = None
-    """If given, the third word is one of these."""
+    """If not None, the allowed third words."""
     flags: frozenset[str] | Literal["any"] = "any"
-    """The flags that later commands may have before a `--`; a value follows `=` or as a word."""
+    """Flags that later commands may have before `--`; values follow `=` or as a word."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -85,14 +85,14 @@ _COVERED: dict[str, Covered] = {
 
 
 def prefix_of(words: Sequence[str]) -> tuple[str, ...] | None:
-    """Return what an "always" for this command would cover; None if none may be offered."""
+    """Return the prefix that an "always" for this command would cover; None if none is allowed."""
     flag = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
     prefix = tuple(words[:flag])
     return prefix if is_legal(prefix) and are_flags_covered(words) else None
 
 
 def is_legal(prefix: Sequence[str]) -> bool:
-    """Whether an "always" with this scope may be kept at all."""
+    """Return whether an "always" with this prefix may be saved at all."""
     covered = _COVERED.get(prefix[0]) if prefix else None
     if covered is None or any(not word or word.startswith("-") for word in prefix):
         return False
@@ -111,13 +111,14 @@ def _names_target(words: Sequence[str], covered: Covered) -> bool:
 
 
 def are_flags_covered(words: Sequence[str]) -> bool:
-    """Whether no flag of a command makes it more than its first words say."""
+    """Return whether all flags of a command are harmless for its prefix."""
     covered = _COVERED.get(words[0]) if words else None
     if covered is None:
         return False
     allowed = covered.flags
     if allowed == "any":
         return True
+    # Words after `--` are operands of the program that runs, not its flags.
     end = words.index("--") if "--" in words else len(words)
     return all(
         not word.startswith("-") or word.partition("=")[0] in allowed for word in words[:end]

@@ -1,4 +1,4 @@
-"""The table of all commands that only read, by name."""
+"""Table of all read-only commands by name."""
 
 from acp_server.permissions.shell.file_commands import FILE_COMMANDS
 from acp_server.permissions.shell.findings import Unclear
@@ -24,11 +24,13 @@ def name_of(word: Word) -> str:
     """Return the name of the command that a word calls.
 
     Raises:
-        Unclear: it is only known when it runs, or is a file that may have been put there.
+        UndecidableCommand: It is only known at run time, or is a file outside the system
+            directories.
     """
     if not word.is_literal:
         raise Unclear("which command it runs is only known when it runs")
     folder, slash, name = word.text.rpartition("/")
+    # Security: `./ls` or `/tmp/ls` may be any program.
     if slash and folder + slash not in _SYSTEM_FOLDERS:
         raise Unclear(f"it runs the file {word.text}")
     return name

@@ -1,4 +1,4 @@
-"""Redirects: a file that is read is put down, what goes nowhere passes, all else is a write."""
+"""Redirects: record files that are read, accept /dev/null, and ask about any other write."""
 
 import re
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ _EXPANDS = frozenset("$`\\")
 
 
 def judge_redirect(node: "Node", access: Access, source: Source) -> tuple["Node", ...]:
-    """Put down what a redirect does; returns the words behind it that belong to the command.
+    """Record the effect of a redirect; return following words that belong to the command.
 
     Raises:
-        Unclear: it writes, or cannot be read.
+        UndecidableCommand: It writes, or cannot be parsed.
     """
     if node.type == "heredoc_redirect":
         _judge_heredoc(node, source)
@@ -40,6 +40,7 @@ def _judge_file(node: "Node", access: Access, source: Source) -> tuple["Node", .
     if len(operators) != 1 or not targets:
         raise Unclear("it redirects in a way that is not known to be harmless")
     operator, target = operators[0], targets[0]
+    # `2>&1` only joins streams; with a file name, `>&` writes that file.
     if operator == ">&" and text_of(target) in {"1", "2"} and source.stands_alone(target):
         return tuple(targets[1:])
     if operator == "<":
@@ -50,6 +51,7 @@ def _judge_file(node: "Node", access: Access, source: Source) -> tuple["Node", .
     word = source.word(target, access.scope)
     if word.is_literal and word.text == "/dev/null":
         return tuple(targets[1:])
+    # Recorded before the raise, so that the question can show the path.
     access.write(word)
     raise Unclear(f"it writes to {word.text}")
 
@@ -63,7 +65,7 @@ def _judge_herestring(node: "Node", access: Access, source: Source) -> None:
 
 
 def _judge_heredoc(node: "Node", source: Source) -> None:
-    """Check that a here-document is plain text, and that bash sees its end in the same place."""
+    """Check that a here-document is plain text and ends where bash ends it."""
     kinds = [child.type for child in node.children]
     if kinds not in (
         ["<<", "heredoc_start", "heredoc_body", "heredoc_end"],
@@ -79,8 +81,10 @@ def _judge_heredoc(node: "Node", source: Source) -> None:
     name = next(group for group in delimiter.groups() if group)
     body = _body_of(following, name)
     ends_at = start.end_byte + len((first + "\n" + body + name).encode())
+    # Security: if bash ended the text earlier, its remainder would run as commands.
     if ends_at != end.end_byte:
         raise Unclear("its here-document cannot be read unambiguously")
+    # An unquoted delimiter lets bash expand the text, including command substitutions.
     if delimiter.group(1) and not _EXPANDS.isdisjoint(body):
         raise Unclear("its here-document holds expansions")
 

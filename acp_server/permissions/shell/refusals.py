@@ -1,7 +1,8 @@
-"""The short list of what is never run, however it is written: no question is asked about it.
+"""Scan a command line for the deny list: commands that never run, without asking.
 
-Reads leniently, unlike the rest: also what does not parse, and what shells, `eval` and launchers
-are handed as text. It is a net for disasters, no border; what it misses is asked about.
+Lenient, unlike the rest: it also scans text that does not parse, and text that is passed to shells,
+`eval` and launchers. It is a safety net against catastrophes, no security boundary; commands that
+it misses are asked about.
 """
 
 import re
@@ -58,20 +59,20 @@ _OUTPUTS = frozenset({">", ">>", "&>", "&>>", ">|"})
 
 @dataclass(slots=True)
 class Search:
-    """One look over a command line, and over the texts in it that are commands themselves."""
+    """One scan of a command line and of the commands embedded in it."""
 
     folder: str
-    """Where the text begins to run; a removal of everything in it may be a disaster."""
+    """Initial working directory; removing everything in it may be a catastrophe."""
     home: str | None
     remaining: int = 60
-    """How many inner texts and statements may still be looked at: work grows with their square."""
+    """Budget of inner texts and statements: the cost grows with their square."""
 
     def refusal_of(self, command: str) -> str | None:
-        """Return why a command line is never run, as a phrase; None if it may be asked about."""
+        """Return as a phrase why a command line never runs; None if it may be asked about."""
         return self.refusal_below(parse(command.encode("utf-8", "replace")), command)
 
     def refusal_below(self, root: "Node", command: str) -> str | None:
-        """Do the same for a command line that was parsed."""
+        """Do the same for a parsed command line."""
         if _FORK_BOMB.search(_without_quotes(command)):
             return "it is a fork bomb"
         folder = self.folder
@@ -79,6 +80,7 @@ class Search:
             if node.type == "command":
                 words = _lenient_words(node)
                 reason = self._of_words(words, folder) or self._of_fed_shell(node)
+                # Follows `cd` leniently, so that `cd / && rm -rf *` is found.
                 folder = _folder_after(words, folder)
             else:
                 reason = self._of_node(node)
@@ -104,7 +106,9 @@ class Search:
         return None
 
     def _of_fed_shell(self, node: "Node") -> str | None:
-        """Look at the text that a shell is given as its input: a here-document, or by echo."""
+        """Scan the text that a shell gets on stdin: a here-document, or output of echo."""
+        # A cheap byte search first, because the budget is small and the scan below visits all
+        # nodes.
         if not _SHELL_NAME.search(node.text or b"") or not self._may_look():
             return None
         inside = list(nodes_of(node))
@@ -122,6 +126,8 @@ class Search:
     def _of_words(self, words: Sequence[str], folder: str) -> str | None:
         if _program(words) not in _LAUNCHERS:
             return self._of_launched(words, folder)
+        # Launchers have flags with values (`sudo -u root rm`), so each later word may be the
+        # program.
         starts = [start for start in _launched_from(words[:_MAX_LAUNCHED]) if self._may_look()]
         found = (self._of_words(words[start:], folder) for start in starts)
         return next((reason for reason in found if reason is not None), None)
@@ -138,7 +144,7 @@ class Search:
 
 
 def _launched_from(words: Sequence[str]) -> Iterator[int]:
-    """Yield where the command that a launcher starts may begin; a word behind a flag may be one."""
+    """Yield the possible start indexes of a launcher's command; a word after a flag may be one."""
     if words[:2] in (["command", "-v"], ["command", "-V"]):
         return
     is_find = _program(words) == "find"
@@ -165,7 +171,7 @@ def _lenient_words(command: "Node") -> list[str]:
 
 
 def lenient_text(text: str) -> str:
-    """Return a word without its quotes, with `~` for the home folder."""
+    """Return a word without its quotes, with `~` for the home directory."""
     plain = "".join(_unquoted(found) for found in _QUOTED.finditer(text))
     return re.sub(r"\$(?:HOME\b|\{HOME(?::?[-=?+][^}]{0,99})?\})", "~", plain)
 
@@ -193,7 +199,7 @@ def _refusal_of_redirect(node: "Node") -> str | None:
 
 
 def _calls_itself_twice(function: "Node") -> bool:
-    """Whether a function pipes itself into itself in the background."""
+    """Return whether a function pipes itself into itself in the background."""
     name, body = function.child_by_field_name("name"), function.child_by_field_name("body")
     if name is None or body is None:
         return False

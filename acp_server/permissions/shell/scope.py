@@ -1,7 +1,8 @@
-"""Where a command stands: the folders it may be in by then, and the variables whose value is known.
+"""Scope of a command: its possible working directories and the known variables.
 
-A `cd` may fail, so there can be several folders; a path is then read from each of them. Links are
-not known here: `..` behind a name is reported as written and as normalised, for both occur.
+A `cd` may fail, so there can be several directories; a path is then read from each. Symlinks are
+unknown here: `..` after a name is reported both as written and normalised, because either may be
+right.
 """
 
 import posixpath
@@ -19,7 +20,7 @@ _CLIMBS_BACK = re.compile(r"(?:^|/)(?!\.{1,2}(?:/|$))[^/]+/+(?:\./+)*\.\.(?:/|$)
 
 @frozen
 class Value:
-    """What a loop's variable holds: a text, or a name picked by a pattern."""
+    """Value of a loop variable: a text, or a name matched by a glob."""
 
     text: str
     pattern: str | None = None
@@ -27,26 +28,26 @@ class Value:
 
 @frozen
 class Scope:
-    """The surroundings of one command."""
+    """Where one command runs."""
 
     start: str
-    """The folder the whole command line begins in; links in it are resolved."""
+    """The directory in which the whole command line begins, symlinks resolved."""
     folders: tuple[str, ...]
     home: str | None
     values: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
     def moved(self, folders: tuple[str, ...]) -> "Scope":
-        """Return the same surroundings, seen from other folders.
+        """Return the same scope in other directories.
 
         Raises:
-            Unclear: there are too many of them.
+            UndecidableCommand: There are too many of them.
         """
         if len(folders) > MAX_FOLDERS:
             raise Unclear("it changes the folder too often to be followed")
         return replace(self, folders=folders)
 
     def with_value(self, name: str, value: Value) -> "Scope":
-        """Return the same surroundings with a variable."""
+        """Return the same scope with a variable."""
         return replace(self, values={**self.values, name: value})
 
     def paths(self, text: str) -> tuple[str, ...]:
@@ -58,6 +59,8 @@ class Scope:
         written = posixpath.join(folder, text)
         normal = normalised(written)
         climbs = ".." in text.split("/") and folder != self.start and not text.startswith("/")
+        # Security: the kernel resolves `link/..` to the parent of the link's target, `cd`
+        # lexically. Report both paths, so that the gate checks both.
         if climbs or climbs_back(text):
             parts = [part for part in written.split("/") if part not in {"", "."}]
             return ("/" + "/".join(parts), normal)
@@ -65,16 +68,16 @@ class Scope:
 
 
 def normalised(path: str) -> str:
-    """Return a path without `.`, `..` and doubled slashes, as text: links are not looked at."""
+    """Return a path without `.`, `..` and double slashes, lexically: symlinks are not resolved."""
     normal = posixpath.normpath(path)
     return normal[1:] if normal.startswith("//") else normal
 
 
 def climbs_back(text: str) -> bool:
-    """Whether `..` follows a name in a path; that name may be a link to elsewhere."""
+    """Return whether `..` follows a name in a path; that name may be a symlink."""
     return _CLIMBS_BACK.search(text) is not None
 
 
 def union(*groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of all groups, each once."""
+    """Return the directories of all groups, each once."""
     return tuple(dict.fromkeys(folder for group in groups for folder in group))

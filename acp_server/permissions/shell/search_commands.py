@@ -1,4 +1,4 @@
-"""The commands that search, and the flags with which they only read: grep, rg, find, fd."""
+"""Search commands with the flags that keep them read-only: grep, rg, find, fd."""
 
 from collections.abc import Sequence
 
@@ -92,7 +92,7 @@ _FIND_PLAIN = frozenset(
 
 
 def _judge_grep(parsed: Parsed, access: Access) -> None:
-    """Judge grep: a pattern, then files; with -r folders, of which everything is read."""
+    """Judge grep: a pattern, then files; with -r directories that are read completely."""
     has_pattern = parsed.has("-e", "-f", "--regexp", "--file")
     operands = parsed.operands if has_pattern else parsed.operands[1:]
     if any(word.could_be_flag for word in parsed.operands):
@@ -108,9 +108,10 @@ def _judge_grep(parsed: Parsed, access: Access) -> None:
 
 
 def _check_picked_flags(parsed: Parsed, access: Access) -> None:
-    """Look at what happens if a pattern picks a file called `-e.py`, a flag with its value.
+    """Handle a glob that may match a file named `-e.py`, which is a flag with a value.
 
-    Then the search pattern is a path. Without an ending the file could be any flag, `-r` too.
+    Then the search pattern becomes a path. Without an extension the file could be any flag, even
+    `-r`.
     """
     picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
     if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
@@ -119,13 +120,14 @@ def _check_picked_flags(parsed: Parsed, access: Access) -> None:
 
 
 def _judge_rg(parsed: Parsed, access: Access) -> None:
-    """Judge rg: everything below its folders is read, but for what is hidden or ignored."""
+    """Judge rg: everything below its directories is read, except hidden and ignored files."""
     lists = parsed.has("--files", "--type-list", "--version")
     has_pattern = lists or parsed.has("-e", "-f", "--regexp", "--file")
     operands = parsed.operands if has_pattern else parsed.operands[1:]
     read_all(Parsed(files=parsed.files), access)
     globs = tuple(value.text for value in parsed.values_of("-g", "--glob", "--iglob"))
     names = tuple(glob for glob in globs if not glob.startswith("!"))
+    # A glob given to rg also selects hidden and ignored files.
     hidden = bool(names) or parsed.has("--hidden", "-.", "-u", "--unrestricted")
     for word in operands or [Word(".")]:
         if lists:
@@ -135,16 +137,16 @@ def _judge_rg(parsed: Parsed, access: Access) -> None:
 
 
 def _last_parts(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file-name parts of globs; none if one of them ends in a folder or in a list."""
+    """Return the file-name parts of globs; none if one ends in a directory or a list."""
     parts = tuple(name.rstrip("/").rpartition("/")[2] for name in names)
     return () if any(part in {"", "**"} or "{" in part for part in parts) else parts
 
 
 def judge_find(words: Sequence[Word], access: Access) -> None:
-    """Judge find: its folders are read; of its tests and actions only those that print pass.
+    """Judge find: its directories are read; only tests and printing actions pass.
 
     Raises:
-        Unclear: it has an action that runs, deletes or writes, or one that is not known.
+        UndecidableCommand: It has an action that runs, deletes or writes, or an unknown one.
     """
     rest = list(reversed(words))
     while rest and rest[-1].is_literal and rest[-1].text in {"-L", "-H", "-P"}:
@@ -153,6 +155,7 @@ def judge_find(words: Sequence[Word], access: Access) -> None:
     while rest and not _is_expression(rest[-1]):
         roots.append(rest.pop())
     for root in roots or [Word(".")]:
+        # Security: a file named `-delete` would become an action.
         if root.could_be_flag:
             raise Unclear("a pattern in it may pick a file whose name is an action")
         access.read(root)
@@ -219,7 +222,7 @@ _FD = Options(
 
 
 def _judge_fd(parsed: Parsed, access: Access) -> None:
-    """Judge fd: the names below its folders are listed."""
+    """Judge fd: it lists the names below its directories."""
     read_here(Parsed(operands=parsed.operands[1:]), access)
 
 

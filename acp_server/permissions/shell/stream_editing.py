@@ -1,7 +1,7 @@
-"""sed scripts: printing, deleting and substituting pass; everything that writes or runs asks.
+"""sed scripts: printing, deleting and substituting pass; anything that writes or runs asks.
 
-A script is read by its own small grammar; what does not fit it is Unclear. sed's `w`, `W`, `e`,
-`r`, `R` and the flags `w` and `e` of `s` are not in it.
+A script is parsed by a small grammar of its own; a script that does not match is undecidable. sed's
+`w`, `W`, `e`, `r`, `R` and the flags `w` and `e` of `s` are not in it.
 """
 
 import re
@@ -16,7 +16,7 @@ _RANGE = rf"(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*)?"
 
 
 def _substitution(delimiter: str) -> str:
-    """Return the grammar of `s`. A set that holds the delimiter is read in two ways: not in it."""
+    """Return the grammar of `s`, without sets that hold the delimiter: they are ambiguous."""
     mark = re.escape(delimiter)
     inside = rf"(?:[^{mark}\]\n\\]|\\[^{mark}\]\n])*"
     part = rf"(?:[^{mark}\\\n\[]|\\[^\n]|\[\^?{inside}\])*"
@@ -30,10 +30,10 @@ _MAX_SCRIPT = 500
 
 
 def judge_sed(parsed: Parsed, access: Access) -> None:
-    """Judge a call of sed by its scripts; the files it names are read.
+    """Judge a call of sed by its scripts; the files that it names are read.
 
     Raises:
-        Unclear: a script holds more than what is known to only print.
+        UndecidableCommand: A script is not known to only print.
     """
     scripts = parsed.values_of("-e", "--expression")
     inline = not scripts
@@ -46,5 +46,5 @@ def judge_sed(parsed: Parsed, access: Access) -> None:
 
 
 def is_harmless(script: str) -> bool:
-    """Whether a sed script only prints, deletes and substitutes what it was given."""
+    """Return whether a sed script only prints, deletes and substitutes its input."""
     return len(script) <= _MAX_SCRIPT and _SCRIPT.fullmatch(script) is not None

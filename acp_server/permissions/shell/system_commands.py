@@ -1,4 +1,4 @@
-"""The commands that tell about the machine and the tools on it, and their harmless flags."""
+"""Commands that report about the machine and its tools, with their harmless flags."""
 
 import re
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ _PS_COLUMNS = frozenset(
 )
 _PLAIN_DATE = re.compile(r"\+[^\x00-\x1f]*")
 
-# What shows its version and does nothing else. Not here, because a file of the project may choose
-# what is run even then: rustc, cargo (rust-toolchain.toml), yarn (yarnPath), pnpm, go (toolchain),
-# gradle, mvn (jvm.config), pytest (plug-ins).
+# Flags that only show the version. Security: deliberately absent are programs for which a file of
+# the project selects the code that runs even then: rustc, cargo (rust-toolchain.toml), yarn
+# (yarnPath), pnpm, go (toolchain), gradle, mvn (jvm.config), pytest (plug-ins).
 _VERSION_FLAGS = {
     "bash": "--version",
     "cc": "--version",
@@ -83,21 +83,21 @@ _VERSION_FLAGS = {
 
 
 def _judge_numbers(parsed: Parsed, access: Access) -> None:
-    """Judge operands that are numbers, with a unit perhaps."""
+    """Judge operands that are numbers with an optional unit."""
     read_none(parsed, access)
     if any(re.fullmatch(r"[0-9.]+[smhd]?", word.text) is None for word in parsed.operands):
         raise Unclear("it has an operand that is no number")
 
 
 def _judge_date(parsed: Parsed, access: Access) -> None:
-    """Judge a question for the time; an operand that is no format would set the clock."""
+    """Judge date; an operand that is no format would set the clock."""
     read_none(parsed, access)
     if any(_PLAIN_DATE.fullmatch(word.text) is None for word in parsed.operands):
         raise Unclear("it may set the clock")
 
 
 def _judge_ps(parsed: Parsed, access: Access) -> None:
-    """Judge a list of processes; the letter `e` would show their environment."""
+    """Judge ps; the letter `e` would show the environment of processes."""
     read_none(parsed, access)
     if any(_PS_LETTERS.fullmatch(word.text) is None for word in parsed.operands):
         raise Unclear("it may show the environment of processes")
@@ -107,14 +107,14 @@ def _judge_ps(parsed: Parsed, access: Access) -> None:
 
 
 def _judge_command(parsed: Parsed, access: Access) -> None:
-    """Judge `command`: with -v it tells what a name stands for, else it runs something."""
+    """Judge `command`: with -v it describes a name, otherwise it runs one."""
     if not parsed.has("-v", "-V"):
         raise Unclear("it runs another command")
     read_none(parsed, access)
 
 
 def _judge_pip(words: Sequence[Word], access: Access) -> None:
-    """Judge pip's queries; what asks an index is not among them."""
+    """Judge pip's local queries; those that contact a package index are not included."""
     name, *rest = words or [Word("")]
     options = Options(
         "v", long="verbose not-required user local editable files all", long_valued="format"
@@ -144,7 +144,7 @@ def _judge_uv(words: Sequence[Word], access: Access) -> None:
 
 
 def with_version(name: str, judge: WordsJudge | None) -> WordsJudge:
-    """Return a judge that also lets a tool tell its version, as its only argument."""
+    """Return a judge that also accepts the version flag as the only argument."""
     flags = _VERSION_FLAGS.get(name, "").split()
 
     def judge_tool(words: Sequence[Word], access: Access) -> None:

@@ -1,4 +1,4 @@
-"""The commands that sort, cut and count text, and the flags with which they only read."""
+"""Commands that sort, cut and count text, with the flags that keep them read-only."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def _judge_jq(parsed: Parsed, access: Access) -> None:
 
 
 def _judge_echo(words: Sequence[Word], access: Access) -> None:
-    """Judge what is printed; a pattern in it lists file names."""
+    """Judge printed words; a glob among them lists file names."""
     for word in words:
         if word.pattern is not None:
             access.read(word)

@@ -1,7 +1,7 @@
-"""The walk over a command line: from statement to statement, with the folders it may be in.
+"""Walk a command line statement by statement, tracking the possible working directories.
 
-Closed by construction: a kind of statement, a word or a command that is not known asks. The walk
-goes on after the first reason to ask, so that a person sees what else is read and written.
+Security: fails closed. An unknown kind of statement, word or command asks. The walk continues after
+the first reason to ask, so that the user sees all reads and writes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,14 +34,14 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 
 @frozen
 class Outcome:
-    """The folders a statement may leave the shell in."""
+    """The directories that the shell may be in after a statement."""
 
     after_success: Folders
     after_failure: Folders
 
     @property
     def either(self) -> Folders:
-        """All of them."""
+        """The directories after success or failure."""
         return union(self.after_success, self.after_failure)
 
 
@@ -73,15 +73,19 @@ class Walk:
         """Walk the whole text."""
         text = self._source.text
         ends = (text[: root.start_byte], text[root.end_byte :])
+        # Security: bytes outside the root node are no part of the analysis.
         if any(end.strip(b" \t\n") for end in ends):
             self.findings.ask("it cannot be read unambiguously")
         self._statement(root, scope)
 
     def _statement(self, node: "Node", scope: Scope) -> Outcome:
+        # Fail closed: constructs that are not in the table ask.
         judge = self._kinds.get(node.type)
         if judge is None:
             self.findings.ask(_unknown_kind(node))
             return _stays(scope)
+        # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
+        # statements.
         if self._depth >= MAX_DEPTH or self._is_too_long():
             self.findings.ask("it is too long or too deep to be followed")
             return _stays(scope)
@@ -99,7 +103,7 @@ class Walk:
         return self._statements >= MAX_STATEMENTS
 
     def _parts(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
-        """Yield the statements of a node; its other parts must be these tokens or comments."""
+        """Yield the statements of a node; its other children must be these tokens or comments."""
         if not is_covered(node, self._source.text):
             raise Unclear("it cannot be read unambiguously")
         for child in node.children:
@@ -109,7 +113,7 @@ class Walk:
                 raise Unclear(_unknown_token(child))
 
     def _sequence(self, node: "Node", scope: Scope) -> Outcome:
-        """Walk statements one after the other; each may follow a failure of the one before."""
+        """Walk consecutive statements; each may follow a failure of the previous one."""
         self._check_separators(node)
         outcome = _stays(scope)
         for part in self._parts(node, _SEPARATORS | {"{", "}"}):
@@ -120,6 +124,8 @@ class Walk:
         for left, right in pairwise(node.children):
             between = self._source.text[left.end_byte : right.start_byte]
             are_statements = left.is_named and right.is_named and right.type != "comment"
+            # Security: without a separator between them, bash would read the two statements
+            # differently.
             if are_statements and b"\n" not in between:
                 raise Unclear("it cannot be read unambiguously")
 
@@ -130,6 +136,7 @@ class Walk:
             raise Unclear("it cannot be read unambiguously")
         left = self._statement(parts[0], scope)
         if tokens == ["&&"]:
+            # `&&` runs the right side only after success, `||` only after failure.
             right = self._statement(parts[1], scope.moved(left.after_success))
             failures = union(left.after_failure, right.after_failure)
             return Outcome(right.after_success, failures)
@@ -137,6 +144,7 @@ class Walk:
         return Outcome(union(left.after_success, right.after_success), right.after_failure)
 
     def _pipeline(self, node: "Node", scope: Scope) -> Outcome:
+        # Each part runs in a subshell: a `cd` in it has no effect afterwards.
         for part in self._parts(node, frozenset({"|", "|&"})):
             self._statement(part, scope)
         return _stays(scope)
@@ -152,17 +160,18 @@ class Walk:
         outcome = _stays(scope)
         for part in self._parts(node, frozenset({"!"})):
             outcome = self._statement(part, scope)
+        # `!` swaps success and failure.
         return Outcome(outcome.after_failure, outcome.after_success)
 
     def _branches(self, node: "Node", scope: Scope) -> Outcome:
-        """Walk an `if`: whichever way it goes, its parts run in the order of the text."""
+        """Walk an `if`: in every branch, its parts run in text order."""
         folders = scope.folders
         for part in self._parts(node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}):
             folders = union(folders, self._statement(part, scope.moved(folders)).either)
         return Outcome(folders, folders)
 
     def _loop(self, node: "Node", scope: Scope) -> Outcome:
-        """Walk the body of a `for` once for each of its values."""
+        """Walk the body of a `for` loop once per value."""
         body = node.child_by_field_name("body")
         if body is None or not is_covered(node, self._source.text):
             raise Unclear("it cannot be read unambiguously")
@@ -172,6 +181,8 @@ class Walk:
         for value in values:
             if self._is_too_long():
                 raise Unclear("it is too long or too deep to be followed")
+            # An iteration may fail or change the directory, so the next one starts in any directory
+            # so far.
             inside = scope.moved(folders).with_value(name, value)
             folders = union(folders, self._body(body, inside))
         return Outcome(folders, folders)
@@ -184,7 +195,7 @@ class Walk:
         return folders
 
     def _redirected(self, node: "Node", scope: Scope) -> Outcome:
-        """Walk what is redirected, then its redirects, wherever it may stand by then."""
+        """Walk a redirected statement, then its redirects in every possible directory."""
         bodies = node.children_by_field_name("body")
         redirects = [child for child in node.children if child not in bodies]
         if len(bodies) != 1 or not is_covered(node, self._source.text):
@@ -202,7 +213,7 @@ class Walk:
         return outcome
 
     def _rest_of(self, body: "Node", rest: Sequence["Node"], scope: Scope) -> None:
-        """Judge a command again, with the words that stand behind its redirects."""
+        """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
             raise Unclear("it cannot be read unambiguously")
         nodes = (*words_of(body, self._source), *rest)
@@ -227,6 +238,7 @@ class Walk:
 
     def _simple(self, words: tuple[Word, ...], scope: Scope) -> Outcome:
         access = Access(self.findings, scope)
+        # Order: record the writes before the command raises, so that the question can show them.
         put_down_changes(words, access)
         name = name_of(words[0])
         if name == "cd":
@@ -241,11 +253,12 @@ class Walk:
 
 
 def _change_folder(words: tuple[Word, ...], access: Access) -> Outcome:
-    """Follow a `cd`; without a word it goes home."""
+    """Follow a `cd`; without an operand it goes to the home directory."""
     scope = access.scope
     target = words[0] if words else Word(scope.home or "")
     if len(words) > 1 or not target.is_literal or target.text.startswith("-") or not target.text:
         raise Unclear("it changes to a folder that is only known when it runs")
+    # Security: `..` after a name that may be a symlink has no certain target.
     if climbs_back(target.text):
         raise Unclear("it changes to a folder that depends on links")
     access.read(target)
@@ -254,7 +267,7 @@ def _change_folder(words: tuple[Word, ...], access: Access) -> Outcome:
 
 
 def _entered(folder: str, text: str, scope: Scope) -> Folders:
-    """Return where `cd` leads: bash takes `..` off the path as it was written."""
+    """Return the target of `cd`: bash removes `..` lexically from the written path."""
     return scope.moved((folder,)).paths(text)[-1:]
 
 

@@ -1,7 +1,7 @@
-"""One word of a command, as bash would read it: quotes, backslashes, `~`, some variables.
+"""Expansion of one word as in bash: quotes, backslashes, `~` and some variables.
 
-The grammar says where a word begins and ends; the word is then read here once more, character by
-character, so that the two must agree. Everything that is not known to stay what it is, is Unclear.
+The grammar determines where a word begins and ends; the word is then scanned again here, character
+by character, so that both must agree. Anything whose value is uncertain is undecidable.
 """
 
 import re
@@ -25,36 +25,38 @@ _SPLITS = re.compile(r"[\s*?\[\\]")
 
 @frozen
 class Word:
-    """A word after everything bash does to it."""
+    """A word after bash's expansions."""
 
     text: str
     pattern: str | None = None
-    """The same with what is quoted escaped, if it holds unquoted pattern characters."""
+    """If the word has unquoted wildcards: the word with quoted wildcards escaped."""
     is_known: bool = True
-    """False if a part of it is only known when it runs."""
+    """False if a part of it is only known at run time."""
 
     @property
     def is_literal(self) -> bool:
-        """Whether it is just this text."""
+        """Whether the word is exactly its text."""
         return self.is_known and self.pattern is None
 
     @property
     def could_be_flag(self) -> bool:
-        """Whether a pattern at its beginning could pick a file called `-something`."""
+        """Whether a wildcard at its start could match a file named `-something`."""
         return self.pattern is not None and self.pattern[:1] in {"*", "?", "["}
 
 
 def read_word(text: str, scope: Scope, substitutions: Mapping[int, int]) -> Word:
-    """Return what a word becomes.
+    """Return the expansion of a word.
 
-    `substitutions` says at which character a `$(` that was judged already begins and ends.
+    `substitutions` maps the start of each `$(` that is already judged to its end.
 
     Raises:
-        Unclear: it holds something that is not known to stay what it is.
+        UndecidableCommand: The word holds something with an uncertain value.
     """
     scanner = _Scanner(text, scope, substitutions)
     scanner.run()
     bare = "".join(scanner.bare)
+    # Security: braces and late tildes are checked on unquoted text only; expanded they could name
+    # other paths.
     if _is_brace_expansion(bare):
         raise Unclear("it uses a brace expansion")
     if _LATE_TILDE.search(bare):
@@ -70,7 +72,7 @@ def _is_brace_expansion(bare: str) -> bool:
 
 @dataclass(slots=True)
 class _Scanner:
-    """The state of reading one word."""
+    """State of the scan of one word."""
 
     source: str
     scope: Scope
@@ -79,7 +81,7 @@ class _Scanner:
     text: list[str] = field(default_factory=list[str])
     pattern: list[str] = field(default_factory=list[str])
     bare: list[str] = field(default_factory=list[str])
-    """What stands unquoted; quoted parts leave a NUL."""
+    """The unquoted text; each quoted part is replaced by NUL."""
     has_pattern: bool = False
     is_known: bool = True
 
@@ -172,6 +174,7 @@ class _Scanner:
         if variable is not None:
             self._value(variable.group(1) or variable.group(2), quoted=quoted)
             self.position = variable.end()
+        # Only quoted: an unquoted `$(...)` may become several words.
         elif self.position in self.substitutions and quoted:
             self._unknown(self.substitutions[self.position])
         elif self.source[self.position : self.position + 2] in _NUMBERS:
@@ -192,6 +195,8 @@ class _Scanner:
 
     def _value(self, name: str, *, quoted: bool) -> None:
         value = self._looked_up(name)
+        # Security: bash splits an unquoted value at white space and expands wildcards in it, so it
+        # could become flags or other paths.
         splits = not quoted and (value.pattern is not None or _SPLITS.search(value.text))
         if splits or not value.text:
             raise Unclear(f"the unquoted ${name} may become several words")
@@ -222,5 +227,5 @@ class _Scanner:
 
 
 def breaks_words(character: str) -> bool:
-    """Whether an unquoted character ends a word."""
+    """Return whether an unquoted character ends a word."""
     return character in _BREAKS
