@@ -1,1 +1,1 @@
-"""Sub-agents: tasks that the model hands on, each with a conversation and a budget of its own."""
+"""Sub-agents: run tasks that the model delegates, each with its own conversation and budget."""

@@ -1,7 +1,7 @@
-"""The session's gate, as the tools of one task pass it.
+"""The session's permission gate as used by the tools of one sub-agent.
 
-The same gate: its mode is the session's at that moment, its questions stand in the same line, its
-answers hold for all. What is added is who asks.
+It is the same gate: same mode, same question queue, and answers hold for the whole session. It only
+adds which task asks.
 """
 
 from collections.abc import Sequence
@@ -17,44 +17,44 @@ MOST_GOAL_CHARACTERS = 60
 
 @frozen
 class TaskGate:
-    """The gate of one task."""
+    """Permission gate of one task."""
 
     gate: Gate
     parent_id: str
-    """The call that delegated."""
+    """The delegating call."""
     name: str
-    """Which task it is, for the user."""
+    """Name of the task for the user."""
 
     def join(self, call_id: str, tool: str = "") -> None:
-        """Take a place among the session's questions."""
+        """Enter the session's question queue."""
         self.gate.join(call_id, tool)
 
     def step_aside(self, call_id: str) -> None:
-        """Have others ask first."""
+        """Leave the queue while the call goes on."""
         self.gate.step_aside(call_id)
 
     def leave(self, call_id: str) -> None:
-        """Give the place up."""
+        """Unregister a call that has ended."""
         self.gate.leave(call_id)
 
     async def pass_through(self, question: Question) -> Refusal | None:
-        """Pass the session's gate; a question says which task asks it."""
+        """Authorize an effect at the session's gate; the question names the task."""
         title = f"{question.title} ({self.name})"
         return await self.gate.pass_through(
             replace(question, title=title, parent_id=self.parent_id)
         )
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return what the session's gate says."""
+        """Return the globs of the session's gate."""
         return self.gate.left_out_of_searches()
 
     async def may_preview(self, path: Path) -> bool:
-        """Return what the session's gate says."""
+        """Return the decision of the session's gate."""
         return await self.gate.may_preview(path)
 
 
 def name_of(number: int, goal: str) -> str:
-    """Return what a task is called where the user sees it, in one line.
+    """Return the one-line name of a task for the user.
 
     >>> name_of(2, "Find the bug.")
     'task 2: Find the bug.'

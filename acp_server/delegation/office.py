@@ -1,7 +1,7 @@
-"""Where a session's tasks are done: so many at once, each by an agent of its own.
+"""Runs the sub-agent tasks of a session: a limited number at once, each by its own sub-agent.
 
-An agent has the session's model, files, gate and hints; its conversation, its budget, its shell and
-its tools are its own. It knows nothing but its goal and its context.
+A sub-agent shares the session's model, files, gate and hints; it has its own conversation, budget,
+shell and tools. It knows nothing but its goal and its context.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,31 +33,31 @@ from acp_server.turn.ports import Sink, Toolbox
 
 @frozen
 class Tools:
-    """The tools of one task, and what they have to tell that no call asked for."""
+    """Tools of one task, and the source of their pending notices."""
 
     toolbox: Toolbox
     tidings: Source
 
 
 MakeTools = Callable[[Gate, frozenset[str]], Tools]
-"""Makes some of the session's tools anew, behind a gate, with a shell of their own."""
+"""Builds some of the session's tools again, behind a gate, with their own shell."""
 
 
 @frozen
 class Premises:
-    """What the tasks of a session work with."""
+    """Dependencies of the sub-agents of a session."""
 
     session: Session
     gate: Gate
     briefing: Briefing
-    """Writes the system prompt of agents, which is another than the session's."""
+    """Provides the system prompt of sub-agents, which differs from the session's."""
     make_tools: MakeTools
     tasks: TaskGroup
-    """Where ends what a cancelled task left running."""
+    """Task group in which the clean-up of cancelled tasks runs."""
 
 
 class Office:
-    """Does the tasks of one session."""
+    """Runs the sub-agents of one session."""
 
     def __init__(self, premises: Premises, rules: Rules) -> None:
         self._premises = premises
@@ -67,22 +67,24 @@ class Office:
         self._writing = anyio.Lock()
 
     def begin(self, tasks: Sequence[Task]) -> Sequence[Progress]:
-        """Return what is known of tasks that nobody does yet."""
+        """Return the progress of tasks that have not started yet."""
         spent = self._premises.session.spent
         return [Progress(task, TaskSpent(session=spent)) for task in tasks]
 
     async def do(self, call_id: str, tasks: Sequence[Progress], sink: Sink) -> None:
-        """Do tasks at the same time; what comes of each stands in its progress.
+        """Run tasks concurrently; the result of each is in its progress.
 
-        A model that fails or a task that is cancelled alone is one task's matter.
+        A model error or a task that is cancelled on its own does not affect the others.
         """
         async with anyio.create_task_group() as group:
             for progress in tasks:
                 group.start_soon(self._do_one, call_id, progress, sink)
 
     async def _do_one(self, call_id: str, progress: Progress, sink: Sink) -> None:
+        # Entered before the semaphore, so that a waiting task can be cancelled, too.
         running = self._premises.session.tasks.running(call_id, progress.task.number)
         with running as scope:
+            # Limits concurrent sub-agents of the session; the others wait here.
             async with self._desks:
                 await self._work(call_id, progress, sink)
         if scope.cancelled_caught:
@@ -101,12 +103,12 @@ class Office:
             worker = Worker(progress, Conversation((), transcript), kit, TaskScreen(calls, prefix))
             await worker.run(session.mode)
         except anyio.get_cancelled_exc_class():
-            self._premises.tasks.start_soon(toolbox.close)  # that may take longer than one waits
+            self._premises.tasks.start_soon(toolbox.close)  # closing takes too long to wait
             raise
         await toolbox.close()
 
     async def _kit(self, progress: Progress, toolbox: Toolbox) -> Kit:
-        """Return what an agent works with."""
+        """Return the turn context of a sub-agent."""
         session, budget = self._premises.session, self._rules.budget
         model_id, tools = session.model_id, frozenset(spec.name for spec in toolbox.specs)
         write = partial(self._prompt, model_id, tools)
@@ -121,7 +123,8 @@ class Office:
         )
 
     async def _prompt(self, model_id: str, tools: frozenset[str]) -> str:
-        """Return the system prompt of agents: the same for all that have these tools."""
+        """Return the system prompt of sub-agents, cached per model and tools."""
+        # Concurrent tasks with the same tools build the prompt once.
         async with self._writing:
             if (model_id, tools) not in self._prompts:
                 subject = Subject(model_id, None, tools)

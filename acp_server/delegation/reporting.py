@@ -1,4 +1,4 @@
-"""What is told of tasks: to the model when they are over, to the user also while they are not."""
+"""Reports on tasks: for the model when they have ended, for the user also while they run."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,31 +9,31 @@ from acp_server.delegation.gate import name_of
 from acp_server.delegation.task import Progress, tokens_of
 
 MOST_CHARACTERS = 24_000
-"""How long the summaries of all tasks of a call are at most."""
+"""Length limit of all summaries of a call together."""
 LEAST_CHARACTERS = 2_000
-"""How long each may be, however many there are."""
+"""Length that each summary may have, however many there are."""
 CUT = "[… {left:,} characters are left out …]"
 MOST_FILES = 20
 UNFINISHED = {"waiting": "not begun", "working": "not finished"}
 NOTHING = "It said nothing."
 
 ShowPath = Callable[[Path], str]
-"""Returns a path as the model and the user are shown it."""
+"""Returns a path as shown to the model and the user."""
 
 
 def report(tasks: Sequence[Progress], show_path: ShowPath) -> str:
-    """Return what came of tasks, in their order."""
+    """Return the results of tasks, in their order."""
     most = max(MOST_CHARACTERS // len(tasks), LEAST_CHARACTERS)
     return "\n\n".join(_told(each, show_path, most) for each in tasks)
 
 
 def overview(tasks: Sequence[Progress]) -> str:
-    """Return a line for each task, as it stands just now."""
+    """Return a line with the current state of each task."""
     return "\n".join(f"- {_line(each)}" for each in tasks)
 
 
 def facts(tasks: Sequence[Progress]) -> list[JsonValue]:
-    """Return the bare facts of what tasks came to."""
+    """Return the results of tasks as JSON."""
     return [
         {
             "task": each.task.number,
@@ -69,7 +69,7 @@ def _cost(progress: Progress) -> str:
 
 
 def _deeds(progress: Progress, show_path: ShowPath) -> str:
-    """Return what a task has changed, as far as that is known."""
+    """Return the known changes of a task."""
     names = [show_path(Path(path)) for path in progress.changed]
     more = len(names) - MOST_FILES
     files = ", ".join(names[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
@@ -78,7 +78,7 @@ def _deeds(progress: Progress, show_path: ShowPath) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return a text with its middle left out if it is longer."""
+    """Return a text, with its middle cut out if it is too long."""
     if len(text) <= most:
         return text
     head, tail = text[: most * 2 // 3], text[-most // 3 :]

@@ -1,7 +1,7 @@
-"""What a task does, shown as calls of its session: under ids of their own, with the parent's id.
+"""Shows the calls of a sub-agent as calls of its session, with their own ids and the parent's id.
 
-Only its calls are shown. What it says is noted as its progress, its plan and its summaries of its
-own conversation are nobody's business, and how full its window is would be taken for the session's.
+Only calls are shown. Messages are noted as progress. Its plan and its summaries are internal, and
+its context usage would be mistaken for the session's.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,14 +28,14 @@ from acp_server.turn.events import (
 from acp_server.turn.ports import Sink
 
 MOST_SAID_CHARACTERS = 2_000
-"""How much of a message is looked at for its last line."""
+"""How much of a message is kept to find its last line."""
 COMMAND_TOOL = "terminal"
 _EDITS: frozenset[CallKind] = frozenset({"edit", "delete", "move"})
 
 
 @dataclass(slots=True)
 class CallScreen:
-    """Where the tools of a task tell what they do; their calls have ids of their own already."""
+    """Event sink for the tools of a task, whose calls have session ids already."""
 
     sink: Sink
     parent_id: str
@@ -43,13 +43,13 @@ class CallScreen:
     _opened: dict[str, CallAppeared] = field(default_factory=dict[str, CallAppeared], init=False)
 
     async def emit(self, event: Event) -> None:
-        """Show what belongs to a call."""
+        """Show an event that belongs to a call."""
         shown = self._shown(event)
         if shown is not None:
             await self.sink.emit(shown)
 
     def emit_now(self, event: Event) -> None:
-        """Show what belongs to a call, also while the turn is being cancelled."""
+        """Show an event that belongs to a call, even while the turn is being cancelled."""
         shown = self._shown(event)
         if shown is not None:
             self.sink.emit_now(shown)
@@ -68,7 +68,7 @@ class CallScreen:
         return replace(event, parent_id=self.parent_id)
 
     def _note(self, event: CallChanged) -> None:
-        """Note what a call has changed, once it has."""
+        """Note the changes of a call once it has completed."""
         opened = self._opened.get(event.call_id)
         if event.title:
             self.progress.note(event.title)
@@ -83,17 +83,17 @@ class CallScreen:
 
 
 class TaskScreen:
-    """Where the turn of a task tells what happens; its calls have the model's ids."""
+    """Event sink for the turn of a task, whose calls have the model's ids."""
 
     def __init__(self, calls: CallScreen, prefix: str) -> None:
-        """Take what stands before the model's ids to make them the session's."""
+        """Take the prefix that makes a model's call id unique in the session."""
         self._calls = calls
         self._prefix = prefix
         self._message_id = ""
         self._said = ""
 
     async def emit(self, event: Event) -> None:
-        """Show one event, or note it."""
+        """Show or note one event."""
         shown = self._shown(event)
         if isinstance(shown, NoticeRaised):
             await self._calls.sink.emit(shown)
@@ -101,7 +101,7 @@ class TaskScreen:
             await self._calls.emit(shown)
 
     def emit_now(self, event: Event) -> None:
-        """Show one event, or note it, also while the turn is being cancelled."""
+        """Show or note one event, even while the turn is being cancelled."""
         shown = self._shown(event)
         if isinstance(shown, NoticeRaised):
             self._calls.sink.emit_now(shown)
@@ -117,7 +117,7 @@ class TaskScreen:
             case MessageChunk():
                 self._hear(event)
             case CompactionChanged():
-                self._calls.progress.note("summing up its conversation")
+                self._calls.progress.note("summarizing its conversation")
             case (
                 CallAppeared()
                 | TerminalOpened()
@@ -134,7 +134,7 @@ class TaskScreen:
         return None
 
     def _notice(self, notice: NoticeRaised) -> NoticeRaised | None:
-        """Return what the user must not miss; the rest is noted."""
+        """Return a notice that the user must see; others are only noted."""
         self._calls.progress.note(notice.title)
         return notice if notice.is_said else None
 

@@ -1,4 +1,4 @@
-"""The tools of one task: a call of one of them is a call of the session's."""
+"""Toolbox of one task: prefixes its call ids, so that they are unique in the session."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,51 +10,52 @@ from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 
 @frozen
 class TaskToolbox:
-    """The tools of one task."""
+    """Tools of one task."""
 
     tools: Toolbox
     calls: Sink
-    """Where the tools tell what they do."""
+    """Event sink of the tools."""
     prefix: str
-    """Stands before the model's id of a call, and makes it one that the session has only once."""
+    """Prepended to the model's call ids, which are unique only within the task."""
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the sub-agent is told."""
+        """Tool specs for the sub-agent."""
         return self.tools.specs
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Open a call of the session's."""
-        del sink  # that one has the model's ids
+        """Open a call under its session id."""
+        del sink  # it expects the model's ids
+        # Two sub-agents may use the same call id; unprefixed, their permission questions would mix.
         return _TaskCall(
             await self.tools.open(f"{self.prefix}{call_id}", name, self.calls), self.prefix
         )
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Leave a link as it is: a task has none."""
+        """Return a resource link unchanged: the prompt of a task has none."""
         del sink
         return (link,)
 
     async def close(self) -> None:
-        """End all that still runs."""
+        """Close the tools."""
         await self.tools.close()
 
 
 @frozen
 class _TaskCall:
-    """A call under its id in the session."""
+    """A call under its session id."""
 
     live: LiveCall
     prefix: str
 
     async def write(self, fragment: str) -> None:
-        """Take more of the arguments."""
+        """Pass on a fragment of the arguments."""
         await self.live.write(fragment)
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it."""
+        """Run the call."""
         return await self.live.run(replace(call, id=f"{self.prefix}{call.id}"))
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what it led to until now."""
+        """Return the outcome so far."""
         return self.live.cut_short(reason)

@@ -1,38 +1,39 @@
-"""Which tools a task may have: those of the sets that it is given, and never some others."""
+"""Which tools a task may have: those of its toolsets, except some that are always withheld."""
 
 from collections.abc import Collection, Sequence
 
 from skills_store.visibility import TOOLSETS
 
 OPEN_SETS = ("file", "terminal", "web", "skills", "session_search", "todo")
-"""The sets that a task may have."""
+"""The toolsets that a task may have."""
 WITHHELD = frozenset({"clarify", "exit_plan", "memory", "skill_manage", "delegate_task"})
-"""What no task has: questions to the user, what lasts beyond the session, further tasks."""
+"""Tools that no task has: questions to the user, lasting changes, further delegation."""
 SERVER_SET = "mcp-"
 SERVER_TOOL = "__"
-"""Stands between a server and its tool in the tool's name."""
+"""Separates server and tool in the name of an MCP tool."""
 UNKNOWN = "there is no toolset {name!r} for a task; there are {known}"
 
 
 class UnknownToolsetError(ValueError):
-    """There is no such set, or none that a task may have; the text names those that there are."""
+    """The toolset does not exist or is not available to tasks; the text lists those that are."""
 
 
 def tools_for(wanted: Sequence[str], present: Sequence[str]) -> frozenset[str]:
-    """Return the tools of some sets, of all if none is named, as far as they are present.
+    """Return the available tools of some toolsets, or of all if none is named.
 
     Raises:
-        UnknownToolsetError: one of the sets is not to be had.
+        UnknownToolsetError: one of the toolsets is not available.
     """
     sets = _sets(present)
     for name in wanted:
         if name not in sets:
             raise UnknownToolsetError(UNKNOWN.format(name=name, known=", ".join(sets)))
+    # Subtracted last, so that no toolset can bring a withheld tool back.
     return frozenset(tool for name in wanted or sets for tool in sets[name]) - WITHHELD
 
 
 def _sets(present: Sequence[str]) -> dict[str, Collection[str]]:
-    """Return the sets of which something is present, by name."""
+    """Return the toolsets that have an available tool, by name."""
     sets: dict[str, Collection[str]] = {}
     for name in OPEN_SETS:
         found = TOOLSETS[name] & frozenset(present)
@@ -45,6 +46,6 @@ def _sets(present: Sequence[str]) -> dict[str, Collection[str]]:
 
 
 def _server_of(tool: str) -> str:
-    """Return the server whose tool this is; empty for one of ours."""
+    """Return the MCP server of a tool; empty for a built-in one."""
     server, separator, _ = tool.partition(SERVER_TOOL)
     return server if separator else ""

@@ -1,4 +1,4 @@
-"""What a task was told and has said, written down with the session that handed it on."""
+"""Transcript of a task, stored with the session that delegated it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from acp_server.turn.conversation import Message
 
 @dataclass(slots=True)
 class Transcript:
-    """Keeps the conversation of one task."""
+    """Stores the conversation of one task."""
 
     journal: Journal
     call_id: str
-    """The call that delegated."""
+    """The delegating call."""
     number: int
     _kept: list[Message] = field(default_factory=list[Message], init=False)
 
     def append(self, message: Message) -> None:
-        """Keep a message behind all others."""
+        """Store a message at the end."""
         self._kept.append(message)
         self.journal.show(TaskMessage(self.call_id, self.number, message))
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Keep what is new in a conversation that was summed up; what was before stays kept."""
+        """Store the new messages of a compacted conversation; earlier ones stay stored."""
         for message in messages:
             if message not in self._kept:
                 self.append(message)

@@ -1,4 +1,4 @@
-"""What keeps a task's conversation fit: its budget, a summary in time, instructions of folders."""
+"""Context maintenance of a task: budget check, compaction, and instructions of directories."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,17 +12,17 @@ from acp_server.turn.ports import Sink
 
 @frozen
 class TaskUpkeep:
-    """The upkeep of one task's conversation."""
+    """Context maintenance of one task's conversation."""
 
     upkeep: SessionUpkeep
     budget: Budget
     spent: TaskSpent
 
     async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
-        """Return what the next call of the model works with.
+        """Return the context for the next model request.
 
         Raises:
-            BudgetSpentError: there is to be none.
+            BudgetSpentError: the budget is used up.
         """
         self.budget.check(self.spent)
         return await self.upkeep.prepared(conversation, kit, sink)
@@ -30,5 +30,5 @@ class TaskUpkeep:
     async def instruct(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
     ) -> Mapping[str, Instructions]:
-        """Return what is added to the results of calls, as for the session's own."""
+        """Return instructions to add to the results of calls, as for the session's own."""
         return await self.upkeep.instruct(conversation, touched, sink)

@@ -1,4 +1,4 @@
-"""One task, from its goal to its summary."""
+"""Runs one task, from its goal to its summary."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ REFUSED = "the model refused to do this"
 
 
 class Worker:
-    """Does one task."""
+    """Sub-agent for one task."""
 
     def __init__(
         self, progress: Progress, conversation: Conversation, kit: Kit, sink: Sink
@@ -37,7 +37,7 @@ class Worker:
         self._sink = sink
 
     async def run(self, mode: Mode) -> None:
-        """Do the task; raises only cancellation."""
+        """Run the task; raises only cancellation."""
         progress = self._progress
         progress.state = "working"
         try:
@@ -67,7 +67,7 @@ class Worker:
             self._progress.summary = last_words(tuple(self._conversation))
 
     async def _wrap_up(self, reason: str) -> None:
-        """Have a task that is stopped say how far it has come: one more call, without tools."""
+        """Ask a stopped task for a summary: one more request, without tool calls."""
         self._stop("stopped", reason)
         messages = _asked(tuple(self._conversation))
         kit = self._kit
@@ -87,7 +87,7 @@ class Worker:
 
 
 def last_words(messages: Sequence[Message]) -> str:
-    """Return what an agent has said last."""
+    """Return the last text that an agent wrote."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
             said = "\n".join(part.text for part in message.parts if isinstance(part, Text))
@@ -97,8 +97,8 @@ def last_words(messages: Sequence[Message]) -> str:
 
 
 def _asked(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a conversation with the question how far it has come."""
+    """Return a conversation with the request to summarize at the end."""
     last = messages[-1] if messages else None
-    if isinstance(last, UserMessage):  # two messages of the user's in a row are none to a provider
+    if isinstance(last, UserMessage):  # providers reject two user messages in a row
         return (*messages[:-1], UserMessage((*last.parts, Text(WRAP_UP))))
     return (*messages, UserMessage((Text(WRAP_UP),)))

@@ -1,1 +1,1 @@
-"""Commands of the user's own that run before and after calls of tools, and after turns."""
+"""Hooks: the user's own commands that run before and after tool calls and after turns."""

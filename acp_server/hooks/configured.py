@@ -1,4 +1,4 @@
-"""Hooks as the settings have them, in this room's words."""
+"""Converts hook settings to hook rules."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ def hook_rules(
     *,
     is_broken: bool,
 ) -> HookRules:
-    """Return the hooks; `is_broken`: those before calls are not all that was written down."""
+    """Return the hooks; `is_broken`: some hooks before tool calls could not be parsed."""
     return HookRules(
         [_tool_hook(each) for each in before_tool],
         [_tool_hook(each) for each in after_tool],

@@ -1,6 +1,6 @@
-"""Which commands run when, as the user has said in the settings; nobody else can.
+"""Hook rules: which commands run when. Only the user's settings define them.
 
-Pure. A command before a call can refuse it, and can allow nothing: the gate decides behind it.
+Pure. A hook before a call can refuse it but not allow it: the permission gate decides afterwards.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,24 @@ DEFAULT_SECONDS = 10.0
 
 @frozen
 class Hook:
-    """A command, for the tools whose names match."""
+    """A command for the tools whose names match."""
 
     command: str
-    """A line for the shell."""
+    """Shell command line."""
     match: str = ANY_TOOL
-    """Patterns of names, such as `write_file|patch` or `github__*`."""
+    """Patterns of tool names, such as `write_file|patch` or `github__*`."""
     timeout_seconds: float = DEFAULT_SECONDS
 
 
 @frozen
 class HookRules:
-    """All hooks, each list in the order in which it runs."""
+    """All hooks, each list in the order of execution."""
 
     before_tool: Sequence[Hook] = ()
     after_tool: Sequence[Hook] = ()
     after_turn: Sequence[Hook] = ()
     is_broken: bool = False
-    """Whether the settings hold hooks before calls that cannot be understood: nothing is let by."""
+    """Whether some configured hooks before calls cannot be parsed: every call is refused then."""
 
     @property
     def is_empty(self) -> bool:

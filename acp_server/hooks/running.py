@@ -1,6 +1,6 @@
-"""Hooks run for one session: before calls, after them, after turns.
+"""Runs the hooks of one session: before calls, after calls and after turns.
 
-Knows no process: how a command is run is handed in.
+Knows no processes: the function that runs a command is passed in.
 """
 
 import logging
@@ -33,28 +33,28 @@ BROKEN = (
 SAID = "[A hook of the user's says after this call, as data:]\n{said}"
 
 RunHook = Callable[[Hook, bytes], Awaitable[Ran]]
-"""Runs a command with this on its stdin, to its end or its deadline. Raises only cancellation."""
+"""Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
 Spawn = Callable[[Task], None]
-"""Lets something go on beside everything else."""
+"""Starts a task in the background."""
 OnRefusal = Callable[[ToolCall, str], None]
 
 
 @dataclass(slots=True)
 class Hooks:
-    """The hooks of one session."""
+    """Hooks of one session."""
 
     rules: HookRules
     run: RunHook
     spawn: Spawn
     facts: Callable[[], Mapping[str, JsonValue]]
-    """Returns what every hook is told: the session, its folder, its mode."""
+    """Returns the facts that every hook receives: session, directory and mode."""
     on_refusal: OnRefusal
-    """Called with each call that is refused, and why."""
+    """Called with each refused call and the reason."""
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
     _is_closed: bool = field(default=False, init=False)
 
     async def refusal(self, call: ToolCall) -> Outcome | None:
-        """Ask the hooks before a call, one after the other; return what the first no comes to."""
+        """Run the hooks before a call in order; return the outcome of the first refusal."""
         said = await self._no_to(call)
         if said is None:
             return None
@@ -63,6 +63,7 @@ class Hooks:
 
     async def _no_to(self, call: ToolCall) -> str | None:
         if self.rules.is_broken:
+            # Fail closed: the hook that cannot be parsed may be the one that forbids this call.
             return BROKEN
         hooks = matching(self.rules.before_tool, call.name)
         told = as_json("before_tool", self._about(call)) if hooks else b""
@@ -73,7 +74,7 @@ class Hooks:
         return None
 
     async def remarks(self, call: ToolCall, outcome: Outcome) -> str:
-        """Run the hooks after a call, one after the other; return what the model is told of it."""
+        """Run the hooks after a call, one after the other; return their output for the model."""
         hooks = matching(self.rules.after_tool, call.name)
         if not hooks:
             return ""
@@ -84,19 +85,21 @@ class Hooks:
         return SAID.format(said=_bounded(text)) if text else ""
 
     def end_turn(self, stop_reason: str) -> None:
-        """Have the hooks after a turn run, while everything else goes on."""
+        """Run the hooks after a turn in the background."""
         if self.rules.after_turn and not self._is_closed:
             told = as_json("after_turn", {**self.facts(), "stop_reason": stop_reason})
             self.spawn(partial(self._after_turn, told))
 
     def close(self) -> None:
-        """End the hooks that still run; nothing is run any more."""
+        """Cancel the running hooks and start no more."""
         self._is_closed = True
+        # Cancel only marks the scopes; each removes itself from the set later, in its own task.
         for scope in self._scopes:
             scope.cancel()
 
     async def _after_turn(self, told: bytes) -> None:
         with anyio.CancelScope() as scope:
+            # Spawned before `close`, started after it: `close` had no scope to cancel.
             if self._is_closed:
                 return
             self._scopes.add(scope)
@@ -104,7 +107,7 @@ class Hooks:
                 for hook in self.rules.after_turn:
                     ran = await self.run(hook, told)
                     if ran.failure or ran.code:
-                        logger.warning("a hook after a turn failed: %s", _remark(ran))
+                        logger.warning("an after_turn hook failed: %s", _remark(ran))
             finally:
                 self._scopes.discard(scope)
 
@@ -115,7 +118,7 @@ class Hooks:
 
 
 def _remark(ran: Ran) -> str:
-    """Return what a hook has to say, and that it failed if it did."""
+    """Return a hook's output, prefixed with its failure if it failed."""
     said = _bounded(ran.said.strip())
     if ran.failure:
         return f"(it did not come to its end: {ran.failure}) {said}".rstrip()

@@ -1,11 +1,12 @@
-"""What hooks are told and what they answer: one JSON object on stdin, an exit code and a text.
+"""Input and output formats of hooks: one JSON object on stdin, an exit code and a text.
 
-Told are `event`, `session_id`, `cwd` and `mode`; of a call `call_id`, `tool` and `arguments`, after
-it `outcome` with `is_error` and the beginning of its `text`; of a turn `stop_reason`.
+Every hook receives `event`, `session_id`, `cwd` and `mode`. For a call it also receives `call_id`,
+`tool` and `arguments`; after the call `outcome` with `is_error` and the beginning of its `text`;
+after a turn `stop_reason`.
 
-A hook before a call lets it by with exit code 0. It refuses with 2, its output being the reason, or
-with `{"decision": "refuse", "reason": "..."}`. Whatever else happens refuses too: a call that was
-not looked at is not made.
+A hook before a call allows it with exit code 0. It refuses with exit code 2, its output being the
+reason, or with `{"decision": "refuse", "reason": "..."}`. Every other result refuses, too: an
+unchecked call is not made.
 """
 
 import json
@@ -25,30 +26,30 @@ Event = Literal["before_tool", "after_tool", "after_turn"]
 
 @frozen
 class Ran:
-    """How a hook ended; `code` is None where it did not end by itself."""
+    """Result of a hook; `code` is None if it did not exit by itself."""
 
     code: int | None
     said: str
-    """What it printed, stdout and stderr together."""
+    """Its output, stdout and stderr combined."""
     is_cut: bool = False
-    """Whether it printed more than is read."""
+    """Whether its output was longer than the limit."""
     failure: str = ""
-    """Why it has no code: its time was up, it was killed, it could not be started."""
+    """Why there is no exit code: it timed out, was killed or could not be started."""
 
 
 def as_json(event: Event, values: Mapping[str, JsonValue]) -> bytes:
-    """Return what a hook reads."""
+    """Return the JSON line that a hook reads on stdin."""
     told: dict[str, JsonValue] = {"event": event, **values}
     return mended(json.dumps(told, ensure_ascii=False)).encode() + b"\n"
 
 
 def outcome_as_json(text: str, *, is_error: bool) -> JsonValue:
-    """Return what a hook is told of a call's end."""
+    """Return the outcome of a call as hooks receive it."""
     return {"is_error": is_error, "text": text[:MOST_OUTCOME_CHARACTERS]}
 
 
 def refusal_in(ran: Ran) -> str | None:
-    """Return why a call is not made; None when the hook lets it by."""
+    """Return why a call is refused; None if the hook allows it."""
     said = ran.said.strip()[:MOST_SAID_CHARACTERS]
     if ran.failure:
         return f"it did not answer: {ran.failure}"
@@ -56,18 +57,19 @@ def refusal_in(ran: Ran) -> str | None:
         return _reason_in(said) or said or "it gave no reason"
     if ran.code != 0:
         return f"it failed with exit code {ran.code}{f': {said}' if said else ''}"
+    # Fail closed: a refusal may be in the part that was cut.
     if ran.is_cut:
         return "it said too much to be read"
     return _refusal_said(ran.said)
 
 
 def _refusal_said(said: str) -> str | None:
-    """Return the reason of a refusal in words; words that are half of one refuse too."""
+    """Return the reason of a JSON refusal; an unreadable decision refuses, too."""
     answer = _answer_in(said)
     if answer is None:
         return "its decision cannot be read" if '"decision"' in said else None
     match answer.get("decision"):
-        case None | "allow":  # to allow is to say nothing: the gate still asks
+        case None | "allow":  # same as no decision: the gate still decides
             return None
         case "refuse":
             return _text(answer.get("reason")) or "it gave no reason"
@@ -81,7 +83,7 @@ def _reason_in(said: str) -> str:
 
 
 def _answer_in(said: str) -> Mapping[str, JsonValue] | None:
-    """Return the last JSON object among the lines, or that all of them are."""
+    """Return the whole output if it is a JSON object, else the last line with a decision."""
     for text in (said, *reversed(said.splitlines())):
         try:
             found = cast("JsonValue", json.loads(text)) if text.strip().startswith("{") else None

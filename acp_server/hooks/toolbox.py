@@ -1,7 +1,7 @@
-"""A toolbox whose calls pass the user's hooks: before each and after it.
+"""Toolbox decorator that runs the user's hooks before and after each call.
 
-Stands before the tools and their gate, and can only take away: what a hook lets by is asked about
-as if there were none.
+Hooks run before the permission gate and can only refuse: a call that they let through is still
+subject to permissions.
 """
 
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 
 @frozen
 class HookedToolbox:
-    """The tools of a session, with hooks."""
+    """Tools of a session, with hooks."""
 
     whole: Toolbox
     hooks: Hooks
     closes_hooks: bool = True
-    """Whether the hooks end with these tools; those of a session go on behind a task's."""
+    """Whether closing also closes the hooks; a sub-agent shares those of its session."""
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """What the model is told; hooks change nothing of it."""
+        """Tool specs for the model; hooks do not change them."""
         return self.whole.specs
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Open a call; nothing is asked of hooks before it runs."""
+        """Open a call; hooks run when the call is run."""
         return _HookedCall(await self.whole.open(call_id, name, sink), self.hooks)
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Return what a link of the user's leads to."""
+        """Return the content that a resource link refers to."""
         return await self.whole.attach(link, sink)
 
     async def close(self) -> None:
-        """End all that still runs, hooks too."""
+        """Close the tools, and the hooks if they belong to them."""
         if self.closes_hooks:
             self.hooks.close()
         await self.whole.close()
@@ -44,17 +44,17 @@ class HookedToolbox:
 
 @frozen
 class _HookedCall:
-    """A call between its hooks."""
+    """A call with its hooks."""
 
     whole: LiveCall
     hooks: Hooks
 
     async def write(self, fragment: str) -> None:
-        """Take more of the arguments."""
+        """Pass on a fragment of the arguments."""
         await self.whole.write(fragment)
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it, unless a hook refuses; what hooks say after it is added to what it led to."""
+        """Run the call unless a hook refuses; append the output of the hooks after it."""
         refused = await self.hooks.refusal(call)
         if refused is not None:
             return refused
@@ -63,7 +63,7 @@ class _HookedCall:
         return _with(outcome, remarks) if remarks else outcome
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what it led to until now."""
+        """Return the outcome so far."""
         return self.whole.cut_short(reason)
 
 

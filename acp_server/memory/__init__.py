@@ -1,4 +1,4 @@
-"""What outlasts sessions: the writing half of both memory files, and providers beside them.
+"""Memory that outlasts sessions: writing both memory files, and external memory providers.
 
-Knows entries, locks, limits and who wrote what; no session, no editor, no wire.
+Knows entries, locks, limits and origin of entries, but no session, editor or wire.
 """

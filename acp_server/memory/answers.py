@@ -1,4 +1,4 @@
-"""What a store says to whoever reads or changes it: the state it is in, and what became of it."""
+"""Results of reading or changing a memory store."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from prompt_engine.memory_entries import StoreName, joined
 
 @frozen
 class Contents:
-    """What a store holds. Sizes are in characters of its text, delimiters included."""
+    """Content of a store. Sizes are in characters of its text, delimiters included."""
 
     name: StoreName
     entries: tuple[str, ...]
@@ -18,30 +18,30 @@ class Contents:
 
     @property
     def used(self) -> int:
-        """The characters that the entries take."""
+        """Number of characters that the entries take."""
         return len(joined(self.entries))
 
     @property
     def usage(self) -> str:
-        """How full it is, such as `1,474/2,200`."""
+        """Used and available characters, such as `1,474/2,200`."""
         return f"{self.used:,}/{self.limit:,}"
 
 
 @frozen
 class Answer:
-    """What became of a change."""
+    """Result of a change."""
 
     text: str
     contents: Contents | None = None
-    """The live state; None if the store could not be read."""
+    """Current content; None if the store could not be read."""
     current_entries: tuple[str, ...] | None = None
-    """All entries as they may be shown, where the change needs a look at them."""
+    """All entries, screened for display, if the caller needs them to correct the change."""
     matches: tuple[str, ...] | None = None
-    """The entries that could have been meant, as they may be shown."""
+    """The entries that could be meant, screened for display."""
     is_success: bool = False
 
     def as_json(self) -> Mapping[str, JsonValue]:
-        """Return the answer in the form that the model and programs read."""
+        """Return the result as JSON for the model and for programs."""
         said: dict[str, JsonValue] = {"success": self.is_success}
         said["message" if self.is_success else "error"] = self.text
         if self.contents is not None:

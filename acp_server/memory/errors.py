@@ -1,8 +1,8 @@
-"""Why a change of the memory is not made.
+"""Errors of changing the memory.
 
 Exception
-├── StoreError       the file cannot be read or written; it is as it was
-└── OperationError   the change itself is refused, by its kind
+├── StoreError       the file cannot be read or written; it is unchanged
+└── OperationError   the change itself is refused, with the kind of refusal
 """
 
 from typing import Literal
@@ -11,19 +11,19 @@ Kind = Literal["incomplete", "blocked", "no match", "several matches", "over the
 
 
 class StoreError(Exception):
-    """A file that cannot be used."""
+    """A memory file cannot be used."""
 
     def __init__(self, reason: str) -> None:
-        """Say in a sentence what is wrong."""
+        """Take the problem as a sentence."""
         super().__init__(reason)
         self.reason = reason
 
 
 class OperationError(Exception):
-    """A change that is not made. Nothing of it was."""
+    """A change is refused; nothing of it was made."""
 
     def __init__(self, kind: Kind, reason: str, matches: tuple[str, ...] = ()) -> None:
-        """Say in a sentence what is wrong; `matches` are all entries that could be meant."""
+        """Take the problem as a sentence; `matches` are all entries that could be meant."""
         super().__init__(reason)
         self.kind: Kind = kind
         self.reason = reason

@@ -1,6 +1,7 @@
-"""A memory file on disk: its bytes, the form they have, and writing that loses nothing.
+"""A memory file on disk: its bytes, their format, and safe writing.
 
-The lock is Hermes' own, beside the name that the file goes by; a link is written where it leads.
+The lock is the one that Hermes uses, next to the path as configured; a symlink is followed for
+writing.
 """
 
 from collections.abc import Generator
@@ -21,7 +22,7 @@ _PRIVATE = 0o600
 
 @frozen
 class FileState:
-    """A file at one moment; without bytes it is not there."""
+    """A file at one moment; without bytes if it does not exist."""
 
     path: Path
     text: str = ""
@@ -29,10 +30,10 @@ class FileState:
     is_there: bool = False
 
     def with_entries(self, entries: tuple[str, ...]) -> bytes:
-        """Return the bytes of a file with these entries, in the form that this one has.
+        """Return the bytes of a file with these entries, in the format of this file.
 
-        A byte order mark and the ends of lines stay. The text ends with a line, so that what a
-        person adds to it begins with one.
+        Keeps the byte order mark and the line endings. The text ends with a newline, so that text
+        appended by the user starts on a new line.
         """
         if not entries:
             return b""
@@ -43,7 +44,7 @@ class FileState:
 
 
 def look_at(path: Path) -> FileState:
-    """Return what a memory file holds.
+    """Return the current content of a memory file.
 
     Raises:
         StoreError: it cannot be read.
@@ -59,21 +60,22 @@ def look_at(path: Path) -> FileState:
 
 @contextmanager
 def held(path: Path, patience_seconds: float) -> Generator[None]:
-    """Hold the lock of a memory file, which keeps Hermes out too.
+    """Hold the lock of a memory file, which excludes Hermes, too.
 
     Raises:
-        OSError: it was not to be had in time, or the folder cannot be made.
+        OSError: the lock timed out, or the directory cannot be created.
     """
+    # The lock file is created in this directory.
     make_private(path.parent)
     with locked(path, patience_seconds):
         yield
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone.
+    """Create a directory and its missing parents, private to the user.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     for each in (*reversed(folder.parents), folder):
         if not each.is_dir():
@@ -81,9 +83,9 @@ def make_private(folder: Path) -> None:
 
 
 def write(state: FileState, data: bytes) -> None:
-    """Put other bytes in the place of a state.
+    """Replace the content of a file atomically.
 
     Raises:
-        OSError: the file is as it was before.
+        OSError: the file is unchanged.
     """
     write_atomically(state.path, data, mode=None if state.is_there else _PRIVATE)

@@ -1,7 +1,7 @@
-"""Which entries we wrote, by their digests, and where they end in what a person added to.
+"""Index of entries that we wrote, by digest, to split off text that the user appended.
 
-A person who writes on below an entry of ours rarely thinks of the delimiter. What begins with an
-entry that is known falls in two there; of what is not known, nobody can say where it parts.
+A user who writes below one of our entries rarely adds the delimiter. A span that begins with a
+known entry is split after it; other text is not split.
 """
 
 import hashlib
@@ -14,20 +14,20 @@ from prompt_engine.memory_entries import StoreName, normalized, split
 from skills_store.documents import Document, DocumentFile
 
 Known = Mapping[str, int]
-"""The SHA-256 (hex) of entries, and how many characters each has."""
+"""SHA-256 (hex) of entries, and the number of characters of each."""
 
 _LINE_END = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
 def digest_of(entry: str) -> str:
-    """Return what an entry is known by."""
+    """Return the digest of an entry."""
     return hashlib.sha256(entry.encode()).hexdigest()
 
 
 def entries_of(text: str, known: Known) -> tuple[str, ...]:
-    """Return the entries of a file's text; what was added below a known one is one of its own.
+    """Return the entries of a file's text; text appended to a known entry is a separate entry.
 
-    A known entry that stands by itself is whole, and no other text is held against it.
+    A known entry that is a span of its own is complete and splits no other text.
     """
     spans = split(text)
     digests = [digest_of(span) for span in spans]
@@ -40,16 +40,16 @@ def entries_of(text: str, known: Known) -> tuple[str, ...]:
 
 
 def known_of(entries: Iterable[str], digests: Iterable[str]) -> Known:
-    """Return those of the entries whose digests are known."""
+    """Return the digests of those entries that are among `digests`."""
     wanted = frozenset(digests)
     found = ((digest_of(entry), len(entry)) for entry in entries)
     return {digest: length for digest, length in found if digest in wanted}
 
 
 def _parts(span: str, missing: dict[str, int]) -> Iterator[str]:
-    """Yield a span, or the missing entries that it begins with and what is left of it then.
+    """Yield a span, or the missing entries that it begins with and the remaining text.
 
-    What is found is missing no more: so no file takes long, whatever it holds.
+    An entry that was found is not missing any more, which bounds the time for any file.
     """
     while span and (head := _known_head(span, missing)) is not None:
         del missing[digest_of(head)]
@@ -60,7 +60,7 @@ def _parts(span: str, missing: dict[str, int]) -> Iterator[str]:
 
 
 def _known_head(span: str, known: Known) -> str | None:
-    """Return the longest known entry that a span begins with, and that ends with a line."""
+    """Return the longest known entry that a span begins with and that ends at a line end."""
     for digest, length in sorted(known.items(), key=lambda item: item[1], reverse=True):
         if length <= len(span) and _LINE_END.match(span, length):
             head = span[:length]
@@ -70,26 +70,26 @@ def _known_head(span: str, known: Known) -> str | None:
 
 
 class EntryIndex:
-    """The digests of both stores, in one file. All calls block.
+    """Digests of both stores, in one file. All calls block.
 
-    A store's digests are changed under the lock of its memory file only.
+    A store's digests are changed only under the lock of its memory file.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = DocumentFile(file)
 
     def known(self, name: StoreName) -> Known:
-        """Return the entries of a store that we wrote; what the file has besides is passed over."""
+        """Return the entries of a store that we wrote; ignores invalid content of the file."""
         found = self._file.read().get(name)
         if not isinstance(found, dict):
             return {}
         return {digest: n for digest, n in found.items() if isinstance(n, int) and n > 0}
 
     def keep(self, name: StoreName, known: Known) -> None:
-        """Let these be the known ones of a store.
+        """Replace the known entries of a store.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
 
         def change(document: Document) -> None:

@@ -1,6 +1,6 @@
-"""The external memory of a server, imported in a thread when it is needed first.
+"""External memory of a server, imported in a thread at its first use.
 
-Knows that a turn is handed over behind its end, and that whoever leaves waits a moment for that.
+Finished turns are passed to it in the background; on shutdown it gets a moment to receive them.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from acp_server.memory.providers import ExternalMemory
 
 LAST_SECONDS = 0.5
-"""How long turns that are being handed over may take when the server leaves."""
+"""How long the server waits at shutdown for turns that are being passed on."""
 
 Task = Callable[[], Coroutine[object, object, None]]
 
 
 class LazyMemory:
-    """The provider of a name, for all sessions of a server; one at a time calls it."""
+    """Memory provider shared by all sessions of a server; imported once."""
 
     def __init__(self, name: str, home: Path, spawn: Callable[[Task], None]) -> None:
         """Prepare; nothing is imported. `spawn` runs a task in the background."""
@@ -36,15 +36,15 @@ class LazyMemory:
         self._handing_over: set[anyio.Event] = set()
 
     async def system_block(self) -> Reply:
-        """Return what it adds to the system prompt."""
+        """Return the provider's text for the system prompt."""
         return await (await self._load()).system_block()
 
     async def prefetch(self, query: str) -> Reply:
-        """Return what it remembers of a prompt."""
+        """Return remembered text that fits a prompt."""
         return await (await self._load()).prefetch(query)
 
     def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
-        """Give it a turn that has ended, in the background; `tell` takes a sentence if it fails."""
+        """Pass a finished turn to it in the background; `tell` receives a notice if that fails."""
         is_over = anyio.Event()
 
         async def give() -> None:
@@ -56,11 +56,12 @@ class LazyMemory:
                 is_over.set()
                 self._handing_over.discard(is_over)
 
+        # Before `spawn`: a `close` right after this call must wait for the task.
         self._handing_over.add(is_over)
         self._spawn(give)
 
     async def close(self) -> None:
-        """Wait a moment for the turns that are being handed over."""
+        """Wait for a moment for the turns that are being passed on."""
         with anyio.move_on_after(LAST_SECONDS):
             for is_over in tuple(self._handing_over):
                 await is_over.wait()
@@ -80,7 +81,7 @@ def _import(name: str, home: Path) -> "ExternalMemory":
 
 
 def open_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
-    """Return the stores under HERMES_HOME that have a size, in characters. Blocks."""
+    """Return the stores under HERMES_HOME that have a limit, in characters. Blocks."""
     from acp_server.memory.store import Memory
     from prompt_engine.threats import scan
 

@@ -1,6 +1,6 @@
-"""Changes of a store's entries, worked out by themselves. Pure; knows no files and no limits.
+"""Changes of a store's entries. Pure; knows no files and no limits.
 
-Identical entries count as one: what names one of them names them all.
+Identical entries count as one: a change that matches one of them changes all.
 """
 
 from collections.abc import Sequence
@@ -24,23 +24,23 @@ class Operation:
 
 @frozen
 class Change:
-    """What all operations together do: the entries that go, and those that come."""
+    """Result of all operations: removed and added entries."""
 
     removed: Entries = ()
     added: Entries = ()
 
 
 def change_between(before: Entries, after: Entries) -> Change:
-    """Return what tells two states of a store apart, but for the order of their entries."""
+    """Return the difference between two states of a store, ignoring the order of entries."""
     removed = tuple(entry for entry in before if entry not in after)
     return Change(removed, tuple(entry for entry in after if entry not in before))
 
 
 def carried_out(entries: Entries, operations: Sequence[Operation]) -> Entries:
-    """Return the entries after all operations, one on top of the other.
+    """Return the entries after all operations, applied in order.
 
     Raises:
-        OperationError: one of them cannot be; then none is.
+        OperationError: one of them cannot be applied; then none is.
     """
     if not operations:
         raise OperationError("incomplete", "there is nothing to do: name an action, or operations")
@@ -71,7 +71,7 @@ def _after(entries: Entries, operation: Operation) -> Entries:
 
 
 def _replaced(entries: Entries, old: str, new: str) -> Entries:
-    """Put the new entry where the old one first stands, unless there is such an entry already."""
+    """Put the new entry at the place of the old one, unless it exists already."""
     kept = [entry for entry in entries if entry != old]
     if new not in kept:
         kept.insert(entries.index(old), new)
@@ -79,7 +79,7 @@ def _replaced(entries: Entries, old: str, new: str) -> Entries:
 
 
 def _meant(entries: Entries, operation: Operation) -> str:
-    """Return the one entry that holds the old text."""
+    """Return the only entry that contains the old text."""
     old_text = operation.old_text
     if not old_text:
         reason = f"{operation.action} needs old_text: words that only the entry meant contains"

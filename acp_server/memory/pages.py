@@ -1,4 +1,4 @@
-"""Both stores of the memory as a person is shown them. Cheap to import; `loading` reads them."""
+"""Both memory stores as shown to the user. Cheap to import; `loading` reads them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 @frozen
 class MemoryPage:
-    """What one store holds."""
+    """Content of one memory store."""
 
     name: StoreName
     path: Path
     entries: tuple[str, ...]
     blocked: frozenset[int]
-    """Which of the entries, by their places from 0, no model is shown."""
+    """Indexes (from 0) of the entries that are hidden from the model."""
     usage: str
-    """How full it is, such as `1,474/2,200`."""
+    """Used and available characters, such as `1,474/2,200`."""
     problem: str = ""
-    """Why it cannot be read."""
+    """Why it cannot be read; empty if it can."""
 
 
 ReadMemory = Callable[[], Sequence[MemoryPage]]
-"""Returns the stores that are switched on; blocks."""
+"""Returns the enabled stores; blocks."""
 
 
 def no_pages() -> Sequence[MemoryPage]:
-    """There are no stores."""
+    """Return no stores."""
     return ()
 
 
 def pages_of(memory: "Memory", scan: Scan) -> tuple[MemoryPage, ...]:
-    """Return the stores that are switched on. Blocks."""
+    """Return the enabled stores. Blocks."""
     return tuple(_page(memory, name, scan) for name in memory.names)
 
 

@@ -1,9 +1,8 @@
-"""The port of external memories, and the one that the settings name: found, called, contained.
+"""External memory providers: port, discovery, and isolation of the configured provider.
 
-A provider stands beside the built-in stores and replaces neither. It is somebody else's code: each
-call runs in a thread of its own, one at a time, and what fails, takes too long or says what must
-not reach a model is skipped with a notice. Where its words go, and who sees notices, is for the
-session to know.
+A provider complements the built-in stores. It is third-party code: calls run one at a time, each in
+its own thread, and a call that fails, times out or returns blocked text is skipped with a notice.
+The session decides where its text goes and who sees notices.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,30 +21,30 @@ from prompt_engine.findings import Scan
 from prompt_engine.trust import told
 
 GROUP = "acp_server.memory_providers"
-"""Entry points of this group are callables that take HERMES_HOME and return a provider."""
+"""Entry point group; an entry point is a callable that takes HERMES_HOME and returns a provider."""
 PATIENCE_SECONDS = 2.0
 MOST_CHARACTERS = 8_000
-"""How much of one text of a provider's comes to the model."""
+"""How many characters of one provider text the model receives."""
 
 
 class MemoryProvider(Protocol):
-    """A memory that somebody else keeps. Its methods may block, and are called one at a time."""
+    """Third-party memory. Its methods may block; they are called one at a time."""
 
     def prefetch(self, query: str) -> str:
-        """Return what is remembered and fits a prompt; nothing if nothing does."""
+        """Return remembered text that fits a prompt; empty if there is none."""
         ...
 
     def on_turn_end(self, messages: Sequence[TurnMessage]) -> None:
-        """Take in what was said in a turn that has ended."""
+        """Receive the messages of a finished turn."""
         ...
 
     def system_block(self) -> str:
-        """Return what the system prompt is to say from it, in its own words."""
+        """Return the provider's text for the system prompt."""
         ...
 
 
 class ExternalMemory:
-    """The provider of a server, loaded at the first call."""
+    """Configured memory provider of a server, loaded at the first call."""
 
     def __init__(
         self,
@@ -62,15 +61,15 @@ class ExternalMemory:
         self._busy = Lock()
 
     async def system_block(self) -> Reply:
-        """Return what the provider adds to the system prompt."""
+        """Return the provider's text for the system prompt."""
         return await self._asked(lambda provider: provider.system_block())
 
     async def prefetch(self, query: str) -> Reply:
-        """Return what the provider remembers of a prompt."""
+        """Return remembered text that fits a prompt."""
         return await self._asked(lambda provider: provider.prefetch(query))
 
     async def on_turn_end(self, messages: Sequence[TurnMessage]) -> Reply:
-        """Give the provider a turn that has ended."""
+        """Pass a finished turn to the provider."""
 
         def give(provider: MemoryProvider) -> str:
             provider.on_turn_end(messages)
@@ -79,25 +78,27 @@ class ExternalMemory:
         return await self._asked(give)
 
     async def _asked(self, act: Callable[[MemoryProvider], str]) -> Reply:
-        """Return what an act gives in time.
+        """Run a provider call with a time limit.
 
-        The thread is a daemon: one that never ends keeps no process alive. While it runs, later
-        calls wait for it, each as long as it may take itself.
+        The thread is a daemon, so one that hangs does not keep the process alive. While it runs,
+        later calls wait for it, each for its own time limit.
         """
         token, is_done = current_token(), anyio.Event()
         replies: list[Reply] = []
 
         def run() -> None:
+            # A lock of threads, not of tasks: a provider call that timed out is still running.
             if not self._busy.acquire(timeout=self._patience_seconds):
                 return
             try:
+                # Before `is_done`: the waiter reads the reply as soon as the event is set.
                 replies.append(self._contained(act))
             finally:
                 self._busy.release()
             try:
                 from_thread.run_sync(is_done.set, token=token)
             except anyio.RunFinishedError:
-                return  # nobody waits any more
+                return  # the event loop has ended
 
         Thread(target=run, name=f"memory provider {self.name}", daemon=True).start()
         with anyio.move_on_after(self._patience_seconds):
@@ -106,7 +107,7 @@ class ExternalMemory:
         return self._skipped(f"it took more than {self._patience_seconds:g} s")
 
     def _contained(self, act: Callable[[MemoryProvider], str]) -> Reply:
-        """Return what an act gives; whatever it raises is its own affair, and ends here."""
+        """Run a provider call; every exception of third-party code ends here."""
         try:
             if self._provider is None:
                 self._provider = self._load()
@@ -114,8 +115,9 @@ class ExternalMemory:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return self._skipped(f"{type(error).__name__}: {error}")
         if not isinstance(text, str):
-            return self._skipped(f"it gave a {type(text).__name__} in place of a text")
+            return self._skipped(f"it gave a {type(text).__name__} instead of a string")
         text = mended(text.strip())[:MOST_CHARACTERS]
+        # Security: third-party text goes into the prompt, so it is scanned like untrusted input.
         findings = self._scan(text, "strict")
         return self._skipped(f"its text is blocked: {told(findings)}") if findings else Reply(text)
 
@@ -124,27 +126,27 @@ class ExternalMemory:
 
 
 def installed() -> Mapping[str, EntryPoint]:
-    """Return all providers that are installed, by name; none of them is imported."""
+    """Return all installed providers by name; imports none of them."""
     found = sorted(entry_points(group=GROUP), key=lambda each: each.name)
     return {each.name: each for each in found}
 
 
 def external_memory(name: str, home: Path, scan: Scan) -> ExternalMemory | None:
-    """Return the provider of this name, not loaded yet; None where no name is given."""
+    """Return the provider of this name, not loaded yet; None if the name is empty."""
     return named_memory(name, home, scan) if name else None
 
 
 def named_memory(name: str, home: Path, scan: Scan) -> ExternalMemory:
     """Return the provider of this name, not loaded yet.
 
-    One that is not installed is told of at each call, as any failure is.
+    If it is not installed, each call reports that, like any failure.
     """
 
     def load() -> MemoryProvider:
         found = installed()
         if name not in found:
             names = ", ".join(found) or "none"
-            message = f"it is not installed; there are: {names}"
+            message = f"it is not installed; installed providers: {names}"
             raise LookupError(message)
         make = cast("Callable[[Path], MemoryProvider]", found[name].load())
         return make(home)

@@ -1,4 +1,4 @@
-"""What passes between sessions and an external memory; costs nothing to import."""
+"""Types exchanged between sessions and an external memory; cheap to import."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from acp_server.frozen import frozen
 
 @frozen
 class TurnMessage:
-    """Something that was said in a turn."""
+    """A message of a turn."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -15,7 +15,7 @@ class TurnMessage:
 
 @frozen
 class Reply:
-    """What a call of a provider gave: a text, or why there is none, in a sentence for the user."""
+    """Result of a provider call: a text, or a notice for the user why there is none."""
 
     text: str = ""
     notice: str = ""

@@ -1,8 +1,8 @@
-"""Both memory files: read, changed under their lock, and put back as they were.
+"""Both memory files: read, changed under their lock, and undone.
 
-Every write rereads the file under the lock, so that what a person, Hermes or another server wrote
-is in it. What somebody wrote by hand stays, in the words that it has: an entry goes only when it
-is named. Does not know who asks for a change, or whether they may.
+Every write reads the file again under the lock, so that text written by the user, Hermes or another
+server is not lost. Text written by hand is preserved literally: an entry is removed only if an
+operation names it. Does not check permissions.
 """
 
 import logging
@@ -47,7 +47,7 @@ CHANGED_SINCE = (
 
 
 class Memory:
-    """The stores that are switched on. All calls block."""
+    """The enabled memory stores. All calls block."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Memory:
         scan: Scan,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Take HERMES_HOME and the sizes in characters; a store without one is switched off."""
+        """Take HERMES_HOME and the limits in characters; a store without one is disabled."""
         self._folder = home / "memories"
         self._limits = limits
         self._scan = scan
@@ -66,28 +66,28 @@ class Memory:
 
     @property
     def names(self) -> tuple[StoreName, ...]:
-        """The stores that there are."""
+        """Names of the enabled stores."""
         return tuple(self._limits)
 
     def path(self, name: StoreName) -> Path:
-        """Return where a store's file is."""
+        """Return the path of a store's file."""
         return self._folder / FILE_NAMES[name]
 
     def contents(self, name: StoreName) -> Contents:
-        """Return what a store holds now.
+        """Return the current content of a store.
 
         Raises:
-            StoreError: it cannot be read, or is switched off.
+            StoreError: it cannot be read, or is disabled.
         """
         return self._contents(name, self._look(name))
 
     def shown(self, contents: Contents) -> MemoryStore:
-        """Return a store as a model may see it: what is blocked replaced, a flood cut."""
+        """Return a store as a model may see it: blocked entries replaced, too long text cut."""
         empty = MemoryStore((), 0, contents.limit, str(self.path(contents.name)))
         return snapshot_of(contents.entries, empty, self._scan)
 
     def plan(self, name: StoreName, operations: Sequence[Operation]) -> Change | Answer:
-        """Return what operations would change; the answer instead, if that is nothing."""
+        """Return the change that operations would make, or an answer if there is none."""
 
         def planned() -> Change | Answer:
             contents = self.contents(name)
@@ -102,9 +102,9 @@ class Memory:
     def apply(
         self, name: StoreName, operations: Sequence[Operation], shown: Change | None = None
     ) -> Answer:
-        """Do all operations or none, and say what became of them.
+        """Apply all operations or none, and return the result.
 
-        Nothing is done if it would not be what was `shown` before.
+        Nothing is changed if the change would differ from the one `shown` before.
         """
 
         def applied() -> Answer:
@@ -114,10 +114,12 @@ class Memory:
                 if isinstance(after, Answer):
                     return after
                 change = change_between(contents.entries, after)
+                # The user approved `shown`; the file may have changed while the question was open.
                 if shown is not None and change != shown:
                     raise StoreError(MOVED_ON)
                 if change == Change():
                     return Answer(NOTHING_NEW, contents, is_success=True)
+                # The file before the index: an index entry without a file entry is harmless.
                 self._put(name, state, state.with_entries(after))
                 known = self._index.known(name)
                 self._know(name, known_of(after, {*known, *map(digest_of, change.added)}))
@@ -126,24 +128,24 @@ class Memory:
         return self._answered(name, applied)
 
     def failure(self, name: StoreName, reason: str) -> Answer:
-        """Return the answer that nothing was changed, for a reason from elsewhere."""
+        """Return the answer that nothing was changed, for a reason from the caller."""
         try:
             return Answer(reason, self.contents(name))
         except StoreError:
             return Answer(reason)
 
     def raw(self, name: StoreName) -> bytes:
-        """Return a store's file as it is on disk; nothing when it is not there.
+        """Return the bytes of a store's file; empty if it does not exist.
 
         Raises:
-            StoreError: it cannot be read, or is switched off.
+            StoreError: it cannot be read, or is disabled.
         """
         return self._look(name).raw
 
     def rewrite(self, name: StoreName, base: bytes, data: bytes) -> Answer:
-        """Put a person's own text in the place of `base`, byte for byte, whatever it says.
+        """Replace `base` by the user's own text, byte for byte and without screening.
 
-        Nothing is done if the file is not that any more.
+        Nothing is changed if the file does not contain `base` any more.
         """
 
         def rewritten() -> Answer:
@@ -154,6 +156,7 @@ class Memory:
             except UndecodableError as error:
                 raise StoreError(f"nothing was changed: {error.reason}") from error
             with self._held(name) as state:
+                # The user edited `base`; overwriting a newer file would lose another change.
                 if state.raw != base:
                     raise StoreError(MOVED_ON)
                 self._put(name, state, data)
@@ -163,7 +166,7 @@ class Memory:
         return self._answered(name, rewritten)
 
     def undo(self, name: StoreName | None = None) -> Answer:
-        """Take our last write back, of one store or of all, unless others have written since."""
+        """Undo our last write, of one store or of all, unless the file was changed since."""
         last: dict[StoreName, int] = {
             each: kept[-1].number
             for each in ((name,) if name is not None else self.names)
@@ -178,9 +181,11 @@ class Memory:
         with self._held(name) as state:
             for former in reversed(self._undo.all(name)):
                 before = former.path.read_bytes()
-                if before == state.raw:  # that write was never made, or is undone by hand
+                if before == state.raw:  # the write never happened, or was undone by hand
                     self._undo.forget(former)
                     continue
+                # The file was written since by someone else: undoing our write would undo theirs,
+                # too.
                 if fingerprint(state.raw) != former.left:
                     raise StoreError(CHANGED_SINCE.format(file=state.path, kept=former.path))
                 write(state, before)
@@ -190,7 +195,7 @@ class Memory:
         return Answer(NOTHING_TO_UNDO, self.contents(name))
 
     def _answered(self, name: StoreName, act: Callable[[], Result]) -> Result | Answer:
-        """Return what an act on a store gives, or as an answer what prevents it."""
+        """Run an operation on a store; turn its errors into an answer."""
         try:
             return act()
         except StoreError as error:
@@ -200,7 +205,7 @@ class Memory:
         return self.failure(name, reason)
 
     def _after(self, contents: Contents, operations: Sequence[Operation]) -> Entries | Answer:
-        """Return the entries after operations that all may be done; else why they may not."""
+        """Return the entries after operations, or an answer if one of them is refused."""
         cleaned = [_cleaned(operation) for operation in operations]
         try:
             for operation in cleaned:
@@ -234,7 +239,7 @@ class Memory:
 
     @contextmanager
     def _held(self, name: StoreName) -> Generator[FileState]:
-        """Hold a store's lock, and look at its file under it."""
+        """Hold a store's lock and read its file under it."""
         self._limit(name)
         with held(self.path(name), self._patience_seconds):
             yield look_at(self.path(name))
@@ -254,7 +259,8 @@ class Memory:
         return limit
 
     def _put(self, name: StoreName, state: FileState, data: bytes) -> None:
-        """Write a file under its lock; what it held is kept before."""
+        """Write a file under its lock; its previous content is stored for undo first."""
+        # Before the write: a crash in between leaves an undo entry without effect, not a lost text.
         former = self._undo.keep(name, state.raw, data)
         try:
             write(state, data)
@@ -263,26 +269,26 @@ class Memory:
             raise
 
     def _know_what_is_left(self, name: StoreName, data: bytes) -> None:
-        """Note which of our entries a text still has that somebody else put together."""
+        """Update the index after a text was written that we did not compose."""
         known = self._index.known(name)
         self._know(name, known_of(entries_of(decode(data), known), known))
 
     def _know(self, name: StoreName, known: Known) -> None:
-        """Note which entries of a file are ours; without that nothing is lost, so it may fail."""
+        """Store which entries of a file are ours; a failure loses no memory and is only logged."""
         try:
             self._index.keep(name, known)
         except OSError as error:
-            logger.warning("which entries of %s are ours is not kept: %s", self.path(name), error)
+            logger.warning("could not save the entry index of %s: %s", self.path(name), error)
 
 
 def _cleaned(operation: Operation) -> Operation:
-    """Return an operation whose texts can stand in a file."""
+    """Return an operation with normalized texts that can be stored in a file."""
     content, old_text = (normalized(mended(t)) for t in (operation.content, operation.old_text))
     return replace(operation, content=content, old_text=old_text)
 
 
 def _check_size(contents: Contents, after: Entries) -> None:
-    """Let no store grow beyond its limit; one that is beyond it may shrink."""
+    """Refuse growth beyond the limit; a store that is beyond it may shrink."""
     limit, used = contents.limit, contents.used
     final = replace(contents, entries=after).used
     if final > max(limit, used):

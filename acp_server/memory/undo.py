@@ -1,7 +1,7 @@
-"""What memory files held before our last writes, so that each write can be taken back.
+"""Undo history of the memory files: their content before our last writes.
 
-A file for each write, with the bytes of before. Its name tells the order, the store, and what the
-write left, so that nothing is taken back that somebody else has changed since.
+One file per write, with the previous bytes. Its name contains the order, the store, and a
+fingerprint of the written content, so that nothing is undone that was changed since.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from prompt_engine.memory_entries import StoreName
 from skills_store.atomic import write_atomically
 
 MOST_KEPT = 20
-"""Writes of each store that can be taken back, the newest ones."""
+"""How many writes of each store can be undone, the newest ones."""
 
 _PRIVATE = 0o600
 _NAME = re.compile(r"(\d{20})-(memory|user)-([0-9a-f]{16})\.md")
@@ -23,44 +23,46 @@ _NAME = re.compile(r"(\d{20})-(memory|user)-([0-9a-f]{16})\.md")
 
 @frozen
 class Former:
-    """What a file held before a write."""
+    """Content of a file before a write."""
 
     path: Path
-    """Where it is kept."""
+    """Where the content is stored."""
     number: int
-    """Grows with each write of a store; between stores it goes by the clock."""
+    """Increases with each write of a store; based on the clock, so it also orders stores."""
     left: str
-    """The fingerprint of what the write left."""
+    """Fingerprint of the content that the write produced."""
 
 
 def fingerprint(raw: bytes) -> str:
-    """Return what the bytes of a file are told by."""
+    """Return a short digest of a file's bytes."""
     return hashlib.sha256(raw).hexdigest()[:16]
 
 
 class UndoFolder:
-    """The folder. All calls block; those that change it need the lock of the memory file."""
+    """Directory of the undo history. All calls block; changes need the lock of the memory file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, name: StoreName, before: bytes, after: bytes) -> Former:
-        """Keep what a file holds before it is written; forget the oldest.
+        """Store the content of a file before it is written; delete the oldest entry.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be stored.
         """
         make_private(self._folder)
         kept = self.all(name)
+        # The clock may have been set back; the numbers must keep the order of the writes.
         number = max(time.time_ns(), kept[-1].number + 1 if kept else 0)
         path = self._folder / f"{number:020d}-{name}-{fingerprint(after)}.md"
         write_atomically(path, before, mode=_PRIVATE)
+        # Leaves MOST_KEPT - 1 old entries and the new one.
         for former in kept[: 1 - MOST_KEPT]:
             self.forget(former)
         return Former(path, number, fingerprint(after))
 
     def all(self, name: StoreName) -> list[Former]:
-        """Return what is kept of a store, the oldest first."""
+        """Return the stored contents of a store, the oldest first."""
         try:
             names = sorted(path.name for path in self._folder.iterdir())
         except OSError:
@@ -73,5 +75,5 @@ class UndoFolder:
         ]
 
     def forget(self, former: Former) -> None:
-        """Keep this no longer."""
+        """Delete a stored content."""
         former.path.unlink(missing_ok=True)

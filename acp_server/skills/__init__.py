@@ -1,1 +1,1 @@
-"""The skill library in a server: which skills a session has, kept current, screened, counted."""
+"""Skills of a server: discovered per session, kept current, screened and counted."""

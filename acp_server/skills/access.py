@@ -1,4 +1,4 @@
-"""What the tools for skills work with: the port that a session's skills provide, and a pass's."""
+"""Port through which skill tools read and change skills, in a session or a background review."""
 
 from pathlib import Path
 from typing import Protocol
@@ -10,22 +10,22 @@ from skills_store.viewing import FileView
 
 
 class SkillAccess(Protocol):
-    """Some skills, as far as somebody may see and change them."""
+    """Skills as far as a caller may see and change them."""
 
     @property
     def home(self) -> Path:
-        """The user's own folder of skills, in which new ones are made."""
+        """The user's own skill directory, in which new skills are created."""
         ...
 
     async def listing(self, category: str | None = None) -> Listing:
-        """Return what is to be seen, of one category or all."""
+        """Return the visible skills, of one category or all."""
         ...
 
     async def view(self, name: str) -> SkillView:
         """Return a skill.
 
         Raises:
-            SkillError: there is none, or it cannot be shown here.
+            SkillError: it does not exist, or cannot be shown here.
         """
         ...
 
@@ -33,28 +33,28 @@ class SkillAccess(Protocol):
         """Return a file of a skill.
 
         Raises:
-            SkillError: there is none, or it cannot be shown here.
+            SkillError: it does not exist, or cannot be shown here.
         """
         ...
 
     async def text_of(self, name: str, path: str) -> tuple[Path, str] | None:
-        """Return where a file of a skill is and what it says; None where nothing can be shown."""
+        """Return the path and text of a skill's file; None if it cannot be shown."""
         ...
 
     async def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do; nothing is written.
+        """Return the change that a call would make; nothing is written.
 
         Raises:
-            SkillError: it cannot be done.
+            SkillError: it cannot be made.
             OSError: something cannot be read.
         """
         ...
 
     async def commit(self, change: Change) -> Done:
-        """Make a change that was planned and allowed.
+        """Make a change that was planned and authorized.
 
         Raises:
             SkillError: it may not be made any more.
-            OSError: the disk refuses; every file is as it was.
+            OSError: the disk refuses; every file is unchanged.
         """
         ...

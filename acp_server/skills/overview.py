@@ -1,6 +1,6 @@
-"""What `/skills` shows: the skills of a session, their state, and what is kept back and why.
+"""Text of `/skills`: the skills of a session, their state, and those hidden with the reason.
 
-Pure. Every word of a skill is put on one line of its own, whatever it holds.
+Pure. Every text from a skill is put on one line, whatever it contains.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,8 @@ from skills_store.visibility import reason_hidden
 
 NONE = "There are no skills in this session."
 MOST_CHARACTERS = 160
-SHADOWED = "{kind} `{name}`: another of its name goes before it ({winner})"
-UNTRUSTED = (
-    "This workspace's own, which is not trusted (`acp-server trust` in its folder says that it is)"
-)
+SHADOWED = "{kind} `{name}`: replaced by a skill of the same name ({winner})"
+UNTRUSTED = "From this workspace, which is not trusted (run `acp-server trust` in it to trust it)"
 
 
 def overview_of(
@@ -26,7 +24,7 @@ def overview_of(
     records: Mapping[str, UsageRecord],
     waiting: Sequence[str],
 ) -> str:
-    """Return the skills as Markdown; `waiting` are the names of those that wait for trust."""
+    """Return the skills as Markdown; `waiting` are the names of skills that wait for trust."""
     seen: list[str] = []
     kept_back: list[str] = []
     for skill in collection.skills:
@@ -39,10 +37,10 @@ def overview_of(
     kept_back += [_shadowed(each.skill, each.winner) for each in collection.shadowed]
     problems = [_one_line(str(problem)) for problem in collection.problems]
     parts = (
-        _part(f"{len(seen)} in force", seen),
-        _part("Kept back", kept_back),
+        _part(f"{len(seen)} available", seen),
+        _part("Hidden", kept_back),
         _part(UNTRUSTED, [f"`{_one_line(name)}`" for name in waiting]),
-        _part("Troubles", problems),
+        _part("Problems", problems),
     )
     return "\n\n".join(part for part in parts if part) or NONE
 
@@ -52,9 +50,9 @@ def _part(title: str, lines: Sequence[str]) -> str:
 
 
 def _line(name: str, skill: Skill, record: UsageRecord | None) -> str:
-    """Return a skill in force; a description that is not shown to the model is not shown here."""
+    """Return the line of a visible skill, without a description that is hidden from the model."""
     has_threat = skill.root.kind != "bundled" and bool(scan(skill.description, "context"))
-    told = "(its description is kept back)" if has_threat else _one_line(skill.description)
+    told = "(its description is blocked)" if has_threat else _one_line(skill.description)
     marks = "".join(f", {mark}" for mark in _marks(record))
     return f"`{name}` ({category_name(skill)}, {skill.root.kind}{marks}): {told}"
 

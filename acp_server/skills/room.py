@@ -1,7 +1,7 @@
-"""The skills of all sessions of a process: shelves that are shared, and the rules for all.
+"""Skills of all sessions of a process: shared skill roots and common settings.
 
-Sessions share a shelf when they have the same roots: all whose workspace brings no skills, or is
-not trusted, have one together.
+Sessions with the same roots share them; all sessions whose workspace has no skills, or is not
+trusted, share one set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,26 +31,26 @@ from skills_store.usage import Usage
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SETUP_SKILL = "configure-acp-server"
 SERVER_MARK = "__"
-"""Stands behind the server in the name of each tool of an MCP server, and in no other name."""
+"""Separates server and tool in the name of an MCP tool; no other tool name contains it."""
 
 
 @dataclass(slots=True)
 class SkillRoom:
-    """Where skills come from, and who has them."""
+    """Skill service of a process: the roots of skills, and the sessions that use them."""
 
     home: Path
     """HERMES_HOME."""
     user_home: Path
     rules: SkillRules = field(default_factory=SkillRules)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What a command of the model's would find."""
+    """Environment of commands that the model runs."""
     watch: FolderWatch | None = None
     bundled: Path = BUNDLED
     settled_trust: bool | None = None
-    """Whether all workspaces are trusted, where somebody has settled that beforehand."""
+    """Fixed trust for all workspaces, if the run was started with one."""
     usage: Usage = field(init=False)
     content_trust: ContentTrust = field(init=False)
-    """Which texts the user allows that would be kept from the model."""
+    """Blocked texts that the user allows."""
     index_readings: Readings[tuple[str] | None] = field(init=False)
     brought_readings: Readings[tuple[Sequence[str]] | None] = field(init=False)
     _trust: TrustStore = field(init=False)
@@ -65,13 +65,13 @@ class SkillRoom:
         self.content_trust = ContentTrust(self.home / "acp" / "context_trust.json")
 
     def is_trusted(self, workspace: Path) -> bool:
-        """Whether the user trusts a workspace. Blocks; looks each time."""
+        """Return whether the user trusts a workspace. Blocks; reads the decision each time."""
         if self.settled_trust is not None:
             return self.settled_trust
         return self._trust.verdict(workspace) == "trusted"
 
     def roots(self, workspace: Path | None) -> Sequence[Root]:
-        """Return the roots, with those of a workspace that is trusted. Blocks."""
+        """Return the roots, including those of a workspace, which must be trusted. Blocks."""
         places = Places(
             self.home, self.user_home, self.bundled, workspace, external=self.rules.external
         )
@@ -83,14 +83,14 @@ class SkillRoom:
         return names_in(Library(lambda: roots).skills())
 
     def circumstances(self, tools: frozenset[str] | None) -> Circumstances:
-        """Return what decides on which skills a session sees; None: its tools are not known."""
+        """Return the facts that decide which skills a session sees; None: its tools are unknown."""
         if tools is None:
             return Circumstances(disabled=self.rules.disabled)
         servers = {name.partition(SERVER_MARK)[0] for name in tools if SERVER_MARK in name}
         return circumstances_of(tools, servers, self.rules.disabled)
 
     def shelf(self, workspace: Path | None) -> Shelf:
-        """Return the shelf of a trusted workspace, or of none, without reading in it."""
+        """Return the skill roots of a trusted workspace, or those without one; nothing is read."""
         shelf = self._shelves.get(workspace)
         if shelf is None:
             shelf = Shelf(self.home, lambda: self.roots(workspace), self._indexes, self.watch)
@@ -98,12 +98,12 @@ class SkillRoom:
         return shelf
 
     async def join(self, workspace: Path | None, reader: Reader) -> Shelf:
-        """Return the shelf of a trusted workspace, or of none; the reader is told of changes."""
+        """Return the skill roots of a trusted workspace, or those without one, and subscribe."""
         shelf = self.shelf(workspace)
         await shelf.join(reader)
         return shelf
 
     def leave(self, shelf: Shelf, reader: Reader) -> None:
-        """Tell a reader no more; a shelf without any is forgotten."""
+        """Unsubscribe a reader; roots without readers are dropped."""
         if shelf.leave(reader):
             self._shelves = {key: each for key, each in self._shelves.items() if each is not shelf}

@@ -1,4 +1,4 @@
-"""What the configuration says about skills. Values only: cheap to import."""
+"""Skill settings. Values only: cheap to import."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ MOST_CHARACTERS = 12_000
 
 @frozen
 class SkillRules:
-    """The settings of all sessions of a server."""
+    """Settings for all sessions of a server."""
 
     external: tuple[Path, ...] = ()
-    """Folders of skills that the user named; they are only read."""
+    """Skill directories that the user configured; read-only."""
     disabled: frozenset[str] = frozenset()
-    """Names of skills that are not offered here."""
+    """Names of skills that are not offered."""
     most_characters: int = MOST_CHARACTERS
-    """Of the list in the system prompt."""
+    """Limit of the skill list in the system prompt."""
     unrelated: frozenset[str] = frozenset()
-    """Categories that are listed by name only in a workspace of code."""
+    """Categories of which a code workspace lists only the names."""

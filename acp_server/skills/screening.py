@@ -1,7 +1,7 @@
-"""What skills may bring to the model, and what they may be changed to: the two scans joined.
+"""Screens skills for the model and skill changes for the user, with both scanners.
 
-The threat scan looks for instructions that were put into a text; the guard for what a skill would
-do. Neither is told who reads: the caller acts on what is found.
+The threat scan looks for injected instructions, the guard for harmful actions of a skill. The
+caller handles the findings.
 """
 
 import shlex
@@ -18,13 +18,13 @@ from skills_store.guard import Contents, Finding, TextScan, collect, decide, exa
 from skills_store.guard.verdict import verdict_of
 
 strict_scan: TextScan = partial(scan, scope="strict")
-"""Looks through what an agent or a stranger wrote."""
+"""Scans text that an agent or a third party wrote."""
 
 _BULLET = "  - "
 
 
 class BlockedSkillError(SkillError):
-    """A text of a skill holds instructions that must not reach the model."""
+    """A skill's text contains injected instructions and must not reach the model."""
 
     def __init__(self, file: Path, notice: str) -> None:
         super().__init__(
@@ -34,12 +34,13 @@ class BlockedSkillError(SkillError):
 
 
 def refuse_threats(file: Path, text: str, is_trusted: Trusted) -> None:
-    """Refuse a text of a file with instructions that were put there. Blocks.
+    """Refuse a file's text that contains injected instructions. Blocks.
 
     Raises:
-        BlockedSkillError: it has such, and the user does not trust exactly this content.
+        BlockedSkillError: it does, and the user does not trust exactly this content.
     """
     found = scan(text, "context")
+    # The digest is read from the file, so trust in an older version does not apply.
     if found and not is_trusted(file.resolve(), _digest(file)):
         raise BlockedSkillError(file, blocked_notice(str(file), found))
 
@@ -47,7 +48,7 @@ def refuse_threats(file: Path, text: str, is_trusted: Trusted) -> None:
 def _digest(file: Path) -> str:
     try:
         return sha256_of(file.read_bytes())
-    except OSError:  # it is gone: nobody trusts that
+    except OSError:  # it was deleted: no digest matches
         return ""
 
 
@@ -64,9 +65,9 @@ def screened_index(index: str) -> str:
 
 
 def doubts_about(change: Change) -> tuple[Finding, ...]:
-    """Return what the user must be asked about before an agent's change is made. Blocks.
+    """Return the findings that the user must approve before an agent's change. Blocks.
 
-    Only what the change brings counts: what stood there before was accepted, or is the user's own.
+    Only findings that the change adds count: the old content was accepted, or is the user's own.
     """
     before = _contents(change)
     new = frozenset(examine(_after(change, before), strict_scan).findings)
@@ -77,7 +78,7 @@ def doubts_about(change: Change) -> tuple[Finding, ...]:
 
 
 def _contents(change: Change) -> Contents:
-    """Return the skill as it is before a change."""
+    """Return the skill before a change."""
     return Contents({}) if change.skill is None else _collected(change.skill.folder)
 
 
@@ -104,5 +105,5 @@ def _with(contents: Contents, effect: Written | Removed, folder: Path) -> Conten
 def _collected(folder: Path) -> Contents:
     try:
         return collect(folder)
-    except OSError:  # it is gone: the change will say so
+    except OSError:  # it was deleted: the change will fail
         return Contents({})

@@ -1,7 +1,7 @@
-"""The skills of one session: what it sees of them, calls, loads and changes.
+"""Skills of one session: which it sees, invokes, loads and changes.
 
-What is loaded is screened and counted here, for commands and tools alike. All reading of disk
-happens in threads.
+Loaded skills are screened and counted here, for commands and tools alike. All disk access runs in
+threads.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -42,25 +42,25 @@ from skills_store.viewing import FileView, TextFileView
 Result = TypeVar("Result")
 Found = tuple[tuple[Skill, ...], Collection]
 
-HINT = "[what to do]"
+HINT = "[task]"
 MOST_OFFERED_CHARACTERS = 120
-"""Of a command's description: all commands are sent each time that one of them changes."""
+"""Length of a command's description: all commands are sent again when one of them changes."""
 UNTRUSTED = (
-    "The skill `{name}` is this workspace's own, and the workspace is not trusted. "
-    "`acp-server trust` in its folder says that you do."
+    "The skill `{name}` comes from this workspace, which is not trusted. "
+    "Run `acp-server trust` in the workspace to trust it."
 )
 PREFERENCE = "This project prefers these skills; where one fits, load it first: {names}."
 
 
 class SessionSkills:
-    """The skills of one session, from the shelf that its workspace's trust leads to."""
+    """Skills of one session, from the roots that the trust in its workspace gives it."""
 
     def __init__(self, room: SkillRoom, session_id: str, workspace: Path) -> None:
         self._room = room
         self._workspace = workspace
         self._viewer = Viewer(room.environment, session_id)
         self.tools: frozenset[str] | None = None
-        """The names of the tools that the session has; None while nobody knows."""
+        """The names of the tools that the session has; None while unknown."""
         self._shelf: Shelf | None = None
         self._is_trusted = False
         self._moving = anyio.Lock()
@@ -72,20 +72,20 @@ class SessionSkills:
 
     @property
     def loaded(self) -> Sequence[str]:
-        """The names of the skills that the model was given, in their order."""
+        """Names of the skills that the model received, in order."""
         return tuple(self._loaded)
 
     @property
     def home(self) -> Path:
-        """The user's own folder of skills, in which new ones are made."""
+        """The user's own skill directory, in which new skills are created."""
         return self._room.home / "skills"
 
     async def open(self) -> None:
-        """Find the skills, and follow their changes from now on."""
+        """Find the skills and follow their changes from now on."""
         await self._refresh()
 
     def listen(self, on_change: Callable[[], None]) -> None:
-        """Have a function called whenever the commands are others than before."""
+        """Call a function whenever the commands have changed."""
         self._on_change = on_change
 
     def commands(self, is_built_in: IsBuiltIn) -> Sequence[Offer]:
@@ -97,11 +97,11 @@ class SessionSkills:
         ]
 
     async def called(self, text: str, is_built_in: IsBuiltIn) -> str | None:
-        """Return what the model is told when a prompt calls skills; None if it calls none."""
+        """Return the text for the model if a prompt invokes skills; None if it invokes none."""
 
         def load(library: Library) -> str | None:
             call = parse_invocation(text, is_built_in, library.knows)
-            if call is None:  # unless it came this moment
+            if call is None:  # it may be new on the disk
                 library.touched()
                 call = parse_invocation(text, is_built_in, library.knows)
             if call is None:
@@ -130,7 +130,7 @@ class SessionSkills:
         return await self._with_shelf(self._brought, self._room.brought_readings)
 
     async def listing(self, category: str | None = None) -> Listing:
-        """Return what the session sees, of one category or all."""
+        """Return the skills that the session sees, of one category or all."""
         return await self._ask(
             lambda library: library.list_result(self._circumstances(), category or None)
         )
@@ -139,15 +139,15 @@ class SessionSkills:
         """Return a skill; it counts as loaded.
 
         Raises:
-            SkillError: there is none, or it cannot be shown here.
+            SkillError: it does not exist, or cannot be shown here.
         """
         return await self._ask(lambda library: self._load(library, name, "view", "use"))
 
     async def view_file(self, name: str, path: str) -> FileView:
-        """Return a file of a skill, which counts as looked at.
+        """Return a file of a skill, which counts as viewed.
 
         Raises:
-            SkillError: there is none, or it cannot be shown here.
+            SkillError: it does not exist, or cannot be shown here.
         """
 
         def load(library: Library) -> FileView:
@@ -160,7 +160,7 @@ class SessionSkills:
         return await self._ask(load)
 
     async def text_of(self, name: str, path: str = SKILL_FILE) -> tuple[Path, str] | None:
-        """Return where a file of a skill is and what it says; None where nothing can be shown."""
+        """Return the path and text of a skill's file; None if it cannot be shown."""
 
         def look(library: Library) -> tuple[Path, str]:
             view = library.view_file(name, path)
@@ -172,20 +172,20 @@ class SessionSkills:
             return None
 
     async def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do; nothing is written.
+        """Return the change that a call would make; nothing is written.
 
         Raises:
-            SkillError: it cannot be done.
+            SkillError: it cannot be made.
             OSError: something cannot be read.
         """
         return await self._with_shelf(lambda shelf: shelf.keeper.plan(call))
 
     async def commit(self, change: Change) -> Done:
-        """Make a change that was planned and allowed, and have all sessions see it.
+        """Make a change that was planned and authorized, and refresh all sessions.
 
         Raises:
             SkillError: it may not be made any more.
-            OSError: the disk refuses; every file is as it was.
+            OSError: the disk refuses; every file is unchanged.
         """
         shelf = await self._current()
         done = await to_thread.run_sync(shelf.keeper.commit, change)
@@ -193,7 +193,7 @@ class SessionSkills:
         return done
 
     async def description(self) -> str:
-        """Return which skills there are, in what state, and what is kept back, as Markdown."""
+        """Return the skills, their state, and the hidden ones with the reason, as Markdown."""
         waiting = await self.waiting()
 
         def describe(library: Library) -> str:
@@ -205,14 +205,14 @@ class SessionSkills:
         return await self._ask(describe)
 
     def close(self) -> None:
-        """Follow no changes any more, and let go of who listened."""
+        """Unsubscribe from changes and drop the listener."""
         self._is_closed = True
-        self._on_change = _nobody  # that leads to the session, which is kept for as long
+        self._on_change = _nobody  # it references the session, which could not be freed
         if self._shelf is not None:
             self._room.leave(self._shelf, self._refresh)
 
     async def _explain(self, text: str, is_built_in: IsBuiltIn) -> None:
-        """Say why a skill of the workspace's own is not loaded, if the text calls one.
+        """Explain why a skill of an untrusted workspace is not loaded, if the text invokes one.
 
         Raises:
             SkillCallError: it does, and the workspace is not trusted.
@@ -235,14 +235,17 @@ class SessionSkills:
         readings: Readings[tuple[Result] | None] | None = None,
         wanted: Hashable = None,
     ) -> Result:
-        """Work, in a thread, with the shelf that the workspace's trust leads to at this moment.
+        """Run work in a thread with the roots that the current trust in the workspace gives.
 
-        The trust is looked at in the same thread: who waits for two waits long among many. With
-        `readings` the result is that of all who read the same shelf and have `wanted` the same.
+        The trust is read in the same thread, which saves a second wait when many sessions compete
+        for threads. With `readings`, concurrent calls with the same roots and `wanted` share one
+        result.
         """
         shelf, was_trusted = self._shelf, self._is_trusted
 
         def work_unmoved() -> tuple[Result] | None:
+            # Checked in the thread that does the work: after a revocation no untrusted skill is
+            # read.
             if shelf is None or self._room.is_trusted(self._workspace) != was_trusted:
                 return None
             return (work(shelf),)
@@ -252,28 +255,30 @@ class SessionSkills:
         else:
             key = (shelf, was_trusted, self._workspace, wanted)
             done = await readings.read(key, work_unmoved)
+        # There were no roots yet, or the trust has changed: switch roots and run it again.
         if done is None:
             return await to_thread.run_sync(work, await self._current())
         return done[0]
 
     def _brought(self, shelf: Shelf) -> Sequence[str]:
-        """Return the workspace's own skills; none if they are on the shelf."""
+        """Return the workspace's own skills; none if it is trusted, since they are visible then."""
         del shelf
         return () if self._is_trusted else self._room.brought(self._workspace)
 
     async def _current(self) -> Shelf:
-        """Return the shelf that the workspace's trust leads to at this moment."""
+        """Return the roots that the current trust in the workspace gives."""
         async with self._moving:
             is_trusted = await to_thread.run_sync(self._room.is_trusted, self._workspace)
             former, shelf = self._shelf, self._shelf
             if shelf is None or is_trusted != self._is_trusted:
                 shelf = await self._move(is_trusted=is_trusted)
+        # Outside the lock: `_refresh` comes back to this method.
         if former is not None and shelf is not former:
             await self._refresh()
         return shelf
 
     async def _move(self, *, is_trusted: bool) -> Shelf:
-        """Go to another shelf; a session that was closed meanwhile reads in none."""
+        """Switch to other roots; a session that was closed meanwhile does not stay subscribed."""
         former, workspace = self._shelf, self._workspace if is_trusted else None
         self._shelf = shelf = await self._room.join(workspace, self._refresh)
         self._is_trusted = is_trusted
@@ -284,7 +289,7 @@ class SessionSkills:
         return shelf
 
     async def _ask(self, question: Callable[[Library], Result]) -> Result:
-        """Ask the library; what it does not find it looks for on the disk before it says so.
+        """Query the library; if a skill is not found, read the disk again before failing.
 
         Raises:
             SkillError: as the question does.
@@ -300,7 +305,7 @@ class SessionSkills:
         return await self._with_shelf(ask)
 
     async def _refresh(self) -> None:
-        """Note which commands there are now."""
+        """Update the commands."""
         found = await self._ask(self._found)
         names = tuple(f"{skill.full_name}: {skill.description}" for skill in found[0])
         self._commands = found
@@ -320,16 +325,16 @@ class SessionSkills:
         return view
 
     def _screen(self, skill: Skill, file: Path, text: str) -> None:
-        """Refuse a text with instructions that were put there; ours are known.
+        """Refuse a text with injected instructions; bundled skills are trusted.
 
         Raises:
-            SkillError: it has such.
+            SkillError: it contains some.
         """
         if skill.root.kind != "bundled":
             refuse_threats(file, text, self._room.content_trust.is_given)
 
     def _index(self, shelf: Shelf, preferred: Sequence[str]) -> str:
-        """Write the index; it stands for the whole session, so the disk is looked at each time."""
+        """Build the index; it holds for the whole session, so the disk is read each time."""
         library, rules, circumstances = shelf.library, self._room.rules, self._circumstances()
         library.touched()
         names = names_in(library.skills(circumstances))
@@ -348,7 +353,7 @@ class SessionSkills:
 
 
 def is_of_code(folder: Path) -> bool:
-    """Whether a folder is a workspace of code: in a repository, or with a manifest. Blocks."""
+    """Return whether a directory is in a repository or has a package manifest. Blocks."""
     is_in_repository = any((each / ".git").exists() for each in (folder, *folder.parents))
     return is_in_repository or bool(find_manifests(folder))
 

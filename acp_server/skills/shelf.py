@@ -1,8 +1,8 @@
-"""The skills of one set of roots, shared by the sessions that have the same, and kept current.
+"""Skill roots shared by the sessions that have the same ones, and kept current.
 
-A shelf watches the folders of its roots, and tells its readers when something in them changed. A
-folder that is not there yet is noticed because the one above it is watched. Where nothing can be
-watched the library looks at the disk each time.
+Watches the directories of the roots and notifies its readers of changes. A missing directory is
+noticed because the one above it is watched. Where watching is not possible, the library reads the
+disk each time.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ Reader = Callable[[], Awaitable[None]]
 """Called when skills may have changed."""
 
 _RECORD = ".usage.json"
-"""What changes each time that a skill is used, with its lock and its temporary files."""
+"""Usage record, written at each use of a skill, with its lock and temporary files."""
 
 
 class Shelf:
-    """A library, who changes it, and who reads in it."""
+    """A library, its editor, and the sessions that read it."""
 
     def __init__(
         self,
@@ -47,18 +47,18 @@ class Shelf:
         self._tree: frozenset[Path] = frozenset()
         self._expected: frozenset[Path] = frozenset()
         self._begun: frozenset[Path] = frozenset()
-        """Folders that are watched for certain: that was told of each."""
+        """Directories whose watching was confirmed."""
         self._is_vouched_for = False
 
     async def join(self, reader: Reader) -> None:
-        """Tell a reader of changes from now on; the first one begins the watching."""
+        """Notify a reader of changes from now on; the first one starts the watching."""
         self._readers.append(reader)
         if self._watch is not None and self._subscription is None:
             self._subscription = self._watch.subscribe(self)
             await self._follow(self._subscription)
 
     def leave(self, reader: Reader) -> bool:
-        """Tell a reader no more; return whether it was the last one."""
+        """Stop notifying a reader; return whether it was the last one."""
         self._readers = [each for each in self._readers if each != reader]
         if not self._readers and self._subscription is not None:
             self._subscription.close()
@@ -67,19 +67,19 @@ class Shelf:
         return not self._readers
 
     async def changed(self) -> None:
-        """Look again, and have the readers look: something was changed here."""
+        """Invalidate the library and notify the readers of our own change."""
         self.library.touched()
         for reader in tuple(self._readers):
             await reader()
 
     def is_concerned(self, path: Path) -> bool:
-        """Whether a path may be one of skills. Asked in a thread."""
+        """Return whether a changed path may belong to skills. Called in a thread."""
         if path.parent in self._tree and _RECORD not in path.name:
             return True
         return path in self._expected
 
     async def look(self, paths: frozenset[Path]) -> None:
-        """Look again, everywhere: what did not change costs one system call each."""
+        """Invalidate the library after a file event; unchanged files cost one system call each."""
         self.library.touched()
         if self._subscription is not None:
             await self._follow(self._subscription, paths)
@@ -87,7 +87,10 @@ class Shelf:
             await reader()
 
     def hear(self, problem: str) -> bool:
-        """Look at the disk each time from now on; it is for others to tell the user."""
+        """Handle a watch failure: read the disk each time from now on.
+
+        The failure is reported to the user elsewhere.
+        """
         del problem
         self._vouch(is_watched=False)
         return False
@@ -95,10 +98,11 @@ class Shelf:
     async def _follow(
         self, subscription: Subscription, told: frozenset[Path] = frozenset()
     ) -> None:
-        """Watch what there is by now. Once all of it is, the library need not look by itself."""
+        """Watch the current directories; once all are watched, the library need not poll."""
         tree, present, expected = await to_thread.run_sync(self._places)
         self._tree, self._expected = tree, expected
         subscription.watch(tree.union(path.parent for path in expected))
+        # Watching starts asynchronously: until it is confirmed, changes may be missed.
         self._begun = (self._begun | told) & tree
         self._vouch(is_watched=present <= self._begun)
 
@@ -108,7 +112,7 @@ class Shelf:
             self.library.watched(is_watched=is_watched)
 
     def _places(self) -> tuple[frozenset[Path], frozenset[Path], frozenset[Path]]:
-        """Return the folders of skills, those that are there, and those that are waited for."""
+        """Return the skill directories, those that exist, and the missing root paths."""
         tree = frozenset((*self.library.folders(), self._plugins))
         present = frozenset(path for path in tree if path.is_dir())
         roots = (*(root.path for root in self._roots()), self._plugins)
@@ -116,7 +120,7 @@ class Shelf:
 
 
 def _missing(folder: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, as far as they are not there."""
+    """Yield a directory and those above it, as far as they do not exist."""
     for path in (folder, *folder.parents):
         if path.is_dir():
             return
