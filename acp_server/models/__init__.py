@@ -1,1 +1,1 @@
-"""Adapters of the model port: each one file, none of them imported before it is needed."""
+"""Adapters of the model port, one package per API format; each is imported on first use."""

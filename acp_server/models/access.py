@@ -1,4 +1,4 @@
-"""What it takes to call an endpoint, and what it offers. Imports no SDK."""
+"""Address and credentials of a model endpoint, and the models it lists. Imports no SDK."""
 
 from dataclasses import field
 
@@ -8,25 +8,29 @@ from acp_server.models.families import Price
 
 @frozen
 class Access:
-    """Where an endpoint is and how to sign in. `base_url` None is the vendor's own."""
+    """Address, credentials and timeouts of an endpoint.
+
+    `base_url` None means the vendor's own address. Instances are hashable: clients are cached by
+    them.
+    """
 
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
     idle_seconds: float = 120.0
-    """How long the endpoint may be silent, before and within an answer."""
+    """Read timeout: the longest silence before and within an answer."""
     connect_seconds: float = 10.0
-    """How long it may take until there is a connection."""
+    """Connect timeout."""
 
 
 @frozen
 class ListedModel:
-    """A model as an endpoint lists it; None is what it does not say."""
+    """A model as an endpoint lists it; a field is None if the endpoint does not report it."""
 
     id: str
     name: str
     window_tokens: int | None = None
     output_tokens: int | None = None
     has_efforts: bool | None = None
-    """Whether it can be told how deeply to think."""
+    """Whether the model accepts a reasoning effort."""
     price: Price | None = None

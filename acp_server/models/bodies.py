@@ -1,4 +1,4 @@
-"""The bodies of requests as bytes: written in one pass, the same each time."""
+"""Encoding of request bodies: deterministic, so that prompt caches stay valid."""
 
 import json
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ def written(body: Mapping[str, JsonValue]) -> bytes:
     """Return a body as compact UTF-8 JSON.
 
     Raises:
-        ValueError: it holds what JSON cannot carry, such as half a character.
+        ValueError: JSON cannot represent it, e.g. a lone surrogate.
     """
     try:
-        return to_json(body, inf_nan_mode="null")  # a third of the time that `json` takes
-    except PydanticSerializationError:  # nesting beyond 255 levels, or what `json` refuses too
+        return to_json(body, inf_nan_mode="null")  # takes a third of the time of `json`
+    except PydanticSerializationError:  # more than 255 levels, or a value that `json` rejects too
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()

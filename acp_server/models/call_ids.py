@@ -1,20 +1,21 @@
-"""The ids of tool calls: every endpoint has its own idea of them, and a conversation has all.
+"""Tool call ids that every endpoint accepts.
 
-An id stays as its endpoint gave it, for some models read it, and is made to fit on the way to
-another that would refuse it: the same id always in the same way.
+Endpoints have different rules for call ids, and one conversation can contain ids from several of
+them. An id is stored as its endpoint sent it, because some models read it, and is sanitized only
+when it is sent to an endpoint. The mapping is deterministic, so that prompt caches stay valid.
 """
 
 import re
 from hashlib import sha256
 
 MOST_CHARACTERS = 40
-"""The least that an endpoint allows: that of chat completions."""
+"""The strictest length limit of all endpoints: that of chat completions."""
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST_CHARACTERS = 8
 
 
 def fitting_call_id(call_id: str) -> str:
-    """Return an id as every endpoint takes it; one that fits stays as it is.
+    """Return a form of the id that every endpoint accepts; a valid id is returned unchanged.
 
     >>> fitting_call_id("toolu_01A")
     'toolu_01A'
@@ -23,6 +24,7 @@ def fitting_call_id(call_id: str) -> str:
     """
     if call_id and len(call_id) <= MOST_CHARACTERS and not _UNFIT.search(call_id):
         return call_id
+    # The digest keeps ids apart that become equal by replacing and cutting.
     digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
     kept = _UNFIT.sub("_", call_id)[: MOST_CHARACTERS - _DIGEST_CHARACTERS - 1]
     return f"{kept}-{digest}"

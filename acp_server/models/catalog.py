@@ -1,4 +1,4 @@
-"""From the configuration to the models that a session can choose from."""
+"""Catalogs that need no endpoint: scripted models and unknown providers."""
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
@@ -17,7 +17,7 @@ SCRIPTED_PREFIX = "scripted:"
 
 @frozen
 class FixedCatalog:
-    """A catalog of one model that needs no endpoint."""
+    """Catalog of one model that needs no endpoint."""
 
     model_id: str
     name: str
@@ -25,74 +25,74 @@ class FixedCatalog:
 
     @property
     def default_id(self) -> str:
-        """The one."""
+        """The only model."""
         return self.model_id
 
     def choices(self) -> Sequence[ModelChoice]:
-        """Return the one."""
+        """Return the only model."""
         return (ModelChoice(self.model_id, self.name),)
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
-        """Return none: it thinks as it thinks."""
+        """Return no levels: thinking is not adjustable."""
         del model_id
         return ()
 
     def default_thought_level(self, model_id: str) -> None:
-        """Return none."""
+        """Return None: thinking is not adjustable."""
         del model_id
 
     def model(self, model_id: str) -> Model:
-        """Return a new one for a session."""
+        """Return a new model for a session."""
         del model_id
         return self.make()
 
     def meter(self, model_id: str) -> Unmetered:
-        """Return no measures: a prompt of any size is its own to take."""
+        """Return a meter without limits: a prompt of any size is accepted."""
         del model_id
         return Unmetered()
 
     def known_window_tokens(self, model_id: str) -> None:
-        """Return none: it is not read for its length."""
+        """Return None: there is no context window."""
         del model_id
 
     async def refresh(self) -> None:
-        """Do nothing: there is no list."""
+        """Do nothing: there is no list to fetch."""
 
     async def settle(self) -> None:
-        """Do nothing: it is known."""
+        """Do nothing: the default is known."""
 
     async def learn_of(self, model_id: str) -> None:
-        """Do nothing: there is no list."""
+        """Do nothing: there is no list to fetch."""
         del model_id
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Do nothing: it never changes."""
+        """Do nothing: the choices never change."""
         del listener
 
 
 @frozen
 class ForeignModel:
-    """Stands for a model of a provider that is not known here, and has no address."""
+    """Placeholder model of a provider that is unknown and has no base URL."""
 
     provider: str
     origin: str
 
     async def respond(self, request: ModelRequest, receive: Receive) -> NoReturn:
-        """Refuse.
+        """Fail with advice for the user.
 
         Raises:
-            ModelUnavailableError: always, naming the provider and the way out.
+            ModelUnavailableError: Always; names the provider and how to configure it.
         """
         del request, receive
         raise ModelUnavailableError(
-            f"the configured provider is {self.provider!r} ({self.origin}), which acp-server does "
-            "not know; set `model.base_url` to where it is, or `model.provider` to one of "
+            f"acp-server does not know the configured provider {self.provider!r} ({self.origin}); "
+            "set `model.base_url` to its address, or `model.provider` to one of "
             f"{', '.join(profile.name for profile in PROFILES)}, in HERMES_HOME/acp/config.yaml"
         )
 
 
 def scripted_catalog(name: str) -> FixedCatalog | None:
-    """Return the catalog of a scripted model, for a name such as `scripted:demo`; else None."""
+    """Return the catalog of a scripted model name such as `scripted:demo`; None for others."""
     if not name.startswith(SCRIPTED_PREFIX):
         return None
     source = name.removeprefix(SCRIPTED_PREFIX)
@@ -100,6 +100,6 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
 
 
 def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
-    """Return the catalog of a provider that is not known here."""
+    """Return the catalog of an unknown provider."""
     name = model_id or provider
     return FixedCatalog(name, name, lambda: ForeignModel(provider, origin))

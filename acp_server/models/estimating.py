@@ -1,4 +1,4 @@
-"""About how many tokens a request is, whatever form it is sent in: rather too many than too few."""
+"""Token estimate of a request, independent of the API format. Errs high."""
 
 import json
 from typing import assert_never
@@ -23,11 +23,11 @@ from acp_server.turn.ports import ModelRequest
 
 IMAGE_TOKENS = 1_600
 BYTES_PER_DOCUMENT_TOKEN = 100
-"""A rough figure that errs high for pictures of ordinary size and for text-heavy PDFs."""
+"""A rough ratio; it errs high for images of ordinary size and for text-heavy PDFs."""
 
 
 def estimate_request_tokens(request: ModelRequest) -> int:
-    """Return about how many tokens a request is; rather too many than too few."""
+    """Estimate the prompt tokens of a request; errs high."""
     texts = [request.system, *(_text_of(message) for message in request.messages)]
     texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
     media = sum(_media_tokens(message) for message in request.messages)
@@ -35,7 +35,7 @@ def estimate_request_tokens(request: ModelRequest) -> int:
 
 
 def _media_tokens(message: Message) -> int:
-    """Return about what pictures and documents cost: a picture, or a page, its full size."""
+    """Estimate the tokens of images and documents, at least `IMAGE_TOKENS` for each."""
     media = [part for part in message.parts if isinstance(part, Media)]
     results = (part for part in message.parts if isinstance(part, ToolResult))
     media += [each for result in results for each in result.media]

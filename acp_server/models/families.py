@@ -1,14 +1,14 @@
-"""What each model family accepts, holds and costs: one table, and the request fields it implies.
+"""Table of Claude model families: limits, accepted request fields and prices.
 
-Owns facts about models and nothing else: it has never heard of endpoints, keys or sessions, and
-imports no SDK. A name that the table does not know is `PLAIN`, which every endpoint accepts. A
-point release is never taken for its predecessor: what 5 accepts, 5.5 may refuse.
+Knows nothing of endpoints, keys or sessions, and imports no SDK. A model that the table does not
+know is `UNKNOWN_FAMILY`, whose requests every endpoint accepts. A point release is never mapped to
+its predecessor: 5.5 may reject fields that 5 accepts.
 
 Sources, below https://platform.claude.com/docs/en/, as stored up to 2026-11-16:
 - windows, output limits, default effort: models/<model>/overview, about-claude/models/overview,
   build-with-claude/context-windows; Fable and Mythos 5.2: models/fable-5-2/whats-new-fable-5-2 and
   docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-fable-5-2.html
-- thinking forms and what each refuses: build-with-claude/thinking-troubleshooting (the table by
+- thinking types and their restrictions: build-with-claude/thinking-troubleshooting (the table by
   model), models/sonnet-5-5/migration-guide (between_tools), models/haiku-5-5/migration-guide;
   display, budgets: build-with-claude/thinking, extended-thinking, effort
 - sampling, forced tools: build-with-claude/thinking ("Limits and feature compatibility"),
@@ -16,7 +16,7 @@ Sources, below https://platform.claude.com/docs/en/, as stored up to 2026-11-16:
 - caching: build-with-claude/prompt-caching ("Cache limitations"); prices: about-claude/pricing
 - system messages: build-with-claude/mid-conversation-system-messages
 - bound thinking: build-with-claude/preserved-thinking; tokenizer: build-with-claude/token-counting
-Rows say what could not be verified there.
+Comments at the rows name the facts that could not be verified there.
 """
 
 import re
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 OFF = "off"
-"""The thought level that asks for no thinking."""
+"""The thought level that turns thinking off."""
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 Bond = Literal["model", "conversation", "account"]
@@ -41,8 +41,8 @@ FOUR_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "max")
 THREE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
 
 BUDGET_TOKENS: dict[str, int] = {"low": 4_000, "medium": 10_000, "high": 16_000}
-"""Our thought levels where thinking is a budget. The documentation starts complex tasks at 16,000,
-its example takes 10,000, and above 32,000 it advises against streaming at all."""
+"""Thinking budgets of the thought levels, for models with manual budgets. The documentation starts
+complex tasks at 16,000, its example uses 10,000, and above 32,000 it advises against streaming."""
 
 
 @frozen
@@ -58,7 +58,7 @@ class Price:
 
 @frozen
 class LongPromptPrice:
-    """The price of every token of a request whose whole prompt is above a size."""
+    """Price of all tokens of a request whose prompt is larger than `above_tokens`."""
 
     above_tokens: int
     price: Price
@@ -66,27 +66,29 @@ class LongPromptPrice:
 
 @frozen
 class ModelFamily:
-    """What one model accepts, holds and costs.
+    """Limits, accepted request fields and price of one model.
 
     Attributes:
-        name: the plain model id, without date; empty for `PLAIN`.
-        context_window_tokens: prompt and answer together.
-        max_output_tokens: the largest `max_tokens`, thinking included.
+        name: The plain model id, without date; empty for `UNKNOWN_FAMILY`.
+        context_window_tokens: Prompt and answer together.
+        max_output_tokens: The largest `max_tokens`, thinking included.
         thinking: `none`; `budget`, a manual budget; `adaptive`; `always`, adaptive and never off.
-        off: the `thinking.type` that turns thinking off, None where nothing does.
-        accepts_budget: whether `budget_tokens` is accepted; refused with a 400 otherwise.
-        default_display: what becomes of thinking text when `display` is not sent.
-        efforts: the values of `output_config.effort`, mildest first; empty where it is refused.
-        default_effort: what omitting it means.
-        accepts_sampling: whether temperature, top_p and top_k may be sent (not while it thinks).
-        accepts_prefill: whether the last message may be the assistant's (not while it thinks).
-        accepts_system_messages: whether `messages` may hold `role: "system"`.
-        forced_tools: `tool_choice` of `any` or `tool`: accepted, only without a budget, or refused.
-        thinking_bound_to: what a thinking block stops working without.
-        searches_web: whether the provider's own web search is offered; never unless it is wanted.
-        cache_minimum_tokens: shorter prefixes are silently not cached.
-        tokenizer_factor: tokens for the same text, against the tokenizer before Opus 4.7.
-        price, long_prompt: of the vendor's own API, and for long prompts; None when unknown.
+        off: The `thinking.type` that turns thinking off; None if thinking cannot be turned off.
+        accepts_budget: Whether `budget_tokens` is accepted; otherwise it causes a 400.
+        default_display: How thinking text is returned when `display` is not sent.
+        efforts: The values of `output_config.effort`, mildest first; empty if it is rejected.
+        default_effort: The effort that applies when none is sent.
+        accepts_sampling: Whether temperature, top_p and top_k may be sent (not while it thinks).
+        accepts_prefill: Whether the last message may be the assistant's (not while it thinks).
+        accepts_system_messages: Whether `messages` may contain `role: "system"`.
+        forced_tools: Whether `tool_choice` may be `any` or `tool`.
+        thinking_bound_to: A thinking block is only valid with the same model, conversation or
+            account.
+        searches_web: Whether to offer the provider's own web search; off unless configured.
+        cache_minimum_tokens: Shorter prefixes are silently not cached.
+        tokenizer_factor: Tokens for the same text, relative to the tokenizer before Opus 4.7.
+        price: Price at the vendor's own API; None if unknown.
+        long_prompt: Price of long prompts; None if there is no special price or it is unknown.
     """
 
     name: str
@@ -111,10 +113,10 @@ class ModelFamily:
 
 
 PLAIN = ModelFamily(name="", context_window_tokens=200_000, max_output_tokens=8_192)
-"""A model that the table does not know: nothing optional is sent. 8,192 is the largest output that
-every agent-capable model since Claude 3.5 takes; a larger `max_tokens` than allowed is a 400."""
+"""An unknown model: no optional field is sent. 8,192 is the largest output that every agent-capable
+model since Claude 3.5 accepts; a larger `max_tokens` than allowed is a 400."""
 
-# Generations: what a row below says only where it differs.
+# Generations: defaults of the rows below, which name only the differences.
 _CLAUDE_3 = ModelFamily(
     name="",
     context_window_tokens=200_000,
@@ -124,7 +126,7 @@ _CLAUDE_3 = ModelFamily(
     forced_tools="accepted",
     cache_minimum_tokens=2_048,
 )
-_CLAUDE_4 = replace(  # and 3.7: thinks by budget, when asked to
+_CLAUDE_4 = replace(  # and 3.7: thinks with a budget, if requested
     _CLAUDE_3,
     max_output_tokens=64_000,
     thinking="budget",
@@ -134,7 +136,7 @@ _CLAUDE_4 = replace(  # and 3.7: thinks by budget, when asked to
     forced_tools="without_budget",
     cache_minimum_tokens=1_024,
 )
-_CLAUDE_4_6 = replace(  # adaptive when asked to; a budget is deprecated, still taken; no prefill
+_CLAUDE_4_6 = replace(  # adaptive if requested; a budget is deprecated but accepted; no prefill
     _CLAUDE_4,
     context_window_tokens=1_000_000,
     max_output_tokens=128_000,
@@ -143,7 +145,7 @@ _CLAUDE_4_6 = replace(  # adaptive when asked to; a budget is deprecated, still 
     default_effort="high",
     accepts_prefill=False,
 )
-_CLAUDE_4_7 = replace(  # new tokenizer; no budget, no sampling; thinking text only when asked for
+_CLAUDE_4_7 = replace(  # new tokenizer; no budget, no sampling; thinking text only if requested
     _CLAUDE_4_6,
     accepts_budget=False,
     default_display="omitted",
@@ -157,7 +159,7 @@ _ALWAYS_5 = replace(
     _CLAUDE_5, thinking="always", off=None, accepts_system_messages=True, forced_tools="refused"
 )
 
-# Prices of rows that fit a line: input, output, cache read, 5-minute write, 1-hour write.
+# Shared prices: input, output, cache read, 5-minute write, 1-hour write.
 _OPUS_4_5_PRICE = Price(5.0, 25.0, 0.50, 6.25, 10.0)
 _OPUS_4_PRICE = Price(15.0, 75.0, 1.50, 18.75, 30.0)
 _SONNET_4_PRICE = Price(3.0, 15.0, 0.30, 3.75, 6.0)
@@ -166,8 +168,8 @@ _HAIKU_3_5_PRICE = Price(0.80, 4.0, 0.08, 1.0, 1.60)
 
 # The table, newest first.
 _FABLE_5_2 = replace(
-    # Released 2026-11-09. That system messages are taken and 512 tokens can be cached follows from
-    # 5.1: the page of what breaks lists neither. The price was read at third parties.
+    # Released 2026-11-09. System messages and the cache minimum of 512 tokens are inherited from
+    # 5.1: the list of breaking changes mentions neither. The price is from third parties.
     _ALWAYS_5,
     name="claude-fable-5-2",
     thinking_bound_to=("model", "conversation"),
@@ -176,14 +178,14 @@ _FABLE_5_2 = replace(
 _FABLE_5_1 = replace(
     _FABLE_5_2, name="claude-fable-5-1", price=Price(10.0, 50.0, 0.25, 12.50, 20.0)
 )
-# Forced tools: the documentation lists no refusal, clients report a 400; treated as refused.
+# Forced tools: the documentation does not exclude them, but clients report a 400.
 _FABLE_5 = replace(_ALWAYS_5, name="claude-fable-5", price=Price(10.0, 50.0, 1.0, 12.50, 20.0))
 
 FAMILIES: tuple[ModelFamily, ...] = (
     _FABLE_5_2,
     replace(_FABLE_5_2, name="claude-mythos-5-2"),
     replace(
-        # `disabled` only at effort `high` or below: fine, as no effort is sent with it.
+        # `disabled` is valid only at effort `high` or below; no effort is sent with it.
         _CLAUDE_5,
         name="claude-haiku-5-5",
         default_effort="medium",
@@ -193,7 +195,8 @@ FAMILIES: tuple[ModelFamily, ...] = (
         long_prompt=LongPromptPrice(100_000, Price(0.50, 2.50, 0.05, 0.625, 1.0)),
     ),
     replace(
-        # Cache reads were 0.20 until 2026-10-07. `between_tools` only at `high` or below.
+        # Cache reads were 0.20 until 2026-10-07. `between_tools` is valid only at effort `high`
+        # or below.
         _CLAUDE_5,
         name="claude-sonnet-5-5",
         off="between_tools",
@@ -211,10 +214,10 @@ FAMILIES: tuple[ModelFamily, ...] = (
     ),
     _FABLE_5_1,
     replace(_FABLE_5_1, name="claude-mythos-5-1"),
-    # `disabled` only at effort `high` or below.
+    # `disabled` is valid only at effort `high` or below.
     replace(_CLAUDE_5, name="claude-opus-5", accepts_system_messages=True, price=_OPUS_4_5_PRICE),
     replace(
-        # The one model of its generation without system messages.
+        # The only model of its generation that rejects system messages.
         _CLAUDE_5,
         name="claude-sonnet-5",
         cache_minimum_tokens=1_024,
@@ -227,8 +230,8 @@ FAMILIES: tuple[ModelFamily, ...] = (
     ),
     replace(_CLAUDE_4_7, name="claude-opus-4-7", cache_minimum_tokens=2_048, price=_OPUS_4_5_PRICE),
     replace(
-        # Invitation only. Input and output as announced (anthropic.com/glasswing, by third
-        # parties); cache prices not published, the usual multiples assumed.
+        # Invitation only. Input and output prices as announced (anthropic.com/glasswing, via third
+        # parties); cache prices are unpublished and assume the usual multiples.
         _CLAUDE_4_7,
         name="claude-mythos-preview",
         thinking="always",
@@ -242,7 +245,7 @@ FAMILIES: tuple[ModelFamily, ...] = (
     replace(_CLAUDE_4_6, name="claude-opus-4-6", cache_minimum_tokens=4_096, price=_OPUS_4_5_PRICE),
     replace(_CLAUDE_4_6, name="claude-sonnet-4-6", price=_SONNET_4_PRICE),
     replace(
-        # The only one that takes a budget and an effort together.
+        # The only model that accepts a budget together with an effort.
         _CLAUDE_4,
         name="claude-opus-4-5",
         efforts=THREE_EFFORTS,
@@ -252,7 +255,7 @@ FAMILIES: tuple[ModelFamily, ...] = (
     ),
     replace(_CLAUDE_4, name="claude-haiku-4-5", cache_minimum_tokens=4_096, price=_HAIKU_4_5_PRICE),
     replace(_CLAUDE_4, name="claude-sonnet-4-5", price=_SONNET_4_PRICE),
-    # Retired by the vendor, still served by others.
+    # Retired by the vendor, still served by other providers.
     replace(_CLAUDE_4, name="claude-opus-4-1", max_output_tokens=32_000, price=_OPUS_4_PRICE),
     replace(_CLAUDE_4, name="claude-opus-4", max_output_tokens=32_000, price=_OPUS_4_PRICE),
     replace(_CLAUDE_4, name="claude-sonnet-4", price=_SONNET_4_PRICE),
@@ -261,15 +264,15 @@ FAMILIES: tuple[ModelFamily, ...] = (
     replace(_CLAUDE_3, name="claude-3-haiku", price=Price(0.25, 1.25, 0.03, 0.30, 0.50)),
 )
 
-# Finding a row.
+# Looking up a row.
 _LINE_FIRST = re.compile(r"([a-z]+)((?:-(?:\d{1,2}|preview)\b)*)")  # sonnet-4-5-20250929
 _VERSION_FIRST = re.compile(r"(\d{1,2}(?:-\d{1,2})?)-([a-z]+)")  # 3-7-sonnet-latest
 _DATE = re.compile(r"(?<!\d)\d{8}(?!\d)")
 
 
-@lru_cache(maxsize=512)  # each turn asks a dozen times, and an endpoint has but few
+@lru_cache(maxsize=512)  # each turn looks up a dozen times; an endpoint has few models
 def _line_and_version(model_id: str) -> str | None:
-    """Reduce a name to its line and its whole version, as in `sonnet-4-5`."""
+    """Reduce a model id to its product line and full version, such as `sonnet-4-5`."""
     words = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
     _, found, rest = words.rpartition("-claude-")
     if not found:
@@ -284,34 +287,34 @@ _BY_VERSION = {_line_and_version(family.name): family for family in FAMILIES}
 
 
 def family_for(model_id: str) -> ModelFamily:
-    """Return the family of a model by its id, `PLAIN` for an unknown one.
+    """Return the family of a model id; `UNKNOWN_FAMILY` for an unknown one.
 
     Dates, cloud and gateway prefixes, revisions and suffixes (`us.anthropic.`, `anthropic/`,
-    `@20250929`, `-v1:0`, `:thinking`) are read past, and a dot in a version is a dash. The whole
-    version must match, so that the longest name wins and `claude-opus-5-9` is unknown.
+    `@20250929`, `-v1:0`, `:thinking`) are ignored, and a dot in a version equals a dash. The full
+    version must match, so that `claude-opus-5-9` is unknown instead of matching `claude-opus-5`.
     """
     version = _line_and_version(model_id)
     return PLAIN if version is None else _BY_VERSION.get(version, PLAIN)
 
 
 def known_window_tokens(model_id: str) -> int | None:
-    """Return the window of a model that the table knows; that of any other is only assumed."""
+    """Return the context window of a model in the table; None for any other model."""
     family = family_for(model_id)
     return None if family is PLAIN else family.context_window_tokens
 
 
 def default_model(ids: Sequence[str]) -> str | None:
-    """Return the first known model of a list, a dated id only if there is no other, else None."""
+    """Return the first known id of a list, preferring ids without a date; None if there is none."""
     known = [model_id for model_id in ids if family_for(model_id) is not PLAIN]
     undated = (model_id for model_id in known if not _DATE.search(model_id))
     return next(undated, known[0] if known else None)
 
 
-# What follows for a request.
+# Deriving request fields.
 
 
 def thought_levels(family: ModelFamily) -> tuple[str, ...]:
-    """Return the thought levels to offer, mildest first; empty where there is nothing to choose."""
+    """Return the thought levels to offer, mildest first; empty if the model does not think."""
     if family.thinking == "none":
         return ()
     levels = family.efforts or tuple(BUDGET_TOKENS)
@@ -319,14 +322,14 @@ def thought_levels(family: ModelFamily) -> tuple[str, ...]:
 
 
 def default_thought_level(family: ModelFamily) -> str | None:
-    """Return the level to start with: the model's own default effort, `medium` for budgets."""
+    """Return the default level: the model's own default effort, or `medium` for budgets."""
     return None if family.thinking == "none" else family.default_effort or "medium"
 
 
 def closest_thought_level(family: ModelFamily, wanted: str | None) -> str | None:
     """Return the wanted level, else the next milder one offered, else the mildest.
 
-    So a choice survives a switch of model. None, and what is no level, gives the default.
+    A user's choice thus survives a change of model. None or an unknown level gives the default.
     """
     scale = (OFF, *FIVE_EFFORTS)
     offered = thought_levels(family)
@@ -339,8 +342,8 @@ def closest_thought_level(family: ModelFamily, wanted: str | None) -> str | None
 def thinking_fields(family: ModelFamily, effort: str | None) -> "dict[str, JsonValue]":
     """Return the `thinking` and `output_config` fields for a thought level.
 
-    A level that the family does not offer is replaced by the closest. With a budget, `max_tokens`
-    must be above it. Without thinking no effort is sent: the strongest refuse to go with it.
+    A level that the family lacks is replaced by the closest. A budget must be smaller than
+    `max_tokens`. When thinking is off no effort is sent: the API rejects the highest efforts then.
     """
     level = closest_thought_level(family, effort)
     if level is None:
@@ -367,10 +370,10 @@ def cost_usd(
     cache_write_5m_tokens: int,
     cache_write_1h_tokens: int,
 ) -> float | None:
-    """Return what one request cost, None without a price.
+    """Return the price of one request in US dollars; None if the price is unknown.
 
-    `input_tokens` are those neither read from the cache nor written to it. Long prompts may have
-    their own price, so usage is priced request by request, not summed before.
+    `input_tokens` are the tokens neither read from the cache nor written to it. Price each request
+    separately instead of summing usage first: long prompts can have their own price.
     """
     price = family.price
     prompt = input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens
@@ -389,11 +392,11 @@ def cost_usd(
 
 
 def estimate_tokens(text: str) -> int:
-    """Guess, rather too high than too low, how many tokens a text takes: its UTF-8 bytes / 2.5.
+    """Estimate the tokens of a text as UTF-8 bytes / 2.5, rounded up; errs high.
 
     1M tokens are "roughly 2.5M Unicode characters" on the current tokenizer (notes of the model
-    pages); others measured 3.6 characters to a token in English prose, 2.7 in TypeScript. Bytes,
-    because tokens are merged from bytes: a Chinese character counts 1.2, a Cyrillic one 0.8.
+    pages); third parties measured 3.6 characters per token in English prose, 2.7 in TypeScript.
+    Bytes, because tokens are merged from bytes: a Chinese character counts 1.2, a Cyrillic 0.8.
     """
     encoded_bytes = len(text if text.isascii() else text.encode("utf-8", "surrogatepass"))
     return -(-encoded_bytes * 2 // 5)

@@ -1,7 +1,7 @@
-"""What each failure of an endpoint means: ask again, ask without a field, or tell the user what.
+"""Classifies endpoint failures: retry, retry without a field, or report to the user.
 
-Owns the meaning of statuses and broken connections, whatever form is spoken; each adapter finds
-out what happened and what the endpoint said of it. Imports no SDK.
+Owns the meaning of HTTP statuses and broken connections for all API formats. Each adapter extracts
+the status and the endpoint's message. Imports no SDK.
 """
 
 import re
@@ -12,8 +12,11 @@ from acp_server.turn.errors import FailureKind
 
 OVERLOADED = 529
 LONGEST_WORDS = 300
-"""How much of an endpoint's own words a person is shown, in characters."""
-_WORDS: dict[FailureKind, str] = {"rate_limit": "limits the rate", "overloaded": "is overloaded"}
+"""Characters of an endpoint's own message that are shown to the user."""
+_WORDS: dict[FailureKind, str] = {
+    "rate_limit": "is limiting your request rate",
+    "overloaded": "is overloaded",
+}
 _KINDS_BY_STATUS: dict[int, FailureKind] = {
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit",
     OVERLOADED: "overloaded",
@@ -28,15 +31,15 @@ _TAG = re.compile(r"<[^<>]*>")
 
 @frozen
 class Fault:
-    """A failure, understood.
+    """A classified endpoint failure.
 
     Attributes:
-        reason: what happened and what to do, for a person.
-        kind: what sort of failure it is, for a program.
-        is_temporary: whether the same request may work a little later.
-        retry_after_seconds: how long the provider asks to wait, if it does.
-        refused: the provider's message about a request that it will never take; it may name a
-            field to leave out.
+        reason: The cause and the next step, for the user.
+        kind: The failure's category, for programs.
+        is_temporary: Whether the same request may succeed a little later.
+        retry_after_seconds: How long the provider asks to wait, if it does.
+        rejection_message: The provider's message about a request that it will always reject; it
+            may name a field to omit.
     """
 
     reason: str
@@ -48,16 +51,16 @@ class Fault:
 
 @frozen
 class Answered:
-    """An answer with an error status."""
+    """A response with an error status."""
 
     status: int
     said: str
-    """The endpoint's own words, or what stands for them."""
+    """The endpoint's own message, or a substitute for it."""
     retry_after_seconds: float | None = None
 
 
 def connection_fault(cause: BaseException, endpoint: str) -> Fault:
-    """Return what a connection that failed means."""
+    """Classify a failed connection; certificate errors are permanent, all others temporary."""
     said = shortened_words(str(cause)) or type(cause).__name__
     reason = f"the connection to {endpoint} failed ({said})"
     if "CERTIFICATE_VERIFY_FAILED" in said:
@@ -66,12 +69,15 @@ def connection_fault(cause: BaseException, endpoint: str) -> Fault:
 
 
 def timeout_fault(endpoint: str) -> Fault:
-    """Return what an endpoint's silence means."""
+    """Classify a timeout."""
     return Fault(f"{endpoint} did not answer in time", "connection", is_temporary=True)
 
 
 def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault:
-    """Return what an error status means; `sign_in_again` says what to do about a bad key."""
+    """Classify an error status.
+
+    `sign_in_hint` is the advice for rejected credentials.
+    """
     said = shortened_words(answered.said)
     match answered.status:
         case HTTPStatus.UNAUTHORIZED:
@@ -80,7 +86,10 @@ def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault
         case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
             return Fault(f"{endpoint} does not permit this: {said}", "permission")
         case HTTPStatus.NOT_FOUND:
-            reason = f"{endpoint} does not know it: {said}; choose another model"
+            reason = (
+                f"{endpoint} answered 404 Not Found: {said}; choose another model or check the "
+                "base URL"
+            )
             return Fault(reason, "unknown")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return Fault(f"the request is too large for {endpoint}: {said}", "request")
@@ -92,23 +101,23 @@ def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault
 
 
 def streamed_fault(said: str, kind: FailureKind, endpoint: str, *, is_temporary: bool) -> Fault:
-    """Return what it means that an endpoint gave up in mid-stream."""
-    reason = f"{endpoint} {_WORDS.get(kind, 'broke off')}: {shortened_words(said)}"
+    """Classify an error that the endpoint reported inside the stream."""
+    reason = f"{endpoint} {_WORDS.get(kind, 'broke off its answer')}: {shortened_words(said)}"
     return Fault(reason, kind, is_temporary=is_temporary)
 
 
 def is_busy(status: int) -> bool:
-    """Whether the same request may work a little later."""
+    """Return whether the same request may succeed a little later."""
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _BUSY_STATUSES
 
 
 def kind_of_status(status: int) -> FailureKind:
-    """Return what sort of failure a busy endpoint's status is."""
+    """Return the failure kind of a retryable status."""
     return _KINDS_BY_STATUS.get(status, "other")
 
 
 def retry_after_seconds(header: str | None) -> float | None:
-    """Return what a `retry-after` header asks for, if it is a number of seconds."""
+    """Parse a `retry-after` header; None unless it is a number of seconds."""
     try:
         return float(header or "")
     except ValueError:
@@ -116,7 +125,10 @@ def retry_after_seconds(header: str | None) -> float | None:
 
 
 def shortened_words(text: str) -> str:
-    """Return the beginning of what may be a whole web page, on one line, without tags."""
+    """Return the start of a message on one line, without HTML tags.
+
+    A proxy's error message can be a whole web page.
+    """
     line = " ".join(_TAG.sub(" ", text).split())
     return line if len(line) <= LONGEST_WORDS else f"{line[:LONGEST_WORDS]} …"
 

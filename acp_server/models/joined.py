@@ -1,6 +1,6 @@
-"""The models of every configured provider, as one catalog.
+"""Aggregate catalog: the models of all configured providers.
 
-The first provider's models have their own ids; those of the others are written `PROVIDER:ID`.
+The first provider's models keep their ids; the ids of other providers are written `PROVIDER:ID`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,20 +13,20 @@ from acp_server.turn.ports import Model
 
 
 class JoinedCatalog:
-    """Several catalogs, the first of which has the default."""
+    """Several catalogs as one; the first provides the default model."""
 
     def __init__(self, first: ModelCatalog, others: Mapping[str, ModelCatalog]) -> None:
-        """Join; `others` by the names of their providers."""
+        """Combine catalogs; the keys of `others` are provider names."""
         self._first = first
         self._others = others
 
     @property
     def default_id(self) -> str:
-        """That of the first."""
+        """The default model of the first catalog."""
         return self._first.default_id
 
     def choices(self) -> Sequence[ModelChoice]:
-        """Return the models of all, those of the first before the others."""
+        """Return the models of all catalogs, the first catalog's before the others."""
         choices = list(self._first.choices())
         for provider, catalog in self._others.items():
             choices += [
@@ -36,34 +36,35 @@ class JoinedCatalog:
         return choices
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
-        """Return how deeply a model can be asked to think."""
+        """Return a model's thought levels, mildest first."""
         catalog, own_id = self._place(model_id)
         return catalog.thought_levels(own_id)
 
     def default_thought_level(self, model_id: str) -> str | None:
-        """Return the level to begin with."""
+        """Return a model's default thought level."""
         catalog, own_id = self._place(model_id)
         return catalog.default_thought_level(own_id)
 
     def model(self, model_id: str) -> Model:
-        """Return the adapter of a model."""
+        """Return an adapter for a model."""
         catalog, own_id = self._place(model_id)
         return catalog.model(own_id)
 
     def meter(self, model_id: str) -> Meter:
-        """Return what the model holds and costs."""
+        """Return the meter (context window, token estimate, price) of a model."""
         catalog, own_id = self._place(model_id)
         return catalog.meter(own_id)
 
     def known_window_tokens(self, model_id: str) -> int | None:
-        """Return the size of the model's window; None if it is only assumed."""
+        """Return a model's context window; None if it is only assumed."""
         catalog, own_id = self._place(model_id)
         return catalog.known_window_tokens(own_id)
 
     async def refresh(self) -> None:
-        """Ask the endpoints at once; one that does not answer keeps no other waiting.
+        """Fetch the lists concurrently, so that a slow endpoint does not delay the others.
 
-        Of the others, whose SDKs would be imported for it, only those whose list is not known.
+        Other providers than the first are asked only if their list is unknown: asking imports
+        their SDK.
         """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._first.refresh)
@@ -72,27 +73,28 @@ class JoinedCatalog:
                     tasks.start_soon(catalog.refresh)
 
     async def settle(self) -> None:
-        """Learn which model the default is."""
+        """Fetch the first provider's list if only its endpoint knows the default model."""
         await self._first.settle()
 
     async def learn_of(self, model_id: str) -> None:
-        """Ask the one endpoint that would have the model."""
+        """Ask the endpoint that a model id belongs to for its list, if it lacks the model."""
         catalog, own_id = self._place(model_id)
         await catalog.learn_of(own_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have a function called whenever the choices of any change."""
+        """Call `listener` whenever the choices of any catalog change."""
         for catalog in (self._first, *self._others.values()):
             catalog.on_change(listener)
 
     def _place(self, model_id: str) -> tuple[ModelCatalog, str]:
-        """Return the catalog that a model is in, and its id there."""
+        """Return the catalog of a model and the model's id in that catalog."""
         provider, colon, own_id = model_id.partition(":")
+        # An id can contain a colon of its own (Ollama: `qwen3:8b`): check for a known provider.
         if colon and provider in self._others:
             return self._others[provider], own_id
         return self._first, model_id
 
 
 def _is_known(catalog: ModelCatalog) -> bool:
-    """Whether a catalog has more than its default, as it does from its endpoint's list."""
+    """Return whether a catalog has its endpoint's list, i.e. more choices than its default."""
     return any(choice.id != catalog.default_id for choice in catalog.choices())

@@ -1,6 +1,6 @@
-"""What the adapters of a provider share: an endpoint for each access, and what is known of models.
+"""Cache of endpoints and their models, shared by the adapters of one provider.
 
-Knows no SDK and no form.
+Independent of SDK and API format.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class KeptEndpoints(Generic[E, T]):
-    """Endpoints and their models, made when they are first wanted and kept until the end."""
+    """Endpoints and model targets, created on first use and kept until `close`."""
 
     def __init__(
         self,
@@ -21,7 +21,10 @@ class KeptEndpoints(Generic[E, T]):
         aim: Callable[[E, str], T],
         disconnect: Callable[[E], Awaitable[None]],
     ) -> None:
-        """`connect` opens an endpoint, `aim` makes the target of a model's id at it."""
+        """Prepare; `connect` opens an endpoint, `make_target` makes a target for a model id at it.
+
+        `disconnect` closes an endpoint.
+        """
         self._connect = connect
         self._aim = aim
         self._disconnect = disconnect
@@ -29,13 +32,13 @@ class KeptEndpoints(Generic[E, T]):
         self._targets: dict[tuple[Access, str], T] = {}
 
     def endpoint(self, access: Access) -> E:
-        """Return the endpoint of an access, always the same."""
+        """Return the endpoint of an access; always the same, so that connections are shared."""
         if access not in self._endpoints:
             self._endpoints[access] = self._connect(access)
         return self._endpoints[access]
 
     def target(self, access: Access, model_id: str) -> T:
-        """Return the target of a model, always the same: what is learned of it stays."""
+        """Return the target of a model; always the same, so that rejected fields stay known."""
         key = (access, model_id)
         if key not in self._targets:
             self._targets[key] = self._aim(self.endpoint(access), model_id)

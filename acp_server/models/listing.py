@@ -1,4 +1,4 @@
-"""What endpoints offered when they were last asked: a small file, never worth a failure."""
+"""Cache file of the endpoints' model lists. Best effort: failing to read or write is no error."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ _FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]], config=ConfigDict(defer_
 
 
 def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
-    """Return what an endpoint offered; nothing if that is not known or cannot be read."""
+    """Return the cached models of an endpoint; empty if there are none or reading fails."""
     try:
         return _read(path).get(base_url or VENDOR, ())
     except OSError:
@@ -25,21 +25,21 @@ def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
 
 
 def save_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...]) -> None:
-    """Remember what an endpoint offers. Blocks; what cannot be written is not remembered."""
+    """Store the models of an endpoint. Blocks; a write error is only logged."""
     try:
         lists = _read(path) | {base_url or VENDOR: models}
         written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, json.dumps(written, indent=1).encode(), 0o600)
     except OSError as error:
-        logger.info("the list of models is not kept: %s", error)
+        logger.info("could not save the model list: %s", error)
 
 
 def _read(path: Path) -> dict[str, tuple[ListedModel, ...]]:
-    """Return what the file holds; nothing if it is not there or cannot be understood.
+    """Return the file's content; empty if the file is missing or invalid.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: The file exists but cannot be read.
     """
     try:
         return _FILE.validate_json(path.read_bytes())

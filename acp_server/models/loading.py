@@ -1,7 +1,7 @@
-"""Imports what speaks a form, which takes a while, in a thread, once, and only when it is needed.
+"""Lazy imports of the API clients: in a thread, once, on first use.
 
-The SDK of the Messages API takes seconds; what speaks the other forms takes a quarter of one. A
-model that plays a script is imported when there is one to be played.
+Importing the SDK of the Messages API takes seconds, the client of the OpenAI formats a quarter of
+a second. The scripted model is also imported only when it is used.
 """
 
 from collections.abc import Callable
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class Sdk(Protocol):
-    """What can be done once it is imported."""
+    """Entry point of an API client once it is imported."""
 
     def model(
         self, access: "Access", model_id: str, family: "ModelFamily", retry: "RetryPolicy"
     ) -> "Model":
-        """Return the adapter of one model."""
+        """Return an adapter for one model."""
         ...
 
     async def list_models(self, access: "Access") -> "tuple[ListedModel, ...]":
-        """Return what an endpoint offers."""
+        """Fetch the models that an endpoint lists."""
         ...
 
     async def close(self) -> None:
@@ -41,7 +41,7 @@ class Sdk(Protocol):
 
 
 class SdkLoader:
-    """What speaks a form, from the first time that somebody asks for it."""
+    """Loads an API client on first use."""
 
     def __init__(self, open_sdk: Callable[[], Sdk]) -> None:
         self._open = open_sdk
@@ -49,8 +49,8 @@ class SdkLoader:
         self._sdk: Sdk | None = None
 
     async def load(self) -> Sdk:
-        """Return it; the first call imports it, later ones wait for that."""
-        async with self._lock:
+        """Return the entry point; the first call imports it, concurrent calls wait for that."""
+        async with self._lock:  # one entry point only: it owns the shared connections
             if self._sdk is None:
                 self._sdk = await to_thread.run_sync(self._open)
         return self._sdk
@@ -62,19 +62,19 @@ class SdkLoader:
 
 
 def scripted_model(source: str) -> "Model":
-    """Return a new model that plays a script."""
+    """Return a new scripted model."""
     from acp_server.models.scripted import ScriptedModel
 
     return ScriptedModel(source)
 
 
 def messages_loader(mark: "Mark") -> SdkLoader:
-    """Return what imports the SDK of the Messages API."""
+    """Return a loader for the Messages API."""
     return SdkLoader(partial(_open_anthropic, mark))
 
 
 def openai_compatible_loader(quirks: "Quirks") -> SdkLoader:
-    """Return what imports the forms of OpenAI."""
+    """Return a loader for the OpenAI API formats."""
     return SdkLoader(partial(_open_openai_compatible, quirks))
 
 
@@ -82,7 +82,7 @@ def openai_compatible_loader(quirks: "Quirks") -> SdkLoader:
 def _open_anthropic(mark: "Mark") -> Sdk:
     from acp_server.models.anthropic.packages import enter_packages
 
-    enter_packages()
+    enter_packages()  # must precede the import: it makes the SDK's submodules lazy
     from acp_server.models.anthropic.sdk import AnthropicSdk
 
     return AnthropicSdk(mark)

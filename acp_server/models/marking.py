@@ -1,4 +1,4 @@
-"""What places the breakpoints of a prompt cache, as the adapters are given it."""
+"""Type of the function that places prompt cache breakpoints in a request."""
 
 from collections.abc import Callable
 
@@ -6,4 +6,4 @@ from pydantic import JsonValue
 
 Block = dict[str, JsonValue]
 Mark = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
-"""Takes system blocks and messages, returns marked copies."""
+"""Takes system blocks and messages; returns copies with `cache_control` breakpoints."""

@@ -1,4 +1,4 @@
-"""What a model holds and costs, from the table of families and what its endpoint says."""
+"""Meters: a model's context window, token estimate and price."""
 
 import sys
 
@@ -11,21 +11,21 @@ from acp_server.turn.ports import ModelRequest
 
 @frozen
 class FamilyMeter:
-    """The turn's meter over a family."""
+    """Meter of a model family."""
 
     family: ModelFamily
 
     @property
     def window_tokens(self) -> int:
-        """The window: prompt and answer together."""
+        """The context window: prompt and answer together."""
         return self.family.context_window_tokens
 
     def estimate(self, request: ModelRequest) -> int:
-        """Return about how many tokens a request is."""
+        """Estimate the prompt tokens of a request."""
         return estimate_request_tokens(request)
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return what one call cost, if the price is known."""
+        """Return the price of one request in US dollars; None if it is unknown."""
         return cost_usd(
             self.family,
             usage.input_tokens,
@@ -37,18 +37,18 @@ class FamilyMeter:
 
 
 class Unmetered:
-    """The turn's meter of a model that has no window and costs nothing: a script."""
+    """Meter of a model without a context window or price, such as a script."""
 
     @property
     def window_tokens(self) -> int:
-        """More than any prompt."""
+        """A size larger than any prompt."""
         return sys.maxsize
 
     def estimate(self, request: ModelRequest) -> int:
-        """Return nothing: it is not read for its length."""
+        """Return 0: the size of a request does not matter."""
         del request
         return 0
 
     def cost_usd(self, usage: Usage) -> None:
-        """Return no price."""
+        """Return None: there is no price."""
         del usage

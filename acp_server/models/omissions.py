@@ -1,4 +1,4 @@
-"""What an endpoint was found to refuse, and is asked without from then on. Knows no form."""
+"""Request fields that an endpoint has rejected; later requests omit them. Format independent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Omissions:
-    """What one endpoint refused for one model."""
+    """Fields and features that one endpoint has rejected for one model."""
 
     words: Mapping[str, str]
-    """What a refusal says, and the name of what is left out or done otherwise then; the first that
-    is found counts."""
+    """Maps a phrase of an error message to the field or feature to change; first match wins."""
     fields: set[str] = field(default_factory=set[str])
-    """What was learned."""
+    """The names learned so far."""
 
     def learn(self, message: str) -> bool:
-        """Note what a refusal names; false when it names nothing that is left to change."""
+        """Record the field that an error message names; return whether a retry can differ.
+
+        False means that the message names no field, or only fields that are already omitted.
+        """
         for words, name in self.words.items():
+            # Skip known names: returning True for one would retry the same request forever.
             if words in message and name not in self.fields:
                 self.fields.add(name)
                 return True

@@ -1,6 +1,6 @@
-"""Asking a model until it answers: again after a wait, without a field, or never.
+"""Retry loop around one model request: retry after a wait, retry without a field, or give up.
 
-The same for every form: what an attempt said decides, and what went wrong with it.
+Independent of the API format: the decision depends on the streamed answer and the failure only.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,22 +17,22 @@ from acp_server.turn.ports import ModelStop, Receive, Retrying
 
 
 class Answer(Protocol):
-    """One answer as it arrives."""
+    """State of an answer that is being streamed."""
 
     @property
     def stop(self) -> ModelStop | None:
-        """Why it ended; None until it says so."""
+        """The stop reason; None until it has arrived."""
         ...
 
     @property
     def has_content(self) -> bool:
-        """Whether anything has been passed on that the user saw."""
+        """Whether any content was passed on; the user may have seen it."""
         ...
 
 
 @frozen
 class Attempt:
-    """What became of one call; `fault` is what went wrong, if it is known."""
+    """Outcome of one request; `failure` is its failure, if there was a known one."""
 
     answer: Answer
     fault: Fault | None
@@ -40,43 +40,47 @@ class Attempt:
 
 @frozen
 class Patience:
-    """How an endpoint is asked."""
+    """Retries requests to one endpoint."""
 
     endpoint: str
-    """The name that messages call it by."""
+    """The endpoint's name in messages."""
     retry: RetryPolicy
     omissions: Omissions
 
     async def ask(self, attempt: Callable[[], Awaitable[Attempt]], receive: Receive) -> ModelStop:
-        """Make attempts until one has said all; return why it stopped.
+        """Repeat attempts until one is complete; return its stop reason.
 
         Raises:
-            ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
-            ModelInterruptedError: the stream broke after something of it had been received.
+            ModelFailedError: The endpoint rejected the request, or all retries failed.
+            ModelInterruptedError: The stream broke after content had been received.
         """
         number = 0
         while True:
             made = await attempt()
-            if made.answer.stop is not None:  # all was said, whatever came of the connection then
+            # With a stop reason the answer is complete: a later connection error does not matter.
+            if made.answer.stop is not None:
                 return made.answer.stop
             fault = made.fault or self._cut_short()
+            # Content has already reached the user: a retry would show it twice.
             if made.answer.has_content:
                 broken = ModelInterruptedError if fault.is_temporary else ModelFailedError
                 raise broken(fault.reason, fault.kind)
+            # Retry at once and without counting: the request changes each time, and `learn_from`
+            # returns False when there is nothing left to omit, so this terminates.
             if fault.refused is not None and self.omissions.learn(fault.refused):
                 continue
             number += 1
             await self._wait(fault, number, receive)
 
     def _cut_short(self) -> Fault:
-        reason = f"the answer of {self.endpoint} broke off"
+        reason = f"{self.endpoint} closed the connection before its answer was complete"
         return Fault(reason, "connection", is_temporary=True)
 
     async def _wait(self, fault: Fault, attempt: int, receive: Receive) -> None:
-        """Wait before the next attempt.
+        """Announce the retry and wait for it.
 
         Raises:
-            ModelFailedError: there is none.
+            ModelFailedError: There is no further retry.
         """
         wait = self.retry.wait_seconds(attempt, fault.retry_after_seconds)
         if not fault.is_temporary or wait is None:
@@ -90,6 +94,6 @@ def _last_word(fault: Fault, attempt: int) -> str:
         return fault.reason
     after = fault.retry_after_seconds
     if after is not None:
-        return f"{fault.reason}; it asks to wait {after:.0f} s, try again then"
-    asked = "asked once" if attempt == 1 else f"asked {attempt} times"
+        return f"{fault.reason}; it asks you to wait {after:.0f} s, then try again"
+    asked = "tried once" if attempt == 1 else f"tried {attempt} times"
     return f"{fault.reason}; {asked}, try again later"

@@ -1,7 +1,7 @@
-"""The providers that are known by name: where they are, what they speak, how they differ. Data.
+"""Table of known providers: base URL, API format and differences. Data only.
 
-A name that is not here is a provider all the same if its base URL is configured: `custom`.
-Sources: the providers' own pages on OpenAI compatibility; the names are those of a Hermes home.
+Any other provider works as `custom` if its base URL is configured.
+Sources: the providers' own pages on OpenAI compatibility; the names match Hermes configuration.
 """
 
 from dataclasses import field
@@ -18,29 +18,29 @@ API_MODES: dict[str, ApiForm] = {
     "codex_responses": "responses",
     "responses": "responses",
 }
-"""The names of the forms in a Hermes home."""
+"""The names of the API formats in Hermes configuration."""
 NOT_FOR_CHAT = (
     *("embed", "whisper", "tts", "dall-e", "-image", "image-", "realtime", "audio", "moderation"),
     *("transcribe", "sora", "veo", "imagen", "rerank", "babbage", "davinci", "aqa"),
 )
-"""Parts of the ids of models that do not talk, among those that an endpoint lists."""
+"""Substrings of the ids of listed models that are not chat models."""
 
 
 @frozen
 class Profile:
-    """A provider.
+    """A known provider.
 
     Attributes:
-        name: what the configuration calls it.
-        title: what a person calls it.
-        form: what it speaks, unless the configuration says otherwise.
-        base_url: where it is; None for the SDK's own, or for nowhere yet.
-        key_variables: the environment variables that may hold its key, the first that is set.
-        needs_key: whether it answers nobody without one.
-        default_port: where it listens on this machine; None for what does not run here.
-        preferred: parts of the ids of models to begin with, best first.
-        quirks: how it differs from others of its form.
-        aliases: what else it is called.
+        name: Its name in the configuration.
+        title: Its display name.
+        api_format: Its API format, unless the configuration overrides it.
+        base_url: Its address; None for the SDK's default or if it must be configured.
+        key_variables: Environment variables for its API key; the first that is set is used.
+        needs_key: Whether it rejects requests without a key.
+        default_port: The port of a server on this machine; None for a remote provider.
+        preferred_ids: Substrings of the ids of preferred default models, best first.
+        endpoint_profile: How it differs from other endpoints of its API format.
+        aliases: Other names in the configuration.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Profile:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a server on this machine."""
+        """Whether the provider is a server on this machine."""
         return self.default_port is not None
 
 
@@ -83,7 +83,7 @@ CUSTOM = Profile("custom", "Another endpoint", needs_key=False)
 PROFILES: tuple[Profile, ...] = (
     ANTHROPIC,
     Profile(
-        # Chat completions refuse tools from models that reason, so the newer form.
+        # Chat completions reject tools for reasoning models, hence the Responses API.
         "openai",
         "OpenAI",
         form="responses",
@@ -136,12 +136,12 @@ _BY_NAME = {name: profile for profile in PROFILES for name in (profile.name, *pr
 
 
 def is_for_chat(model_id: str) -> bool:
-    """Whether a model that an endpoint lists is one to talk to, by its id."""
+    """Return whether a model id looks like a chat model."""
     name = model_id.lower()
     return not any(part in name for part in NOT_FOR_CHAT)
 
 
 def profile_called(name: str) -> Profile | None:
-    """Return the profile of a name; `custom:SOMETHING` is `custom`."""
+    """Return the profile with a name or alias; `custom:SOMETHING` is `custom`."""
     plain = name.strip().lower().partition(":")[0]
     return _BY_NAME.get(plain)

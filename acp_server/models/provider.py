@@ -1,6 +1,6 @@
-"""The models of one endpoint, as a session's catalog, whatever form the endpoint speaks.
+"""Model catalog of one endpoint, independent of the API format that the endpoint speaks.
 
-Nothing is imported, asked or signed in before a prompt needs it.
+Lazy: no SDK is imported, no credential is read and no request is sent before a prompt needs it.
 """
 
 import logging
@@ -32,27 +32,30 @@ from acp_server.turn.ports import Model, ModelRequest, ModelStop, Receive
 logger = logging.getLogger(__name__)
 
 UNDECIDED = "default"
-"""Stands for the default model until the endpoint's list is known."""
+"""Placeholder id of the default model until the endpoint's list is known."""
 LISTLESS_KINDS = ("request", "unknown", "other")
-"""How an endpoint fails that has no list; other failures say something of the endpoint itself."""
+"""Failure kinds of an endpoint that only lacks a model list.
+
+Any other kind (authentication, connection, ...) is a problem of the endpoint itself.
+"""
 
 
 @frozen
 class Plan:
-    """What was configured about an endpoint."""
+    """Configuration of one endpoint and its catalog."""
 
     access: Access
-    """Without a key: that is found when it is needed."""
+    """Has no API key yet: the key is looked up when the endpoint is first used."""
     model_id: str | None
     retry: RetryPolicy
     list_file: Path
-    """Where the endpoint's list is kept between runs, so that the next start knows it."""
+    """Cache file of the endpoint's model list, so that the next start knows the models."""
     searches_web: bool = False
-    """Whether the provider's own web search is offered, where the model has it."""
+    """Whether to offer the provider's own web search on models that have it."""
 
 
 class EndpointCatalog:
-    """A catalog over one endpoint."""
+    """Model catalog of one endpoint."""
 
     def __init__(
         self,
@@ -69,17 +72,17 @@ class EndpointCatalog:
         self._listeners: list[Callable[[], None]] = []
         self._is_listed = False
         self._list_problem: TurnError | None = None
-        """Why the list could not be had when it was last asked for."""
+        """The error of the last attempt to fetch the list, if it failed."""
         self._listing = anyio.Lock()
 
     @property
     def default_id(self) -> str:
-        """The configured model, else one that the endpoint lists, else a stand-in."""
+        """The configured model, else one that the endpoint lists, else the placeholder."""
         listed = self._speech.default_model([model.id for model in self._listed])
         return self._plan.model_id or listed or UNDECIDED
 
     def choices(self) -> Sequence[ModelChoice]:
-        """Return the listed models, the default first if it is not among them."""
+        """Return the listed models; the default comes first if the list lacks it."""
         choices = [
             ModelChoice(model.id, model.name)
             for model in self._listed
@@ -90,53 +93,50 @@ class EndpointCatalog:
         return choices
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
-        """Return the levels of a model's family."""
+        """Return the thought levels of a model's family."""
         return thought_levels(self.family(model_id))
 
     def default_thought_level(self, model_id: str) -> str | None:
-        """Return the family's own level."""
+        """Return the default thought level of a model's family."""
         return default_thought_level(self.family(model_id))
 
     def model(self, model_id: str) -> Model:
-        """Return the adapter of a model."""
+        """Return an adapter for a model; it signs in on its first request."""
         return DeferredModel(self, model_id)
 
     def meter(self, model_id: str) -> FamilyMeter:
-        """Return what a model holds and costs."""
+        """Return the meter (context window, token estimate, price) of a model."""
         return FamilyMeter(self.family(model_id))
 
     def known_window_tokens(self, model_id: str) -> int | None:
-        """Return the window of a model if the configuration, its endpoint or a table says it."""
+        """Return a model's context window from the configuration, the endpoint or a table."""
         return self._speech.known_window_tokens(model_id, self._listed_model(model_id))
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have a function called when the list has come."""
+        """Call `listener` whenever the endpoint's list has changed."""
         self._listeners.append(listener)
 
     async def refresh(self) -> None:
-        """Ask the endpoint for its list, unless that was done; who comes meanwhile waits for it."""
-        async with self._listing:
+        """Fetch the endpoint's list once; concurrent callers wait for the same fetch."""
+        async with self._listing:  # without the lock each concurrent caller would fetch the list
             if not self._is_listed:
                 await self._list()
 
     async def settle(self) -> None:
-        """Learn which model the default is, if only the endpoint knows."""
+        """Fetch the list if only the endpoint knows the default model."""
         if self.default_id == UNDECIDED:
             await self.refresh()
 
     async def learn_of(self, model_id: str) -> None:
-        """Ask the endpoint for its list if the model is none of the choices, unless that was done.
-
-        A list that was kept may be older than the model.
-        """
+        """Fetch the list if it lacks a model: a cached list may be older than the model."""
         if all(choice.id != model_id for choice in self.choices()):
             await self.refresh()
 
     async def listed(self) -> tuple[ListedModel, ...]:
-        """Return what the endpoint offers now.
+        """Fetch the endpoint's list now, store it in the cache file and return it.
 
         Raises:
-            TurnError: it does not tell.
+            TurnError: The list could not be fetched.
         """
         access, sdk = await self._access(), await self._loader.load()
         self._learn(await sdk.list_models(access))
@@ -151,15 +151,15 @@ class EndpointCatalog:
             await self.listed()
         except TurnError as error:
             self._list_problem = error
-            logger.info("no list of models: %s", error.reason)
+            logger.info("could not list the endpoint's models: %s", error.reason)
 
     async def adapter(self, model_id: str) -> Model:
-        """Sign in and return what really asks a model.
+        """Sign in, load the API client and return the adapter that sends requests to a model.
 
         Raises:
-            CredentialsMissingError: there is nothing to sign in with.
-            ModelUnavailableError: no model was chosen, and the endpoint lists none we know.
-            ModelFailedError: no model was chosen, and the endpoint could not be asked for its list.
+            CredentialsMissingError: There are no credentials.
+            ModelUnavailableError: No model is chosen and the endpoint lists no known one.
+            ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
         access, sdk = await self._access(), await self._loader.load()
         if model_id == UNDECIDED:
@@ -170,9 +170,10 @@ class EndpointCatalog:
         return sdk.model(access, model_id, self.family(model_id), self._plan.retry)
 
     def family(self, model_id: str) -> ModelFamily:
-        """Return a model's family, corrected by what the endpoint says of it."""
+        """Return a model's family, corrected by the endpoint's own data about the model."""
         family = self._speech.family(model_id, self._listed_model(model_id))
-        searches = self._plan.searches_web and family.thinking != "none"  # all that think can
+        # Every family that thinks also has the provider's web search.
+        searches = self._plan.searches_web and family.thinking != "none"
         return replace(family, searches_web=True) if searches else family
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
@@ -197,29 +198,32 @@ class EndpointCatalog:
 
 
 class DeferredModel:
-    """A model that signs in and loads what speaks its form when it is first asked."""
+    """Model that signs in and loads its API client on its first request."""
 
     def __init__(self, catalog: EndpointCatalog, model_id: str) -> None:
         self._catalog = catalog
         self._model_id = model_id
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Ask the model; see the port.
+        """Stream one answer; see `turn.ports.Model`.
 
         Raises:
-            TurnError: it cannot be asked, or failed.
+            TurnError: Signing in, loading or the request failed.
         """
         adapter = await self._catalog.adapter(self._model_id)
         return await adapter.respond(request, receive)
 
 
 def _why_undecided(problem: TurnError | None) -> TurnError:
-    """Return why there is no default; an endpoint without a list is no failure of its own."""
+    """Return the error for a missing default model.
+
+    A missing list is normal for many endpoints, so only other failures are reported as such.
+    """
     if isinstance(problem, ModelFailedError) and problem.kind not in LISTLESS_KINDS:
         return problem
     named = f" ({problem.reason})" if problem is not None else ""
     return ModelUnavailableError(
-        f"choose a model: the endpoint's list names none that is known here{named}"
+        f"choose a model: the endpoint lists no model that acp-server knows{named}"
     )
 
 

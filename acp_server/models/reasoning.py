@@ -1,7 +1,7 @@
-"""What is known of models that are not Anthropic's, from their ids and their endpoint's list.
+"""Model families of models outside the Claude table, derived from their ids and endpoint lists.
 
-Makes the same families as the table of Claude models does, with less in them: a price only where
-the list has it, an assumed window where nobody says.
+They have fewer facts than the Claude families: a price only if the endpoint lists one, and an
+assumed context window if no source knows it.
 """
 
 import re
@@ -24,26 +24,26 @@ _NOT_REASONING = re.compile(r"gpt-5[^/]*chat")
 
 @frozen
 class Facts:
-    """What the configuration and the table of windows say."""
+    """Context windows from the configuration and from the table of known windows."""
 
     window_of: Callable[[str], int | None]
-    """The window of a model that the table knows."""
+    """Looks up a model's context window in the table; None if it is unknown."""
     configured_model: str | None = None
     configured_window_tokens: int | None = None
-    """The window of the configured model; of all, if none is configured."""
+    """The context window of the configured model, or of all models if none is configured."""
 
     def window_tokens(self, model_id: str) -> int | None:
-        """Return a model's window as far as it is known without its endpoint."""
+        """Return a model's context window without asking its endpoint; None if unknown."""
         return self.configured(model_id) or self.window_of(model_id)
 
     def configured(self, model_id: str) -> int | None:
-        """Return a model's window if the configuration says it."""
+        """Return a model's configured context window, if there is one."""
         is_meant = self.configured_model in {None, model_id}
         return self.configured_window_tokens if is_meant else None
 
 
 def family_of(model_id: str, facts: Facts, listed: ListedModel | None) -> ModelFamily:
-    """Return what a model takes, holds and costs, as far as anybody says."""
+    """Return the family of a model at an OpenAI-compatible endpoint, as far as it is known."""
     claude = family_for(model_id)
     window = facts.configured(model_id) or (listed and listed.window_tokens)
     window = window or facts.window_of(model_id) or ASSUMED_WINDOW_TOKENS
@@ -75,5 +75,5 @@ def claude_family_of(model_id: str, facts: Facts, listed: ListedModel | None) ->
 
 
 def is_known(model_id: str) -> bool:
-    """Whether the table of Claude models knows an id."""
+    """Return whether the table of Claude models knows an id."""
     return family_for(model_id) is not PLAIN

@@ -1,4 +1,4 @@
-"""When to ask again, and how long to wait before: for every adapter."""
+"""Retry policy of all adapters."""
 
 import random
 
@@ -9,18 +9,18 @@ LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 @frozen
 class RetryPolicy:
-    """Exponential backoff with jitter, bounded in number and in time."""
+    """Exponential backoff with jitter; limited in attempts and delay."""
 
     attempts: int = 5
-    """How often a request is repeated at the most."""
+    """The most retries of one request (the first try does not count)."""
     first_seconds: float = 0.5
     longest_seconds: float = 16.0
 
     def wait_seconds(self, attempt: int, retry_after_seconds: float | None) -> float | None:
-        """Return how long to wait before the repetition `attempt` (from 1); None to give up.
+        """Return the delay before retry number `attempt` (from 1); None to give up.
 
-        What the provider asks for counts, unless it asks for longer than anybody would sit and
-        wait: then it is better to say so.
+        The provider's `retry-after` takes precedence. If it is longer than
+        `MAX_RETRY_AFTER_SECONDS`, give up, so that the user is told instead of waiting.
         """
         if attempt > self.attempts:
             return None

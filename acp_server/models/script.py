@@ -1,22 +1,22 @@
-"""The script format: what a scripted model says, as text that reads like a play.
+"""Parser of the script format of scripted models.
 
     # A comment.
-    prompt: greet              the block below answers prompts that contain this; * answers all
+    prompt: greet              the block below is for prompts that contain this; * for all
     think: A greeting.         reasoning
     say: Hello!                the answer; lines indented under it continue the text
       And a second line.
     pace: 20ms                 from here on, the time between two chunks (a chunk is a word)
     pause: 300ms               wait once
-    deaf: 5s                   wait once and ignore being cancelled, as a broken library does
-    chunks: 2000 word          the text as so many chunks of its own
+    deaf: 5s                   wait once and ignore cancellation, as a broken library does
+    chunks: 2000 word          the text repeated as that many chunks
     call: write_file           a tool call; its arguments as YAML under it, streamed at the pace
       path: hello.txt
       content: Hello!
-    step:                      what follows is said once the calls above have their results
+    step:                      the lines below follow once the calls above have their results
     fail: The endpoint is down.
-    stop: max_tokens           why it ends: end_turn (if nothing is said), max_tokens or refusal
+    stop: max_tokens           stop reason: end_turn (the default), max_tokens or refusal
 
-The first block that fits a prompt is played, every time anew. Times are in ms or s.
+The first block that matches a prompt is played, each time from its start. Times are in ms or s.
 """
 
 import json
@@ -29,7 +29,7 @@ ScriptStop = Literal["end_turn", "max_tokens", "refusal"]
 
 
 class ScriptError(ValueError):
-    """A script that cannot be played; the text names the line."""
+    """A script is invalid; the message names the line."""
 
     def __init__(self, line_number: int, problem: str) -> None:
         super().__init__(f"line {line_number}: {problem}")
@@ -37,7 +37,7 @@ class ScriptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Stream a text, word by word, or as `copies` chunks of the whole of it."""
+    """Stream a text word by word, or the whole text in each of `copies` chunks."""
 
     text: str
     is_thought: bool = False
@@ -46,7 +46,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Wait so long between chunks from here on."""
+    """Set the delay between chunks from this line on."""
 
     seconds: float
 
@@ -60,7 +60,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Deaf:
-    """Wait once, and do not let oneself be cancelled."""
+    """Wait once and ignore cancellation."""
 
     seconds: float
 
@@ -75,19 +75,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """End this answer; the next one comes after the results of its calls."""
+    """End this answer; the next lines answer the results of its calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Fail as a model does."""
+    """Fail with a model error."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the answer."""
+    """End the answer with a stop reason."""
 
     reason: ScriptStop
 
@@ -97,20 +97,21 @@ Line = Say | Pace | Pause | Deaf | Call | Step | Fail | Stop
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What to play for the prompts that contain `pattern`."""
+    """Lines to play for the prompts that contain `pattern`."""
 
     pattern: str
     lines: tuple[Line, ...]
 
     def answers(self, prompt: str) -> bool:
-        """Whether this block is for that prompt."""
+        """Return whether this block is for a prompt; ignores case."""
         return self.pattern == "*" or self.pattern.casefold() in prompt.casefold()
 
     def step(self, number: int) -> Sequence[Line]:
-        """Return what is played as the answer of this number, from 0; a pace holds on."""
+        """Return the lines of answer `number`, counted from 0."""
         steps: list[list[Line]] = [[]]
         for line in self.lines:
             if isinstance(line, Step):
+                # A pace holds until the next one, also across steps.
                 paces: list[Line] = [each for each in steps[-1] if isinstance(each, Pace)]
                 steps.append(paces[-1:])
             else:
@@ -128,7 +129,7 @@ def parse_script(text: str) -> tuple[Block, ...]:
     """Return the blocks of a script.
 
     Raises:
-        ScriptError: a line says nothing that a script can say.
+        ScriptError: A line is invalid.
     """
     blocks: list[tuple[str, list[Line]]] = []
     for number, verb, value in _statements(text):
@@ -137,7 +138,7 @@ def parse_script(text: str) -> tuple[Block, ...]:
         elif blocks:
             blocks[-1][1].append(_line(number, verb, value))
         else:
-            raise ScriptError(number, "a script begins with `prompt:` and what it answers")
+            raise ScriptError(number, "a script must start with `prompt: TEXT`")
     return tuple(Block(pattern, tuple(lines)) for pattern, lines in blocks)
 
 

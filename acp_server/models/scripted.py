@@ -1,4 +1,4 @@
-"""A model that plays a script: for demos, and for tests that are not about a provider."""
+"""Scripted model: plays a script file, for demos and for tests that need no provider."""
 
 import re
 from collections.abc import Sequence
@@ -41,18 +41,18 @@ _WORD = re.compile(r"\s*\S+\s*|\s+")
 
 
 class ScriptedModel:
-    """Plays the first block that answers the newest prompt."""
+    """Model that plays the first script block that matches the newest prompt."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._blocks: Sequence[Block] | None = None
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Play; see the port.
+        """Play the matching block; see `turn.ports.Model`.
 
         Raises:
-            ModelUnavailableError: there is no such script, or it cannot be read.
-            ModelFailedError: the script says so.
+            ModelUnavailableError: The script does not exist or is invalid.
+            ModelFailedError: The script has a `fail:` line or no block for the prompt.
         """
         if self._blocks is None:
             self._blocks = await _load(self._source)
@@ -109,19 +109,21 @@ async def _say(line: Say, pace_seconds: float, receive: Receive) -> None:
 
 
 async def _load(source: str) -> Sequence[Block]:
-    """Read a shipped script by its name, or any file by its path."""
+    """Read an included script by its name, or any script file by its path."""
     shipped = SCRIPTS / f"{source}.script"
     path = anyio.Path(shipped if "/" not in source and shipped.is_file() else source)
     try:
         return parse_script(await path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, ScriptError) as error:
         shipped_names = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.script")))
-        reason = f"cannot play the script {source!r}: {error}; shipped ones are {shipped_names}"
+        reason = (
+            f"cannot play the script {source!r}: {error}; the included scripts are {shipped_names}"
+        )
         raise ModelUnavailableError(reason) from error
 
 
 def _newest_prompt(messages: Sequence[Message]) -> tuple[int, str]:
-    """Return where the newest prompt stands, and its text; results of calls are none."""
+    """Return the index and text of the newest prompt; tool results are not prompts."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if isinstance(message, UserMessage) and not _has_results(message):

@@ -1,7 +1,8 @@
-"""Our own seals on reasoning: whose it is, and what it takes to send it back there.
+"""Signatures that bind reasoning to the model that produced it.
 
-A provider's own seal (the Messages API has one) is opaque text and never a JSON object; ours is
-one. So each adapter tells what it may send back from what another left in the conversation.
+Reasoning may be sent back only to its own model. A provider's signature (the Messages API has one)
+is opaque text and never a JSON object; a signature of this server is a JSON object. Each adapter
+can therefore tell its own reasoning from another adapter's in the same conversation.
 """
 
 import json
@@ -14,24 +15,24 @@ from acp_server.frozen import frozen
 
 @frozen
 class Seal:
-    """Whose a piece of reasoning is: the form, the endpoint and the model that it came from."""
+    """Origin of a piece of reasoning (API format, endpoint, model) and the data to send it back."""
 
     form: str
     endpoint: str
     model: str
     content: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What the form needs to send it back."""
+    """The fields that the API format needs to send the reasoning back."""
 
     def written(self) -> str:
-        """Return the seal as it is kept with the conversation."""
+        """Return the signature as JSON text, as the conversation stores it."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     def with_content(self, **content: JsonValue) -> "Seal":
-        """Return the seal of the same model around something."""
+        """Return a signature of the same model with other content."""
         return Seal(self.form, self.endpoint, self.model, content)
 
     def content_of(self, written: str) -> dict[str, JsonValue] | None:
-        """Return what a kept seal holds if it is of the same model; else None."""
+        """Return the content of a stored signature if it is of the same model; else None."""
         if not is_ours(written):
             return None
         try:
@@ -46,5 +47,5 @@ _SEAL = TypeAdapter(Seal)
 
 
 def is_ours(written: str) -> bool:
-    """Whether a seal was written here, and not by a provider."""
+    """Return whether this server, and not a provider, wrote a signature."""
     return written.startswith("{")

@@ -1,7 +1,7 @@
-"""The events of a stream as they arrive: bytes in, the data of whole events out.
+"""Incremental decoder of server-sent events: bytes in, the data of complete events out.
 
-For all forms; knows the lines of `text/event-stream` and nothing of what stands in them. Holds no
-more than one event that is not whole yet, and that only up to a bound.
+Used for all API formats; knows `text/event-stream` framing and not the payload. Buffers at most
+one incomplete event, up to a size limit.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
@@ -12,31 +12,31 @@ import anyio
 
 MOST_EVENT_BYTES = 32 * 1024 * 1024
 DRAIN_SECONDS = 0.2
-"""How long the end of a body is waited for, once all that was said has come."""
+"""How long to wait for the end of the body after the answer is complete."""
 _FIELD = b"data"
 
 
 class OversizedEventError(ValueError):
-    """An event is larger than anything that a model says at once."""
+    """An event exceeds the size limit."""
 
 
 class EventReader:
-    """Cuts one stream into events; only their data is kept."""
+    """Decodes one stream; keeps only the `data` field of each event."""
 
     def __init__(self, most_event_bytes: int = MOST_EVENT_BYTES) -> None:
         self._most_bytes = most_event_bytes
         self._line: list[bytes] = []
-        """The pieces of a line whose end has not come yet."""
+        """The pieces of an incomplete line."""
         self._data: list[bytes] = []
-        """The data of an event whose end has not come yet."""
+        """The data lines of an incomplete event."""
         self._held_bytes = 0
         self._ended_in_return = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take what has arrived; return the data of each event that is whole by now.
+        """Decode a chunk; return the data of each event that it completes.
 
         Raises:
-            OversizedEventError: one that is not whole is too large already.
+            OversizedEventError: The incomplete event is larger than the limit.
         """
         if not chunk:
             return []
@@ -58,14 +58,16 @@ class EventReader:
         return events
 
     def _with_newlines(self, chunk: bytes) -> bytes:
-        """Return a chunk with all ends of lines as newlines; one may be cut by the chunk's end."""
+        """Normalize all line endings of a chunk to newlines."""
+        # A CRLF can be split between two chunks. Without this the LF would count as an empty line
+        # and end the event too early.
         if self._ended_in_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._ended_in_return = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _take(self, line: bytes) -> bytes:
-        """Return the data of the event that a line ends; nothing for any other line."""
+        """Return the data of the event that an empty line ends; empty for any other line."""
         if line:
             name, _, value = line.partition(b":")
             if name == _FIELD:
@@ -77,7 +79,7 @@ class EventReader:
 
 
 async def drain(chunks: AsyncIterator[bytes], failures: tuple[type[Exception], ...]) -> None:
-    """Read to the end of the body, if that comes soon, so that the connection can be used again."""
+    """Read the rest of the body for at most `DRAIN_SECONDS`, so that the connection is reusable."""
     with anyio.move_on_after(DRAIN_SECONDS), suppress(*failures):
         async for _ in chunks:
             pass

@@ -1,4 +1,4 @@
-"""What a catalog must know of the provider behind it: models, windows, and how one signs in."""
+"""Provider specific knowledge of a catalog: model families, context windows and sign-in."""
 
 from collections.abc import Sequence
 
@@ -11,23 +11,23 @@ from acp_server.models.reasoning import Facts, claude_family_of, family_of
 
 @frozen
 class Speech:
-    """A provider as its catalog sees it."""
+    """Answers a catalog's questions about its provider."""
 
     profile: Profile
     facts: Facts
     needs_key: bool
-    """Whether it is not asked at all without one."""
+    """Whether no request may be sent without a key."""
 
     @property
     def sign_in(self) -> str:
-        """What to do when there is no key."""
+        """The message for the user when there are no credentials."""
         command = "acp-server setup"
         if self.profile.name != "anthropic":
             command = f"{command} --provider {self.profile.name}"
         variables = " or ".join(self.profile.key_variables) or "`model.api_key`"
         return (
-            f"there is nothing to sign in with: set {variables}, or run `{command}` in a "
-            "terminal, then try again"
+            f"there are no credentials: set {variables}, or run `{command}` in a terminal, "
+            "then try again"
         )
 
     @property
@@ -35,12 +35,15 @@ class Speech:
         return self.profile.form == "messages"
 
     def family(self, model_id: str, listed: ListedModel | None) -> ModelFamily:
-        """Return a model's family, corrected by what the endpoint says of it."""
+        """Return a model's family, corrected by the endpoint's own data about the model."""
         find = claude_family_of if self._speaks_messages else family_of
         return find(model_id, self.facts, listed)
 
     def known_window_tokens(self, model_id: str, listed: ListedModel | None) -> int | None:
-        """Return the window of a model if anybody says it."""
+        """Return a model's context window; None if no source knows it.
+
+        Sources in this order: configuration, endpoint, built-in table.
+        """
         said = self.facts.configured(model_id) or (listed and listed.window_tokens)
         if said:
             return said
@@ -49,11 +52,11 @@ class Speech:
         )
 
     def is_offered(self, model_id: str) -> bool:
-        """Whether a listed model is one to talk to."""
+        """Return whether to offer a listed model for choice: only chat models."""
         return self._speaks_messages or is_for_chat(model_id)
 
     def default_model(self, ids: Sequence[str]) -> str | None:
-        """Return the model to begin with, of those that an endpoint lists; None if none will do."""
+        """Return the default model among the ids that an endpoint lists; None if none fits."""
         if self._speaks_messages:
             return default_model(ids)
         offered = [model_id for model_id in ids if self.is_offered(model_id)]

@@ -1,5 +1,5 @@
-"""The Messages API of Anthropic and of every endpoint that speaks it.
+"""Adapter of Anthropic's Messages API, also for other endpoints that speak it.
 
-`adapter` and `endpoint` import the SDK, which takes seconds and tens of megabytes: nothing imports
-those two but `models/loading`, in a thread, once a session is open.
+`adapter` and `endpoint` import the SDK, which takes seconds and tens of megabytes. Only
+`models/lazy_imports` may import them, in a thread, once a session is open.
 """

@@ -1,4 +1,4 @@
-"""The model port over the Messages API: one streamed call, retried, cancelled and explained."""
+"""Model port over the Messages API: one streamed request with retries and cancellation."""
 
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -24,14 +24,14 @@ from acp_server.models.server_events import EventReader, drain
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, UsageReported
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)
-"""What the SDK raises: its own errors, its transport's, and those of whoever decodes garbage."""
+"""All errors of a request: the SDK's, its transport's, and decoding errors of malformed data."""
 CLOSE_SECONDS = 0.2
-"""How long a call that is over may take to say goodbye to the endpoint."""
+"""How long closing the response may take after the request has ended."""
 
 
 @frozen
 class Target:
-    """A model of an endpoint, and what the endpoint was found to refuse for it."""
+    """A model at an endpoint, and the request fields that the endpoint rejects for it."""
 
     endpoint: Endpoint
     model_id: str
@@ -39,7 +39,7 @@ class Target:
 
 
 class AnthropicModel:
-    """One model of one endpoint."""
+    """Adapter of one model at an endpoint of the Messages API."""
 
     def __init__(
         self,
@@ -56,17 +56,19 @@ class AnthropicModel:
         self._omissions = target.omissions
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Stream one message; see the port.
+        """Stream one message; see `turn.ports.Model`.
 
         Raises:
-            ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
-            ModelInterruptedError: the stream broke after something of it had been received.
+            ModelFailedError: The endpoint rejected the request, or all retries failed.
+            ModelInterruptedError: The stream broke after content had been received.
         """
         patience = Patience(self._endpoint.name, self._retry, self._omissions)
 
         async def attempt() -> Attempt:
             message = MessageStream()
             fault = await self._try(request, message, receive)
+            # Some endpoints report no prompt tokens: estimate them, or the editor would show an
+            # empty context window.
             if message.stop is not None and not message.usage.prompt_tokens:
                 read = estimate_request_tokens(request)
                 await receive(UsageReported(replace(message.usage, input_tokens=read)))
@@ -77,7 +79,7 @@ class AnthropicModel:
     async def _try(
         self, request: ModelRequest, message: MessageStream, receive: Receive
     ) -> Fault | None:
-        """Make the call once; return what went wrong."""
+        """Send the request once; return the failure, if any."""
         try:
             stream = await self._create(request)
         except FAILURES as error:
@@ -85,11 +87,13 @@ class AnthropicModel:
         try:
             return await self._consume(stream, message, receive)
         finally:
+            # Shielded: on cancellation the response must still be closed, or the connection leaks
+            # and the endpoint keeps generating. Bounded, so that cancelling stays fast.
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await stream.close()
 
     async def _create(self, request: ModelRequest) -> AsyncStream[object]:
-        """Make the call with a body that is written here: the SDK would copy it first."""
+        """Send the request with a pre-encoded body: the SDK would deep-copy a dictionary."""
         body = request_body(request, self._family, self._omissions, self._mark)
         return await self._endpoint.client.post(
             "/v1/messages",
@@ -119,7 +123,7 @@ class AnthropicModel:
     async def _pass_on(
         self, events: Sequence[bytes], message: MessageStream, receive: Receive
     ) -> Fault | None:
-        """Pass on what events mean, up to the end of the message."""
+        """Translate events and pass them on, up to the end of the message."""
         for event in events:
             try:
                 meant = message.translate(event.decode())
@@ -132,12 +136,12 @@ class AnthropicModel:
         return None
 
     def _not_streamed(self, stream: AsyncStream[object]) -> Fault | None:
-        """Understand a body without events; None for a stream that ended at once."""
+        """Classify a response without events; None if it was an event stream that ended at once."""
         sent = stream.response.headers.get("content-type", "nothing")
         if "event-stream" in sent:
             return None
         reason = (
-            f"{self._endpoint.name} sent {sent.partition(';')[0]} in place of a stream of events; "
-            "check that the base URL is that of a Messages API which streams"
+            f"{self._endpoint.name} sent {sent.partition(';')[0]} instead of an event stream; "
+            "check that the base URL is that of a Messages API that streams"
         )
         return Fault(reason, "request")

@@ -1,4 +1,4 @@
-"""An endpoint of the Messages API: its client, made once, and the models that it offers."""
+"""Endpoint of the Messages API: its shared client and its model list."""
 
 from ssl import SSLContext
 
@@ -15,25 +15,25 @@ LONGEST_LIST = 1_000
 
 @frozen
 class Endpoint:
-    """Where calls go: the SDK's client, and the name that messages call it by."""
+    """The SDK's client of an endpoint, and the endpoint's name in messages (its host)."""
 
     client: AsyncAnthropic
     name: str
 
 
 def trusted_authorities() -> SSLContext:
-    """Read the certificate authorities of the system, or of the environment: takes a while.
+    """Read the certificate authorities of the system or the environment. Slow.
 
-    Without them given, a client would read them once for each proxy and once for itself.
+    A client that does not get them passed in reads them again for itself and for each proxy.
     """
     return httpx2.create_ssl_context()
 
 
 def connect(access: Access, authorities: SSLContext) -> Endpoint:
-    """Return an endpoint. Proxies are those of the environment.
+    """Return an endpoint; proxies are taken from the environment.
 
-    The SDK's own retries are off: ours are told to the user and can be cancelled. Its traces are:
-    what is said goes to the endpoint, and nowhere else.
+    The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
+    SDK's tracing is off too: conversations must go to the endpoint only.
     """
     timeout = httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds)
     client = AsyncAnthropic(
@@ -49,10 +49,10 @@ def connect(access: Access, authorities: SSLContext) -> Endpoint:
 
 
 async def list_models(endpoint: Endpoint) -> tuple[ListedModel, ...]:
-    """Return the models that the endpoint offers, in its order.
+    """Fetch the models that the endpoint lists, in its order.
 
     Raises:
-        ModelFailedError: it does not tell.
+        ModelFailedError: The list could not be fetched.
     """
     found: list[ListedModel] = []
     try:

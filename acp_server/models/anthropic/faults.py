@@ -1,4 +1,4 @@
-"""What the SDK's failures are, in the words that all adapters share.
+"""Classifies errors of the SDK and its transport as `ProviderFailure`.
 
 Source: https://docs.anthropic.com/en/api/errors
 """
@@ -28,7 +28,7 @@ _SIGN_IN_AGAIN = "run `acp-server setup` to store another key, or set ANTHROPIC_
 
 
 def understand(error: Exception, endpoint: str) -> Fault:
-    """Return what a failure of the SDK or of its transport means."""
+    """Classify an error of the SDK or its transport; `endpoint` is its name in messages."""
     match error:
         case APIStatusError():
             return status_fault(_answered(error), endpoint, _SIGN_IN_AGAIN)
@@ -43,7 +43,7 @@ def understand(error: Exception, endpoint: str) -> Fault:
         case APIError():
             return Fault(f"{endpoint} failed: {error.message}", "other", is_temporary=True)
         case _:
-            reason = f"{endpoint} sent what the Messages API does not send ({error})"
+            reason = f"{endpoint} sent data that the Messages API does not define ({error})"
             return Fault(reason, "connection", is_temporary=True)
 
 

@@ -1,7 +1,7 @@
-"""The packages of the SDK that are entered part by part.
+"""Packages of the SDK whose submodules are imported lazily.
 
-Whole, they import three thousand modules, nearly all of them shapes of APIs that nobody here calls:
-two thirds of the time, and half of the memory.
+A full import loads three thousand modules, nearly all of them types of APIs that are not used here.
+They cost two thirds of the import time and half of the memory.
 """
 
 import sys
@@ -22,19 +22,20 @@ PACKAGES = (
     "anthropic.types.beta.organization",
     "anthropic.types.beta.sessions",
 )
-"""Parents first. One that a release does not have is passed over."""
+"""Parents first. A package that is missing in a release is skipped."""
 
 SHAPES = "anthropic.types"
-"""What requests and answers look like: the client names nearly all of it, for its traces and for
-the errors of every API. We send bodies of our own, read the events ourselves and trace nothing, so
-nine hundred modules need not be there for a prompt.
+"""The types of requests and answers. The client imports nearly all of them, for tracing and for the
+errors of every API. This adapter encodes bodies and decodes events itself and does not trace, so
+nine hundred modules are not needed for a prompt.
 """
 CLIENT = "anthropic._client"
 
 
 def enter_packages() -> None:
-    """Make the SDK importable part by part; what of it is imported already stays so."""
+    """Make the SDK's packages lazy; modules that are already imported stay unchanged."""
     enter(PACKAGES)
+    # If the client is already imported, so are its types: placeholders would save nothing.
     if CLIENT not in sys.modules:
         with stood_in(SHAPES):
             import_module(CLIENT)

@@ -1,7 +1,8 @@
-"""The engine's request becomes the body of a Messages call. Same request in, same bytes out.
+"""Builds the body of a Messages API request. Deterministic: same request in, same bytes out.
 
-Every message is written the same way each time it is sent, so that the provider's cache and the
-seals of thinking blocks hold; what an endpoint was found to refuse is left out (`Omissions`).
+Each message must be serialized identically every time it is sent. Otherwise the provider's prompt
+cache misses and the signatures of thinking blocks become invalid. Fields that an endpoint has
+rejected are omitted (`RejectedFields`).
 Source: https://docs.anthropic.com/en/api/messages
 """
 
@@ -49,18 +50,18 @@ DISPENSABLE = (
     "output_config",
     "thinking",
 )
-"""Fields a request can do without, in the order in which an error message is searched for them."""
+"""Optional request fields, in the order in which an error message is searched for them."""
 
 
 def no_omissions() -> Omissions:
-    """Return what a new endpoint is thought to refuse: nothing."""
+    """Return the rejected fields of a new endpoint: none yet."""
     return Omissions({name: name for name in DISPENSABLE})
 
 
 def request_body(
     request: ModelRequest, family: ModelFamily, omit: Omissions, mark: Mark
 ) -> dict[str, JsonValue]:
-    """Return everything of the call's body but the model and `stream`."""
+    """Return the body of the request without `model` and `stream`."""
     system: list[Block] = [{"type": "text", "text": request.system}] if request.system else []
     searches = bool(request.tools) and family.searches_web and "web_search" not in omit.fields
     messages = [_message(each) for each in sendable(request.messages, has_tools=searches)]
@@ -80,7 +81,7 @@ def request_body(
 
 
 def _output_limit(request: ModelRequest, family: ModelFamily) -> int:
-    """Return the largest answer that the model and the rest of its window allow."""
+    """Return the largest answer that the model and the rest of its context window allow."""
     room = family.context_window_tokens - estimate_request_tokens(request)
     return max(LEAST_OUTPUT_TOKENS, min(family.max_output_tokens, room - WINDOW_MARGIN_TOKENS))
 
@@ -126,7 +127,7 @@ def _user_block(part: UserPart) -> Block | None:
 
 
 def _result_content(result: ToolResult) -> JsonValue:
-    """Return a result as text, or as blocks when it shows something."""
+    """Return a result as text, or as blocks if it has media."""
     if not result.media:
         return result.text or NOTHING
     text = _text_block(result.text)
@@ -159,19 +160,20 @@ def _reply_block(part: ReplyPart) -> Block | None:
 
 
 def _thinking_block(part: Thinking) -> Block | None:
-    """Return a thinking block; None for one that this API has not sealed."""
+    """Return a thinking block; None for one that this API has not signed."""
+    # The API answers 400 to thinking without its own signature, e.g. another model's.
     if not part.signature or is_ours(part.signature):
         return None
     return {"type": "thinking", "thinking": part.text, "signature": part.signature}
 
 
 def _text_block(text: str) -> Block | None:
-    """Return a text block; None for white space, which the API refuses."""
+    """Return a text block; None for white space only, which the API rejects."""
     return {"type": "text", "text": text} if text.strip() else None
 
 
 def _input(call: ToolCall) -> Block:
-    """Return a call's arguments; those of a call that came broken are not sent back."""
+    """Return a call's arguments; empty if the model sent invalid JSON, which the API rejects."""
     try:
         return arguments_of(call)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Everything that needs the SDK, behind one door: importing this module imports it."""
+"""Entry point to the Messages API. Importing this module imports the SDK."""
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.anthropic.adapter import AnthropicModel, Target
@@ -15,10 +15,13 @@ from acp_server.models.retry import RetryPolicy
 
 
 class AnthropicSdk:
-    """The SDK's clients, one for each way of access, so that connections are shared."""
+    """Entry point to the Messages API; one SDK client per access, so that connections are shared.
+
+    Implements `models.lazy_imports.ProviderEntryPoint`.
+    """
 
     def __init__(self, mark: Mark) -> None:
-        """Get ready to connect; blocks while it reads certificates."""
+        """Prepare; blocks while it reads certificate authorities."""
         self._mark = mark
         authorities = trusted_authorities()
         self._kept: KeptEndpoints[Endpoint, Target] = KeptEndpoints(
@@ -30,14 +33,14 @@ class AnthropicSdk:
     def model(
         self, access: Access, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> AnthropicModel:
-        """Return the adapter of one model."""
+        """Return an adapter for one model."""
         return AnthropicModel(self._kept.target(access, model_id), family, self._mark, retry)
 
     async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
-        """Return what an endpoint offers.
+        """Fetch the models that an endpoint lists.
 
         Raises:
-            ModelFailedError: it does not tell.
+            ModelFailedError: The list could not be fetched.
         """
         return await list_models(self._kept.endpoint(access))
 

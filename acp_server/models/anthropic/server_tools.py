@@ -1,7 +1,7 @@
-"""What the provider's own tools do within an answer: its web search, seen and kept.
+"""The provider's server-side tools (web search) inside an answer.
 
-The blocks are kept as they came and sent back so, sealed contents included: the provider checks
-them. Of results only titles and addresses are shown. Imports no SDK.
+Their blocks are stored and sent back unchanged, encrypted contents included, because the provider
+verifies them. The user sees only titles and addresses of results. Imports no SDK.
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
 """
 
@@ -28,7 +28,7 @@ WEB_SEARCH: Mapping[str, JsonValue] = {
     "name": "web_search",
     "max_uses": 8,
 }
-"""The tool as a request declares it. The version is part of its name."""
+"""The tool's declaration in a request. The version is part of its type name."""
 MOST_SHOWN_CHARACTERS = 300
 _USE = "server_tool_use"
 _RESULT = "_tool_result"
@@ -37,13 +37,13 @@ Wire = Mapping[str, JsonValue]
 
 
 class ServerCalls:
-    """The calls of one message, as they arrive."""
+    """Server tool calls of one message while it is streamed."""
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[dict[str, JsonValue], list[str]]] = {}
 
     def begin(self, index: int, block: Wire) -> ProviderAnswered | None:
-        """Take a block's beginning; return a result, which comes whole."""
+        """Handle the start of a block; return a result, which arrives in one piece."""
         kind = str(block["type"])
         if kind == _USE:
             self._open[index] = (dict(block), [])
@@ -52,15 +52,15 @@ class ServerCalls:
         return None
 
     def write(self, index: int, fragment: str) -> None:
-        """Take more of a call's input."""
+        """Add a fragment of a call's input."""
         if index in self._open:
             self._open[index][1].append(fragment)
 
     def end(self, index: int) -> ProviderCalled | None:
-        """Return the call that ends with a block, if one does.
+        """Return the call that a block's end completes, if any.
 
         Raises:
-            ValueError: its input is no JSON.
+            ValueError: The call's input is not JSON.
         """
         if index not in self._open:
             return None
@@ -75,11 +75,11 @@ class ServerCalls:
 
 
 def sendable(messages: Sequence[Message], *, has_tools: bool) -> Sequence[Message]:
-    """Return messages as the provider takes them back, where its own calls are in them.
+    """Return messages without the server tool blocks that the provider would reject.
 
-    A call without its result is left out, unless it was the last thing said: that asks to go on.
-    Without the tools no call and no result is sent, and what was cited is plain text. Of a message
-    that lost something, thinking is not sent either: it would count as changed.
+    A call without a result is dropped, except in the last message, where it asks the provider to
+    continue. Without the tools, all calls and results are dropped and cited text becomes plain.
+    A message that lost a part also loses its thinking: the provider would see it as modified.
     """
     parts = [part for message in messages for part in message.parts]
     answered = {part.answered_id for part in parts if isinstance(part, ProviderBlock)}
@@ -122,7 +122,7 @@ def _answered(block: Wire) -> ProviderAnswered:
 
 
 def _shown(content: JsonValue) -> str:
-    """Return results as lines of a list, or why there are none."""
+    """Return the results as a Markdown list, or the error."""
     if isinstance(content, dict):
         return f"the search failed: {content.get('error_code', 'unknown')}"
     items = content if isinstance(content, list) else []

@@ -1,7 +1,7 @@
-"""The events of one streamed message become the engine's events, one for one.
+"""Translates the events of one streamed message into model events, one to one.
 
-Our own accumulator over the raw events: the SDK's stream helper rebuilds the whole message at every
-chunk, and its typed events cost three times as much as the JSON they are made of. Imports no SDK.
+Works on the raw events: the SDK's stream helper rebuilds the whole message at every chunk, and its
+typed events cost three times as much as parsing their JSON. Imports no SDK.
 Source: https://docs.anthropic.com/en/docs/build-with-claude/streaming
 """
 
@@ -38,11 +38,11 @@ _STOPS: dict[str, ModelStop] = {
 }
 
 
-# The wire's shapes. Which keys are there depends on `type`: a missing one is garbage.
+# Shapes of the wire format. The keys present depend on `type`; a missing key means malformed data.
 
 
 class WireUsage(TypedDict):
-    """What a call used, as the wire has it."""
+    """Token usage of a request."""
 
     input_tokens: int
     output_tokens: int
@@ -52,7 +52,7 @@ class WireUsage(TypedDict):
 
 
 class WireDelta(TypedDict):
-    """A piece of a block; `type` says which of the fields is there."""
+    """A fragment of a block; `type` determines which field is present."""
 
     type: str
     text: str
@@ -64,7 +64,7 @@ class WireDelta(TypedDict):
 
 
 class WireBlock(TypedDict):
-    """A block at its beginning."""
+    """The start of a content block."""
 
     type: str
     text: str
@@ -75,20 +75,20 @@ class WireBlock(TypedDict):
 
 
 class WireMessage(TypedDict):
-    """The message that begins."""
+    """The start of a message."""
 
     usage: WireUsage
 
 
 class WireError(TypedDict):
-    """Why an endpoint gave up."""
+    """The content of an `error` event."""
 
     type: str
     message: str
 
 
 class WireEvent(TypedDict):
-    """An event; `type` says which of the fields are there."""
+    """A stream event; `type` determines which fields are present."""
 
     type: str
     index: int
@@ -100,11 +100,11 @@ class WireEvent(TypedDict):
 
 
 class StreamGarbageError(Exception):
-    """An event that the Messages API does not send."""
+    """An event is malformed or not defined by the Messages API."""
 
 
 class StreamedError(Exception):
-    """The endpoint's `error` event: it gave up in mid-stream."""
+    """The endpoint sent an `error` event inside the stream; `kind` is its error type."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -112,28 +112,28 @@ class StreamedError(Exception):
 
 
 class MessageStream:
-    """One message as it arrives: translates events and remembers what ends it."""
+    """State of one message being streamed; translates events and tracks how the message ends."""
 
     def __init__(self) -> None:
         self.stop: ModelStop | None = None
-        """Why the message ended; None until it says so."""
+        """The stop reason; None until it has arrived."""
         self.is_over = False
-        """Whether nothing more will come."""
+        """Whether the message is complete."""
         self.has_begun = False
         """Whether any event has arrived."""
         self.has_content = False
-        """Whether anything has been passed on that the user saw."""
+        """Whether any content was passed on; the user may have seen it."""
         self._calls: dict[int, str] = {}
         self._server_calls = ServerCalls()
         self.usage = Usage()
-        """What the endpoint has counted so far; some count nothing."""
+        """The usage reported so far; some endpoints report none."""
 
     def translate(self, data: str) -> ModelEvent | None:
-        """Return what the data of an event means to the engine; None for nothing.
+        """Translate the data of an event; None if the event has no meaning for the engine.
 
         Raises:
-            StreamGarbageError: it is no event of the API.
-            StreamedError: it says that the endpoint gave up.
+            MalformedAnthropicEventError: The data is not an event of the API.
+            AnthropicStreamError: The event reports an error of the endpoint.
         """
         self.has_begun = True
         try:
@@ -160,7 +160,7 @@ class MessageStream:
                 raise StreamedError(event["error"]["type"], event["error"]["message"])
             case "message_stop":
                 self.is_over = True
-            case _:  # a ping, or an event of a later version of the API
+            case _:  # a ping, or an event of a later API version
                 pass
         return meaning
 
@@ -182,7 +182,7 @@ class MessageStream:
                 self.has_content = True
                 self._calls[event["index"]] = block["id"]
                 return CallStarted(block["id"], block["name"])
-            case _:  # of a tool of the provider's own, or of a later version of the API
+            case _:  # a block of a server tool, or of a later API version
                 self.has_content = True
                 return self._server_calls.begin(event["index"], cast("Wire", block))
 
@@ -229,7 +229,12 @@ def _usage(wire: WireUsage) -> Usage:
 
 
 def _at_end(begun: Usage, wire: WireUsage) -> Usage:
-    """Return what a whole message used: what was read may grow, or be told only at the end."""
+    """Return the usage of a complete message.
+
+    The prompt tokens can grow during the message (server tools), and some endpoints report them
+    only at the end. The final event does not split cache writes by lifetime, so keep the first
+    split.
+    """
     told = _usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
     if told.prompt_tokens <= begun.prompt_tokens:
         return replace(begun, output_tokens=told.output_tokens)

@@ -1,9 +1,9 @@
-"""How a request asks for thinking, and when a budget for it has to wait.
+"""Thinking fields of a request, and when a thinking budget must be deferred.
 
-Calls and their results are one turn of the model's to the provider, and it refuses a budget while
-such a turn began without a thinking block: one that was taken out with a rebuilt prompt, came from
-another model, or was never there, because the level was changed meanwhile. Such a turn goes on as
-it began; the next one thinks again. Knows wire messages only.
+The provider counts tool calls and their results as one assistant turn. It rejects a budget if that
+turn did not start with a thinking block, for example because the block was removed with a rebuilt
+prompt, came from another model, or thinking was enabled in between. Such a turn continues without
+thinking; the next one thinks again. Works on wire messages only.
 Source: https://platform.claude.com/docs/en/build-with-claude/extended-thinking
 """
 
@@ -23,9 +23,9 @@ Wire = Mapping[str, JsonValue]
 def thinking_of(
     family: ModelFamily, level: str | None, omit: Omissions, limit: int, messages: Sequence[Wire]
 ) -> dict[str, JsonValue]:
-    """Return the fields of a body that say whether and how much to think.
+    """Return the body's `thinking` and `output_config` fields.
 
-    `limit` is the body's `max_tokens`, `messages` are the body's.
+    `limit` is the body's `max_tokens`; `messages` are the body's messages.
     """
     fields = thinking_fields(family, closest_thought_level(family, level))
     thinking = fields.get("thinking")
@@ -39,20 +39,21 @@ def thinking_of(
 def _possible(
     thinking: dict[str, JsonValue], family: ModelFamily, limit: int, messages: Sequence[Wire]
 ) -> dict[str, JsonValue]:
-    """Return thinking as asked for, with a smaller budget, or off."""
+    """Return the requested thinking, or a smaller budget, or thinking off."""
     budget = thinking.get("budget_tokens")
     if not isinstance(budget, int):
         return thinking
-    fitting = budget if budget < limit else limit // 2  # less near the end of the window
+    # The API requires budget < max_tokens, which shrinks near the end of the context window.
+    fitting = budget if budget < limit else limit // 2
     if fitting < LEAST_BUDGET_TOKENS or not accepts_budget(messages):
         return {"type": family.off}
     return thinking | {"budget_tokens": fitting}
 
 
 def accepts_budget(messages: Sequence[Wire]) -> bool:
-    """Whether the turn that a request goes on with may think by a budget.
+    """Return whether the assistant turn that a request continues may use a thinking budget.
 
-    A turn begins behind the newest message of the user that holds more than results of calls.
+    A turn starts after the newest user message that contains more than tool results.
     """
     replies = [index for index, each in enumerate(messages) if each["role"] == "assistant"]
     if not replies or "tool_use" not in _kinds(messages[replies[-1]]):

@@ -1,8 +1,8 @@
-"""The forms of OpenAI, spoken by most other endpoints: chat completions and Responses.
+"""Adapter of the OpenAI API formats, chat completions and Responses, which most endpoints speak.
 
-Over `httpx2` and not over the `openai` SDK: that costs a second and 50 MB to import, checks what
-half of these endpoints send otherwise, and bears nothing here that a POST does not. Events are cut
-by `models/server_events`, as for the Messages API: the readers of libraries took a good part of
-each chunk's time, and hold an event of any size. `adapter`, `endpoint` and `door` import httpx2:
-nothing imports those but `models/loading`, in a thread.
+Uses `httpx2` instead of the `openai` SDK: the SDK takes a second and 50 MB to import, validates
+fields that half of these endpoints send differently, and adds nothing over a POST request. Events
+are decoded by `models/sse`, as for the Messages API: library decoders took a large part of the
+time per chunk and buffer events of unlimited size. `adapter`, `endpoint` and `entry_point` import
+httpx2: only `models/lazy_imports` may import them, in a thread.
 """

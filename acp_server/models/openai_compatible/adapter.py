@@ -1,4 +1,4 @@
-"""The model port over the forms of OpenAI: one streamed call, retried, cancelled and explained."""
+"""Model port over the OpenAI API formats: one streamed request with retries and cancellation."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,11 +35,11 @@ from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, Receive, UsageReported
 
 FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, StreamGarbageError, StreamedError, ValueError)
-"""What the transport raises, and whoever decodes garbage."""
+"""All errors of a request: the transport's, and decoding errors of malformed data."""
 CLOSE_SECONDS = 0.2
-"""How long a call that is over may take to say goodbye to the endpoint."""
+"""How long closing the response may take after the request has ended."""
 AFTERWORD_SECONDS = 2.0
-"""How long to wait for the usage behind the end of an answer."""
+"""How long to wait for the usage chunk, which may follow the end of an answer."""
 EVENT_STREAM = "event-stream"
 JSON = "application/json"
 
@@ -48,7 +48,7 @@ Answer = ChatStream | ResponsesStream
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How requests are written and answers read."""
+    """One of the two API formats: its path, request builder, stream parser and rejections."""
 
     path: str
     body: Callable[[ModelRequest, ChatTarget], dict[str, JsonValue]]
@@ -64,7 +64,7 @@ RESPONSES = Form(
 
 @dataclass(slots=True)
 class Target:
-    """A model of an endpoint, and what the endpoint was found to refuse for it."""
+    """A model at an endpoint, and the features that the endpoint rejects for it."""
 
     endpoint: Endpoint
     model_id: str
@@ -73,13 +73,13 @@ class Target:
     omissions: Omissions = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with nothing learned."""
+        """Choose the API format; no rejections are known yet."""
         self.form = RESPONSES if self.quirks.form == "responses" else CHAT
         self.omissions = self.form.refusals()
 
 
 class OpenAiModel:
-    """One model of one endpoint."""
+    """Adapter of one model at an OpenAI-compatible endpoint."""
 
     def __init__(self, target: Target, family: ModelFamily, retry: RetryPolicy) -> None:
         self._target = target
@@ -88,11 +88,11 @@ class OpenAiModel:
         self._retry = retry
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Stream one answer; see the port.
+        """Stream one answer; see `turn.ports.Model`.
 
         Raises:
-            ModelFailedError: the endpoint refused, or failed more often than is worth waiting for.
-            ModelInterruptedError: the stream broke after something of it had been received.
+            ModelFailedError: The endpoint rejected the request, or all retries failed.
+            ModelInterruptedError: The stream broke after content had been received.
         """
         patience = Patience(self._endpoint.name, self._retry, self._target.omissions)
         seal = Seal(self._target.quirks.form, self._endpoint.name, self._target.model_id)
@@ -100,6 +100,8 @@ class OpenAiModel:
         async def attempt() -> Attempt:
             answer = self._target.form.answer(seal, _CallIds(request).new)
             fault = await self._try(self._body(request, seal), answer, receive)
+            # Many endpoints report no usage: estimate it, or the editor would show an empty
+            # context window.
             if answer.stop is not None and not answer.has_usage:
                 await receive(UsageReported(_estimated_usage(request, answer)))
             return Attempt(answer, fault)
@@ -114,7 +116,7 @@ class OpenAiModel:
         return written(body)
 
     async def _try(self, body: bytes, answer: Answer, receive: Receive) -> Fault | None:
-        """Make the call once; return what went wrong."""
+        """Send the request once; return the failure, if any."""
         client = self._endpoint.client
         headers = {"content-type": JSON, "accept": "text/event-stream"}
         try:
@@ -127,6 +129,8 @@ class OpenAiModel:
         try:
             return await self._consume(response, answer, receive)
         finally:
+            # Shielded: on cancellation the response must still be closed, or the connection leaks
+            # and the endpoint keeps generating. Bounded, so that cancelling stays fast.
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await response.aclose()
 
@@ -153,6 +157,8 @@ class OpenAiModel:
         chunks, reader = aiter(response.aiter_bytes()), EventReader()
         while not answer.is_over:
             try:
+                # After the stop reason only usage may follow, and some endpoints keep the stream
+                # open without sending it: wait for a limited time only.
                 chunk = await (anext(chunks) if answer.stop is None else _soon(chunks))
                 events = reader.feed(chunk)
             except (StopAsyncIteration, TimeoutError):
@@ -168,7 +174,7 @@ class OpenAiModel:
     async def _pass_on(
         self, events: Sequence[bytes], answer: Answer, receive: Receive
     ) -> Fault | None:
-        """Pass on what events mean, up to the end of the answer."""
+        """Translate events and pass them on, up to the end of the answer."""
         for event in events:
             try:
                 meant = tuple(answer.translate(event.decode(errors="replace")))
@@ -181,7 +187,7 @@ class OpenAiModel:
         return None
 
     def _whole(self, response: httpx2.Response, answer: Answer) -> tuple[ModelEvent, ...] | None:
-        """Take an answer in one piece, as some gateways send it whatever they were asked for."""
+        """Translate a complete answer, which some gateways send instead of a stream."""
         if JSON not in response.headers.get("content-type", ""):
             return None
         body: Object = object_of(response.json())
@@ -190,20 +196,20 @@ class OpenAiModel:
     def _not_streamed(self, response: httpx2.Response) -> Fault:
         sent = response.headers.get("content-type", "nothing").partition(";")[0]
         reason = (
-            f"{self._endpoint.name} sent {sent} in place of a stream of events; check that the "
-            "base URL is that of an API, which often ends in /v1"
+            f"{self._endpoint.name} sent {sent} instead of an event stream; check that the base "
+            "URL is that of an API (it often ends in /v1)"
         )
         return Fault(reason, "request")
 
 
 class _CallIds:
-    """Gives calls ids that no other call of the conversation has."""
+    """Allocates call ids that are unique in the conversation."""
 
     def __init__(self, request: ModelRequest) -> None:
         self._taken = set(_ids_in(request))
 
     def new(self, wire_id: str) -> str:
-        """Return an id as the endpoint gave it, or another if it is none or taken."""
+        """Return the endpoint's id, or a new one if it is empty or already used."""
         call_id = wire_id
         while not call_id or call_id in self._taken:
             call_id = f"call_{uuid4().hex[:24]}"
@@ -218,16 +224,16 @@ def _ids_in(request: ModelRequest) -> Iterator[str]:
 
 
 def _estimated_usage(request: ModelRequest, answer: Answer) -> Usage:
-    """Return about what a call used whose endpoint does not say."""
+    """Estimate the usage of a request whose endpoint reports none."""
     spoken = estimate_tokens("x" * answer.characters)
     return Usage(input_tokens=estimate_request_tokens(request), output_tokens=spoken)
 
 
 async def _soon(chunks: AsyncIterator[bytes]) -> bytes:
-    """Return what comes behind the end of an answer.
+    """Return the next chunk after the end of an answer.
 
     Raises:
-        TimeoutError: it does not come soon.
+        TimeoutError: No chunk arrived within `TRAILING_USAGE_SECONDS`.
     """
     with anyio.fail_after(AFTERWORD_SECONDS):
         return await anext(chunks)

@@ -1,8 +1,8 @@
-"""Cache breakpoints in a chat: for models that keep a prompt only where it is marked.
+"""Cache breakpoints in chat messages, for models that cache a prompt only up to a marker.
 
-OpenRouter passes the marks of Claude's messages on to whoever runs the model; without them nothing
-of a prompt is read from its cache. Only a text part can carry one, so every text becomes a part,
-also where no mark stands: a message has to look the same in each request.
+OpenRouter forwards the markers of Claude messages to the model's provider; without them no part of
+the prompt is read from the cache. Only a text part can carry a marker. Every text becomes a part,
+even without a marker, because a message must be serialized identically in each request.
 Source: https://openrouter.ai/docs/features/prompt-caching
 """
 
@@ -15,7 +15,7 @@ from acp_server.models.marking import Block, Mark
 
 
 def marked(messages: Sequence[Block], mark: Mark) -> list[Block]:
-    """Return the messages of a chat with breakpoints in them."""
+    """Return chat messages with cache breakpoints added."""
     parted = [_in_parts(message) for message in messages]
     has_system = bool(parted) and parted[0]["role"] in ("system", "developer")
     head, rest = parted[:has_system], parted[has_system:]
@@ -26,7 +26,7 @@ def marked(messages: Sequence[Block], mark: Mark) -> list[Block]:
 
 
 def _in_parts(message: Block) -> Block:
-    """Return a message whose text is a part; a reply stays as it is, it carries no mark."""
+    """Return a message with its text as a part; replies carry no marker and stay unchanged."""
     content = message["content"]
     if message["role"] == "assistant" or not isinstance(content, str):
         return message
@@ -35,7 +35,7 @@ def _in_parts(message: Block) -> Block:
 
 
 def _only_markable(message: Block) -> Block:
-    """Return the message, without its content if that does not end in a text part."""
+    """Return the message; without content if the content does not end in a text part."""
     content = message["content"]
     last = content[-1] if isinstance(content, list) and content else None
     is_text = isinstance(last, dict) and last["type"] == "text"

@@ -1,8 +1,9 @@
-"""The engine's request becomes the body of a chat completion. Same request in, same bytes out.
+"""Builds the body of a chat completion request. Deterministic: same request in, same bytes out.
 
-Every message is written the same way each time it is sent, so that an endpoint's cache holds; what
-it was found to refuse is left out or done otherwise (`quirks`). Reasoning goes back only to the
-model that it came from (`models/seals`).
+Each message must be serialized identically every time it is sent, so that the endpoint's prompt
+cache stays valid. Features that the endpoint has rejected are omitted or replaced
+(`endpoint_profile`). Reasoning is sent back only to the model that produced it
+(`models/reasoning_signature`).
 Source: https://developers.openai.com/api/reference/resources/chat
 """
 
@@ -44,23 +45,23 @@ from acp_server.turn.conversation import (
 from acp_server.turn.ports import ModelRequest, ToolSpec
 
 UNSEALED = "skip_thought_signature_validator"
-"""What stands for the seal of a call that another model made, where every call needs one."""
+"""Placeholder signature of a call by another model, for endpoints that require a signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTarget:
-    """Whom a request is for."""
+    """The model that a request is built for, and its known restrictions."""
 
     model_id: str
     family: ModelFamily
     quirks: Quirks
     seal: Seal
-    """An empty seal of this model's."""
+    """The signature of this model, without content."""
     omitted: frozenset[str] = frozenset()
 
 
 def chat_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
-    """Return the whole body of the call."""
+    """Return the complete body of the request."""
     writer = _Writer(target)
     messages = [*writer.messages(request)]
     mark = target.quirks.mark
@@ -106,7 +107,7 @@ def _limit(target: ChatTarget) -> Block:
 
 
 class _Writer:
-    """Writes messages for one target."""
+    """Converts messages for one target."""
 
     def __init__(self, target: ChatTarget) -> None:
         self._target = target
@@ -116,7 +117,7 @@ class _Writer:
         self.calls_in_parallel = target.quirks.calls_in_parallel and q.ONE_CALL not in omitted
 
     def messages(self, request: ModelRequest) -> Iterator[Block]:
-        """Yield the system text and the conversation."""
+        """Yield the system message and the conversation."""
         if request.system:
             yield {"role": self._system_role(), "content": request.system}
         messages = list(request.messages)
@@ -132,7 +133,7 @@ class _Writer:
         role = self._target.quirks.system_role(self._target.model_id)
         return "system" if q.NO_DEVELOPER in self._target.omitted else role
 
-    # What the user said, and what calls led to.
+    # User messages and tool results.
 
     def _said(self, message: UserMessage) -> Iterator[Block]:
         results = [part for part in message.parts if isinstance(part, ToolResult)]
@@ -145,7 +146,7 @@ class _Writer:
             yield {"role": "user", "content": content or NOTHING}
 
     def _content(self, parts: Sequence[UserPart]) -> JsonValue:
-        """Return parts as one text, or as a list where there is something to see."""
+        """Return parts as one text, or as a list if they contain media."""
         blocks = [block for part in parts if (block := self._block(part)) is not None]
         if all(block["type"] == "text" for block in blocks):
             return "\n\n".join(str(block["text"]) for block in blocks)
@@ -157,7 +158,7 @@ class _Writer:
         text = "" if isinstance(part, ToolResult) else text_of_part(part)
         return {"type": "text", "text": text} if text.strip() else None
 
-    # What the model said.
+    # Assistant messages.
 
     def _reply(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
         if self.calls_in_parallel:
@@ -166,7 +167,7 @@ class _Writer:
         yield from self._one_by_one(message, following)
 
     def _one_by_one(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
-        """Yield a reply as many replies with one call each, every one followed by its result."""
+        """Split a reply into one reply per call, each followed by its result."""
         results = {
             part.call_id: part
             for part in (following.parts if isinstance(following, UserMessage) else ())
@@ -206,13 +207,15 @@ class _Writer:
             }
             if call.id in seals:
                 block["extra_content"] = seals[call.id]
+            # Only the first of parallel calls carries a signature. Without any, the endpoint
+            # rejects the request.
             elif self._target.quirks.seals_calls and place == 0 and not seals:
                 block["extra_content"] = {"google": {"thought_signature": UNSEALED}}
             blocks.append(block)
         return blocks
 
     def _call_seals(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
-        """Return what this endpoint had attached to its calls, by their ids."""
+        """Return the signatures that this endpoint attached to its calls, by call id."""
         seals: dict[str, JsonValue] = {}
         for part in parts:
             kept = self._kept(part)
@@ -221,7 +224,7 @@ class _Writer:
         return seals
 
     def _reasoning(self, parts: Sequence[ReplyPart], *, has_calls: bool) -> Block:
-        """Return the reasoning fields as this model's endpoint had sent them."""
+        """Return the reasoning fields as the endpoint sent them; other models' are dropped."""
         fields: Block = {}
         if q.NO_REASONING not in self._target.omitted:
             thoughts = [part for part in parts if isinstance(part, Thinking)]
@@ -253,7 +256,7 @@ def _result(result: ToolResult) -> Block:
 
 
 def _shown(result: ToolResult) -> Iterator[UserPart]:
-    """Yield what a result shows, which no message of a tool can hold."""
+    """Yield the media of a result for a user message: tool messages cannot contain media."""
     if result.media:
         yield Text(picture_intro(result))
         yield from result.media

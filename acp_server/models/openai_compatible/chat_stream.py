@@ -1,7 +1,7 @@
-"""The chunks of one chat completion become the engine's events.
+"""Translates the chunks of one chat completion into model events.
 
-Bears what is met in the field: calls without ids, indexes or names, arguments as objects, several
-names for reasoning, usage that comes late, in pieces or never, and every spelling of the end.
+Tolerates the deviations of real endpoints: calls without ids, indexes or names, arguments as
+objects, different fields for reasoning, late, partial or missing usage, and various stop reasons.
 Source: https://developers.openai.com/api/reference/resources/chat
 """
 
@@ -52,21 +52,24 @@ _GIVEN_UP = "error"
 
 @dataclass(slots=True)
 class _Call:
-    """A call that arrives; `id` is ours until the endpoint gives it one."""
+    """A tool call while it is streamed.
+
+    `wire_id` is the endpoint's id, possibly empty; `id` is unique in the conversation.
+    """
 
     wire_id: str
     index: JsonValue
     id: str = ""
     name: str = ""
     waiting: list[str] = field(default_factory=list[str])
-    """Arguments that came before the name."""
+    """Arguments that arrived before the name."""
     written: list[str] = field(default_factory=list[str])
     extra: JsonValue = None
     has_ended: bool = False
 
     @property
     def is_whole(self) -> bool:
-        """Whether its arguments are a JSON object by now."""
+        """Whether the arguments received so far are complete JSON."""
         try:
             json.loads("".join(self.written))
         except (ValueError, RecursionError):
@@ -75,37 +78,37 @@ class _Call:
 
 
 class ChatStream:
-    """One answer as it arrives: translates chunks and remembers what ends it."""
+    """State of one answer being streamed; translates chunks and tracks how the answer ends."""
 
     def __init__(self, seal: Seal, new_call_id: Callable[[str], str]) -> None:
-        """Begin; `new_call_id` returns a call's id as it is given, or another if that is taken."""
+        """Start an answer; `new_call_id` maps a wire id to one unique in the conversation."""
         self.stop: ModelStop | None = None
-        """Why the answer ended; None until it says so."""
+        """The stop reason; None until it has arrived."""
         self.is_over = False
-        """Whether nothing more will come."""
+        """Whether the answer is complete."""
         self.has_begun = False
         """Whether any chunk has arrived."""
         self.has_content = False
-        """Whether anything has been passed on that the user saw."""
+        """Whether any content was passed on; the user may have seen it."""
         self.has_usage = False
-        """Whether the endpoint has said what it used."""
+        """Whether the endpoint has reported token usage."""
         self.characters = 0
-        """How much was said, for an estimate where it has not."""
+        """Characters received, to estimate the usage if the endpoint does not report it."""
         self._seal = seal
         self._new_call_id = new_call_id
         self._tags = ThinkTags()
         self._calls: list[_Call] = []
         self._reasoning_field: str | None = None
-        """The field that reasoning is arriving in."""
+        """The field of the reasoning that is being streamed; None outside of reasoning."""
         self._details: list[Object] = []
         self._has_refused = False
 
     def translate(self, data: str) -> Iterable[ModelEvent]:
-        """Return what the data of an event means to the engine.
+        """Translate the data of an event.
 
         Raises:
-            StreamGarbageError: it is no chunk of a chat completion.
-            StreamedError: it says that the endpoint gave up.
+            MalformedOpenAiEventError: The data is not a chunk of a chat completion.
+            OpenAiStreamError: The chunk reports an error of the endpoint.
         """
         self.has_begun = True
         if data.startswith("[") and data.strip() == DONE:
@@ -116,11 +119,11 @@ class ChatStream:
 
     def _done(self) -> Iterator[ModelEvent]:
         self.is_over = True
-        if self.stop is None and self.has_content:
+        if self.stop is None and self.has_content:  # some endpoints never send a finish_reason
             yield from self._end("stop")
 
     def _plain_text(self, chunk: Object) -> TextDelta | None:
-        """Return what a chunk of nothing but text says: most are such, and must cost little."""
+        """Translate a text-only chunk; None for any other. Fast path: most chunks are text only."""
         if not self._tags.is_plain or self._reasoning_field is not None or chunk.get("usage"):
             return None
         match chunk.get("choices"):
@@ -133,10 +136,10 @@ class ChatStream:
                 return None
 
     def translate_whole(self, body: Object) -> Iterator[ModelEvent]:
-        """Yield what a completion means that came in one piece, though a stream was asked for.
+        """Translate a complete completion that an endpoint sent instead of the requested stream.
 
         Raises:
-            StreamedError: it says that the endpoint gave up.
+            OpenAiStreamError: The completion reports an error of the endpoint.
         """
         self.has_begun = True
         yield from self._chunk(body)
@@ -201,7 +204,7 @@ class ChatStream:
             yield from self._spoken(kind, piece)
 
     def _content_list(self, content: JsonValue) -> Iterator[ModelEvent]:
-        """Yield what a list of parts says, as some write it in place of a text."""
+        """Translate content that is a list of parts instead of a string."""
         for part in objects_of(content):
             if part.get("type") == "thinking":
                 inner = objects_of(part.get("thinking"))
@@ -231,7 +234,7 @@ class ChatStream:
             yield ThinkingDelta(text, is_new=is_new)
 
     def _close_reasoning(self) -> Iterator[ModelEvent]:
-        """Seal the reasoning that has ended, so that it can go back to where it came from."""
+        """Sign the reasoning that has ended, so that it can be sent back to the same model."""
         name, self._reasoning_field = self._reasoning_field, None
         details, self._details = self._details, []
         if name is not None:
@@ -266,7 +269,7 @@ class ChatStream:
                 call.waiting.append(arguments)
 
     def _current(self, index: JsonValue, wire_id: str, name: str) -> _Call | None:
-        """Return the call that a piece belongs to; None for a new one."""
+        """Return the call that a fragment belongs to; None if it starts a new call."""
         if index is None:
             last = self._calls[-1] if self._calls else None
             is_other = last is not None and (
@@ -276,7 +279,9 @@ class ChatStream:
         same = next((call for call in reversed(self._calls) if call.index == index), None)
         if same is None or (wire_id and same.wire_id and wire_id != same.wire_id):
             return None
-        is_next = not wire_id and name and same.name and same.is_whole  # all have the same index
+        # Some endpoints give every call the same index and no id: a name after complete arguments
+        # then starts the next call. Otherwise both calls would be merged into one.
+        is_next = not wire_id and name and same.name and same.is_whole
         return None if is_next else same
 
     def _start(self, call: _Call) -> Iterator[ModelEvent]:
@@ -296,14 +301,14 @@ class ChatStream:
 
 
 def _fragment(arguments: JsonValue) -> str:
-    """Return a piece of arguments as JSON text; some send the whole as an object."""
+    """Return a fragment of arguments as JSON text; some endpoints send a complete object."""
     if isinstance(arguments, str):
         return arguments
     return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else ""
 
 
 def _joined(details: list[Object]) -> Iterator[Object]:
-    """Yield details of reasoning with the pieces of each put together again."""
+    """Merge the streamed fragments of reasoning details."""
     whole: dict[tuple[str, str], Object] = {}
     for detail in details:
         key = (str(detail.get("index")), text_in(detail, "type"))

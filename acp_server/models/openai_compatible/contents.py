@@ -1,4 +1,4 @@
-"""What both forms say in the same way: results, arguments, pictures and documents."""
+"""Message parts that chat completions and Responses share: results, arguments, media."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ DOCUMENT_NAME = "document.pdf"
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What of pictures and documents a model takes; the rest is named in a text."""
+    """Media types that a model accepts; other media are replaced by a text."""
 
     takes_images: bool
     takes_files: bool
 
     def chat(self, media: Media) -> Block | None:
-        """Return a part of a chat message; None for what is not taken."""
+        """Return a part of a chat message; None if the model does not accept the media."""
         address = _address(media)
         if media.mime_type.startswith("image/"):
             return _if(self.takes_images, {"type": "image_url", "image_url": {"url": address}})
@@ -26,7 +26,7 @@ class Pictures:
         return _if(self.takes_files, {"type": "file", "file": file})
 
     def responses(self, media: Media) -> Block | None:
-        """Return a part of an input message; None for what is not taken."""
+        """Return a part of a Responses input message; None if the model does not accept it."""
         address = _address(media)
         if media.mime_type.startswith("image/"):
             image: Block = {"type": "input_image", "image_url": address, "detail": "auto"}
@@ -36,18 +36,18 @@ class Pictures:
 
 
 def result_text(result: ToolResult) -> str:
-    """Return what a call led to; these forms have no other way to say that it failed."""
+    """Return the text of a tool result; a prefix marks failure, as the formats have no flag."""
     text = result.text or NOTHING
     return FAILED + text if result.is_error else text
 
 
 def picture_intro(result: ToolResult) -> str:
-    """Return what stands before the pictures of a result."""
+    """Return the text that introduces the media of a result."""
     return f"What the call {result.call_id} shows:"
 
 
 def written_arguments(call: ToolCall) -> str:
-    """Return a call's arguments as they came; those of a call that came broken are not sent."""
+    """Return a call's arguments unchanged; `{}` if the model sent invalid JSON."""
     try:
         arguments_of(call)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Everything that needs httpx2, behind one door: importing this module imports it."""
+"""Entry point to the OpenAI API formats. Importing this module imports httpx2."""
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.families import ModelFamily
@@ -10,7 +10,10 @@ from acp_server.models.retry import RetryPolicy
 
 
 class OpenAiDoor:
-    """The clients of one provider, one for each way of access, so that connections are shared."""
+    """Entry point to one provider; one client per access, so that connections are shared.
+
+    Implements `models.lazy_imports.ProviderEntryPoint`.
+    """
 
     def __init__(self, quirks: Quirks) -> None:
         self._kept: KeptEndpoints[Endpoint, Target] = KeptEndpoints(
@@ -22,14 +25,14 @@ class OpenAiDoor:
     def model(
         self, access: Access, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> OpenAiModel:
-        """Return the adapter of one model."""
+        """Return an adapter for one model."""
         return OpenAiModel(self._kept.target(access, model_id), family, retry)
 
     async def list_models(self, access: Access) -> tuple[ListedModel, ...]:
-        """Return what an endpoint offers.
+        """Fetch the models that an endpoint lists.
 
         Raises:
-            ModelFailedError: it does not tell.
+            ModelFailedError: The list could not be fetched.
         """
         return await list_models(self._kept.endpoint(access))
 

@@ -1,4 +1,4 @@
-"""An endpoint of the forms of OpenAI: its client, made once, and the models that it offers."""
+"""OpenAI-compatible endpoint: its shared client and its model list."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -25,12 +25,12 @@ _WINDOWS = (
     "max_input_tokens",
     "n_ctx",
 )
-"""The names that endpoints have for a window, in the order in which they are believed."""
+"""Field names of the context window in model lists, most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where calls go: the client, the name that messages call it by, and what to do without key."""
+    """The client of an endpoint, its name in messages, and the advice for a rejected key."""
 
     client: httpx2.AsyncClient
     name: str
@@ -38,10 +38,11 @@ class Endpoint:
 
 
 def connect(access: Access, sign_in_again: str) -> Endpoint:
-    """Return an endpoint. Takes tens of milliseconds: authorities are read.
+    """Return an endpoint. Takes tens of milliseconds to read certificate authorities.
 
-    Proxies and certificate authorities are those of the environment, but no proxy stands between
-    this machine and itself. Redirects are not followed, so that the key goes nowhere else.
+    Proxies and certificate authorities are taken from the environment, except for loopback
+    addresses, which never use a proxy. Redirects are not followed: the API key must not be sent to
+    another host.
     """
     url = httpx2.URL((access.base_url or "").rstrip("/") + "/")
     headers = {"authorization": f"Bearer {access.api_key}"} if access.api_key else {}
@@ -56,10 +57,10 @@ def connect(access: Access, sign_in_again: str) -> Endpoint:
 
 
 async def list_models(endpoint: Endpoint) -> tuple[ListedModel, ...]:
-    """Return the models that the endpoint offers, in its order.
+    """Fetch the models that the endpoint lists, in its order.
 
     Raises:
-        ModelFailedError: it does not tell.
+        ModelFailedError: The list could not be fetched.
     """
     try:
         answer = await endpoint.client.get("models", timeout=LIST_SECONDS)
@@ -81,7 +82,7 @@ def _refused(answer: httpx2.Response, endpoint: Endpoint) -> Fault:
 
 
 def _model(wire: Object) -> ListedModel:
-    model_id = text_in(wire, "id").removeprefix("models/")  # as Gemini's endpoint writes it
+    model_id = text_in(wire, "id").removeprefix("models/")  # Gemini lists ids with this prefix
     provider = object_of(wire.get("top_provider"))
     parameters = wire.get("supported_parameters")
     return ListedModel(
@@ -103,7 +104,7 @@ def _tokens(value: JsonValue) -> int | None:
 
 
 def _price(pricing: Object) -> Price | None:
-    """Return a price that is listed in dollars per token; None if there is none."""
+    """Convert a listed price (dollars per token); None if there is none."""
     prompt, answer = _dollars(pricing, "prompt"), _dollars(pricing, "completion")
     if prompt is None or answer is None or prompt < 0:
         return None

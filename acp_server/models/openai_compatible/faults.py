@@ -1,4 +1,4 @@
-"""What failures of these endpoints are, in the words that all adapters share.
+"""Classifies failures of OpenAI-compatible endpoints as `ProviderFailure`.
 
 Source: https://developers.openai.com/api/docs/guides/error-codes
 """
@@ -24,7 +24,7 @@ from acp_server.models.openai_compatible.wire import StreamedError, object_of, t
 from acp_server.turn.errors import FailureKind
 
 NO_CREDIT = "insufficient_quota"
-"""Says with 429 what waiting does not mend."""
+"""Error code sent with status 429 although waiting does not help."""
 _KINDS_BY_WORD: dict[str, FailureKind] = {
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
@@ -42,7 +42,7 @@ _LASTING_WORDS = {
 
 
 def understand(error: Exception, endpoint: str) -> Fault:
-    """Return what a failure of the transport, or in mid-stream, means."""
+    """Classify an error of the transport or of the stream."""
     match error:
         case StreamedError():
             return _streamed(error, endpoint)
@@ -60,25 +60,26 @@ def understand(error: Exception, endpoint: str) -> Fault:
 
 
 def refusal(response: httpx2.Response, endpoint: str, sign_in_again: str) -> Fault:
-    """Return what an error status means; the body has been read."""
+    """Classify a response with an error status; its body must have been read."""
     words = words_of(response)
     wait = retry_after_seconds(response.headers.get("retry-after"))
     if NO_CREDIT in response.text:
         return Fault(f"{endpoint} does not permit this: {shortened_words(words)}", "permission")
     fault = status_fault(Answered(response.status_code, words, wait), endpoint, sign_in_again)
     if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
-        # A template of a local server that cannot render the request fails in this way.
+        # Local servers answer 500 when their chat template cannot render the request, e.g. with
+        # images. Keep the message, so that the offending field can be omitted.
         return Fault(fault.reason, fault.kind, True, wait, words)  # noqa: FBT003  is_temporary
     return fault
 
 
 def words_of(response: httpx2.Response) -> str:
-    """Return what an error says, in whatever shape; the status if it says nothing."""
+    """Extract the message of an error response in any of its shapes; else return the status."""
     try:
         body: JsonValue = response.json()
     except ValueError:
         body = response.text
-    if isinstance(body, list) and body:  # as Gemini's endpoint writes it
+    if isinstance(body, list) and body:  # Gemini wraps the error in a list
         body = body[0]
     error = object_of(body).get("error", body)
     detail = object_of(body).get("detail")
@@ -99,5 +100,5 @@ def _streamed(error: StreamedError, endpoint: str) -> Fault:
 
 def _garbage(error: Exception, endpoint: str) -> Fault:
     said = shortened_words(str(error))
-    reason = f"{endpoint} sent what this form of API does not send ({said})"
+    reason = f"{endpoint} sent data that its API does not define ({said})"
     return Fault(reason, "connection", is_temporary=True)

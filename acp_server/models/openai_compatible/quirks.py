@@ -1,4 +1,4 @@
-"""How an endpoint differs from the others that speak its form. Data only."""
+"""Differences between endpoints of the same API format. Data only."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -17,19 +17,19 @@ def _system(model_id: str) -> Role:
 
 @frozen
 class Quirks:
-    """What is known of an endpoint beforehand; the rest it says itself, by refusing it.
+    """Known properties of an endpoint; further ones are learned from its error messages.
 
     Attributes:
-        form: what it speaks.
-        sign_in_again: what to do about a key that it refuses, for a person.
-        system_role: the role that carries the system text for a model.
-        effort: how a thought level is sent: `reasoning_effort`, or `effort` within `reasoning`.
-        wants_reasoning: whether it refuses calls that come back without the reasoning before them.
-        seals_calls: whether it seals each call, and refuses one that comes back without its seal.
-        calls_in_parallel: whether a reply may hold more than one call.
-        marked_models: what the ids of the models begin with whose cache wants breakpoints.
-        mark: what places them.
-        max_output_tokens: the longest answer to ask for; None leaves it to the endpoint.
+        api_format: The API format.
+        sign_in_hint: Advice for the user when the endpoint rejects the key.
+        system_role: Returns the role of the system message for a model id.
+        effort: How a thought level is sent: `reasoning_effort`, or `effort` within `reasoning`.
+        requires_reasoning: Whether it rejects calls sent back without the reasoning before them.
+        signs_calls: Whether it signs each call and rejects one sent back without its signature.
+        allows_parallel_calls: Whether a reply may contain more than one call.
+        cache_marked_models: Id prefixes of the models whose cache needs breakpoints.
+        cache_marker: Places the breakpoints.
+        max_output_tokens: The `max_tokens` to request; None uses the endpoint's default.
     """
 
     form: Form = "chat"
@@ -95,7 +95,7 @@ CHAT_REFUSALS: Mapping[str, str] = {
     "developer": NO_DEVELOPER,
     **_PICTURES,
 }
-"""What refusals of chat completions say, and what is done otherwise after them."""
+"""Phrases in error messages of chat completions, and the feature to change; first match wins."""
 
 RESPONSES_REFUSALS: Mapping[str, str] = {
     "reasoning.summary": NO_SUMMARY,
@@ -108,4 +108,4 @@ RESPONSES_REFUSALS: Mapping[str, str] = {
     "strict": NO_STRICT,
     **_PICTURES,
 }
-"""The same of the Responses form."""
+"""The same for the Responses API."""

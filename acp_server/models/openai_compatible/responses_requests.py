@@ -1,7 +1,7 @@
-"""The engine's request becomes the body of a Responses call. Same request in, same bytes out.
+"""Builds the body of a Responses API request. Deterministic: same request in, same bytes out.
 
-Nothing is stored at the endpoint: the whole conversation is sent each time, reasoning as the
-encrypted items that the same model had given.
+Nothing is stored at the endpoint: each request contains the whole conversation, with reasoning as
+the encrypted items that the same model has returned.
 Source: https://developers.openai.com/api/reference/resources/responses
 """
 
@@ -43,7 +43,7 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 
 def responses_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
-    """Return the whole body of the call."""
+    """Return the complete body of the request."""
     omitted = target.omitted
     body: dict[str, JsonValue] = {
         "model": target.model_id,
@@ -73,7 +73,7 @@ def _tool(tool: ToolSpec, omitted: frozenset[str]) -> Block:
 
 
 def _reasoning(request: ModelRequest, target: ChatTarget) -> Block:
-    """Return what is asked of a model that reasons; nothing of any other."""
+    """Return the reasoning fields; empty for a model that does not reason."""
     level = closest_thought_level(target.family, request.thought_level)
     if level is None or target.quirks.effort is None or q.NO_EFFORT in target.omitted:
         return {}

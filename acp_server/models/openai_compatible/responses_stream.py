@@ -1,4 +1,4 @@
-"""The events of one streamed response become the engine's events.
+"""Translates the events of one streamed response (Responses API) into model events.
 
 Source: https://developers.openai.com/api/reference/resources/responses/streaming-events
 """
@@ -37,58 +37,58 @@ _PARAGRAPH = "\n\n"
 
 @dataclass(slots=True)
 class _Call:
-    """A call that arrives."""
+    """A function call while it is streamed."""
 
     id: str
     is_written: bool = False
-    """Whether any of its arguments have come."""
+    """Whether any arguments have arrived."""
     has_ended: bool = False
 
 
 class ResponsesStream:
-    """One answer as it arrives: translates events and remembers what ends it."""
+    """State of one answer being streamed; translates events and tracks how the answer ends."""
 
     def __init__(self, seal: Seal, new_call_id: Callable[[str], str]) -> None:
-        """Begin; `new_call_id` returns a call's id as it is given, or another if that is taken."""
+        """Start an answer; `new_call_id` maps a wire id to one unique in the conversation."""
         self.stop: ModelStop | None = None
-        """Why the answer ended; None until it says so."""
+        """The stop reason; None until it has arrived."""
         self.is_over = False
-        """Whether nothing more will come."""
+        """Whether the answer is complete."""
         self.has_begun = False
         """Whether any event has arrived."""
         self.has_content = False
-        """Whether anything has been passed on that the user saw."""
+        """Whether any content was passed on; the user may have seen it."""
         self.has_usage = False
-        """Whether the endpoint has said what it used."""
+        """Whether the endpoint has reported token usage."""
         self.characters = 0
-        """How much was said, for an estimate where it has not."""
+        """Characters received, to estimate the usage if the endpoint does not report it."""
         self._seal = seal
         self._new_call_id = new_call_id
         self._calls: dict[str, _Call] = {}
         self._thoughts: set[str] = set()
-        """The reasoning items of which something was shown."""
+        """Ids of the reasoning items with text shown so far."""
         self._spoken: set[str] = set()
-        """The messages of which something was shown."""
+        """Ids of the message items with text shown so far."""
         self._has_refused = False
 
     def translate(self, data: str) -> Iterator[ModelEvent]:
-        """Yield what the data of an event means to the engine.
+        """Translate the data of an event.
 
         Raises:
-            StreamGarbageError: it is no event of the form.
-            StreamedError: it says that the endpoint gave up.
+            MalformedOpenAiEventError: The data is not an event of the Responses API.
+            OpenAiStreamError: The event reports an error of the endpoint.
         """
         self.has_begun = True
-        if data.strip() == DONE:  # some send it here as well
+        if data.strip() == DONE:  # not part of the Responses API, but some endpoints send it
             self.is_over = True
             return
         yield from self._meaning(event_of(data))
 
     def translate_whole(self, body: Object) -> Iterator[ModelEvent]:
-        """Yield what a response means that came in one piece, though a stream was asked for.
+        """Translate a complete response that an endpoint sent instead of the requested stream.
 
         Raises:
-            StreamedError: it says that the endpoint gave up.
+            OpenAiStreamError: The response reports an error of the endpoint.
         """
         self.has_begun = True
         if body.get("error"):
@@ -119,7 +119,7 @@ class ResponsesStream:
                 raise error_of(object_of(event.get("response")).get("error"))
             case "error":
                 raise error_of(event.get("error") or event)
-            case _:  # the beginning and the end of a part, or an event of a later version
+            case _:  # start or end of a part, or an event of a later API version
                 pass
 
     def _text(self, key: str, text: str) -> Iterator[ModelEvent]:
@@ -169,10 +169,10 @@ class ResponsesStream:
 
     def _call_done(self, item: Object) -> Iterator[ModelEvent]:
         key = text_in(item, "id") or text_in(item, "call_id")
-        if key not in self._calls:  # its beginning was not told
+        if key not in self._calls:  # some endpoints omit `output_item.added`
             yield from self._item_added(item)
         call = self._calls[key]
-        if not call.is_written:  # its arguments came in one piece
+        if not call.is_written:  # no argument deltas: the arguments are only in this event
             yield from self._arguments(key, text_in(item, "arguments"))
         if not call.has_ended:
             call.has_ended = True

@@ -1,6 +1,6 @@
-"""Reasoning that a model writes into its text, between `<think>` and `</think>` at the beginning.
+"""Separates reasoning between `<think>` and `</think>` at the start of a text from the text.
 
-So do local servers that were not told how their model marks it.
+Local servers send reasoning this way if no reasoning parser is configured for the model.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Kind = Literal["text", "thinking"]
 
 
 class ThinkTags:
-    """Splits a text as it arrives; only what begins with the tag is looked at."""
+    """Incremental splitter; recognises the tag only at the start of the text."""
 
     def __init__(self) -> None:
         self._state: Literal["beginning", "thinking", "behind", "text"] = "beginning"
@@ -21,11 +21,11 @@ class ThinkTags:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the rest of the text is passed on as it is."""
+        """Whether the rest of the text is passed on unchanged."""
         return self._state == "text"
 
     def split(self, text: str) -> Iterator[tuple[Kind, str]]:
-        """Yield what a piece of text holds of reasoning and of text."""
+        """Split a fragment into reasoning and text."""
         text, self._held = self._held + text, ""
         if self._state == "beginning":
             text = self._begun(text)
@@ -40,13 +40,13 @@ class ThinkTags:
             yield "text", text
 
     def rest(self) -> Iterator[tuple[Kind, str]]:
-        """Yield what was held back, at the end."""
+        """Yield the buffered remainder at the end of the text."""
         held, self._held = self._held, ""
         if held:
             yield ("thinking" if self._state == "thinking" else "text"), held
 
     def _begun(self, text: str) -> str:
-        """Find out whether the text begins with the tag; hold it back while that is open."""
+        """Detect the opening tag; buffer the text while it may still become one."""
         start = text.lstrip()
         if start.startswith(OPENING):
             self._state = "thinking"
@@ -58,7 +58,10 @@ class ThinkTags:
         return text
 
     def _thought(self, text: str) -> tuple[str, str]:
-        """Return the reasoning in a text, and what stands behind its end."""
+        """Return the reasoning in a text, and the text after the closing tag.
+
+        The end of the text is buffered while it may be the start of the closing tag.
+        """
         thought, closing, behind = text.partition(CLOSING)
         if closing:
             self._state = "behind"

@@ -1,4 +1,4 @@
-"""What arrives over the wire in either form, read with care: half of the fields may be missing."""
+"""Lenient readers of the wire format of both OpenAI API formats: many fields may be missing."""
 
 import json
 from typing import cast
@@ -11,11 +11,11 @@ Object = dict[str, JsonValue]
 
 
 class StreamGarbageError(Exception):
-    """An event that is none of the form's."""
+    """An event is malformed or not defined by the API format."""
 
 
 class StreamedError(Exception):
-    """The endpoint gave up in mid-stream; `code` is a status or a word, if it says one."""
+    """The endpoint reported an error inside the stream; `code` is its status or error code."""
 
     def __init__(self, message: str, code: JsonValue = None) -> None:
         super().__init__(message)
@@ -23,10 +23,10 @@ class StreamedError(Exception):
 
 
 def event_of(data: str) -> Object:
-    """Return the object that an event's data is.
+    """Parse the data of an event as a JSON object.
 
     Raises:
-        StreamGarbageError: it is none.
+        MalformedOpenAiEventError: The data is not a JSON object.
     """
     try:
         event: JsonValue = json.loads(data)
@@ -38,30 +38,30 @@ def event_of(data: str) -> Object:
 
 
 def object_of(value: JsonValue) -> Object:
-    """Return an object; anything else is an empty one."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_of(value: JsonValue) -> list[Object]:
-    """Return the objects of a list; anything else is an empty one."""
+    """Return the objects in a list; empty if the value is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def text_in(wire: Object, name: str) -> str:
-    """Return the text of a field; anything else is an empty one."""
+    """Return a field if it is a string, else an empty string."""
     value = wire.get(name)
     return value if isinstance(value, str) else ""
 
 
 def error_of(error: JsonValue) -> StreamedError:
-    """Return the error that an endpoint reports, in whatever shape."""
+    """Convert an error in any of the endpoints' shapes."""
     wire = object_of(error)
-    message = text_in(wire, "message") or (error if isinstance(error, str) else "it does not say")
+    message = text_in(wire, "message") or (error if isinstance(error, str) else "no reason given")
     return StreamedError(message, wire.get("code") or wire.get("type"))
 
 
 def chat_usage(wire: Object) -> Usage:
-    """Return the usage of a chat completion."""
+    """Convert the usage of a chat completion."""
     details = object_of(wire.get("prompt_tokens_details"))
     read = _count(details, "cached_tokens") or _count(wire, "prompt_cache_hit_tokens")
     written = _count(details, "cache_write_tokens")
@@ -75,7 +75,7 @@ def chat_usage(wire: Object) -> Usage:
 
 
 def responses_usage(wire: Object) -> Usage:
-    """Return the usage of a response."""
+    """Convert the usage of a response."""
     read = _count(object_of(wire.get("input_tokens_details")), "cached_tokens")
     return Usage(
         input_tokens=max(0, _count(wire, "input_tokens") - read),
