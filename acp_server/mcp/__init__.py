@@ -1,6 +1,7 @@
-"""MCP servers of a session, as tools, prompts and a page about them.
+"""MCP client: the servers of a session as tools, prompts and the `/mcp` page.
 
-`servers` is what a session has; `server` is the life of one; `sdk` is the only module, with
-`transports`, that knows the SDK, and is imported by `loading` alone, in a thread, once a session
-has servers. What servers send is read leniently (`offers`, `results`) and believed in nothing.
+`session_servers` manages the servers of a session, `server` the connection to one. Only
+`sdk_connector` and `transports` know the MCP SDK; `lazy_imports` imports them in a thread once a
+session has servers. Data from servers is parsed leniently (`features`, `results`) and never
+trusted.
 """

@@ -1,4 +1,4 @@
-"""How long a call may go on: a while without a word, and not while a user is asked."""
+"""Timeouts of calls: restarted by progress, paused while the user is asked a question."""
 
 import math
 from collections.abc import Generator
@@ -13,11 +13,11 @@ from acp_server.session.elicitation import Answer, Elicitor, Form, Page
 
 TAKEN_BACK = Answer("cancel")
 MOST_PAGES = 100
-"""Of one server, of which it can tell later that they have done their work."""
+"""URL elicitations per server whose completion the server can report later."""
 
 
 class Clock:
-    """The time of one call."""
+    """Timeout of one call."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -26,16 +26,16 @@ class Clock:
         self.wind()
 
     def wind(self) -> None:
-        """Begin the wait anew, for there was a word."""
+        """Restart the timeout, because of progress; the total limit stays."""
         self.scope.deadline = min(anyio.current_time() + self._limits.call_seconds, self._latest)
 
     def stop(self) -> None:
-        """Let the wait rest."""
+        """Pause the timeout."""
         self.scope.deadline = math.inf
 
 
 class Clocks:
-    """The times of all calls that run at one server, and of the questions that it asks."""
+    """Timeouts of all running calls of one server, and the questions that the server asks."""
 
     def __init__(self, limits: Limits, elicitor: Elicitor) -> None:
         self._limits = limits
@@ -44,11 +44,11 @@ class Clocks:
         self._questions = 0
         self._asked: set[anyio.CancelScope] = set()
         self._pages: dict[str, str] = {}
-        """Pages that the user was asked to visit: the server's ids and, for each, ours."""
+        """URL elicitations: the server's id to the id used with the editor."""
 
     @contextmanager
     def timed(self) -> Generator[Clock]:
-        """Give a call its time; what is done in it is cancelled when that is over."""
+        """Limit a call: the block is cancelled when the call's timeout expires."""
         clock = Clock(self._limits)
         if self._questions:
             clock.stop()
@@ -58,16 +58,21 @@ class Clocks:
                 yield clock
         finally:
             self._running.discard(clock)
+            # MCP does not say which call a question belongs to: cancel questions only when no call
+            # is left that could need the answer.
             if not self._running:
                 self._take_back()
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether the user can be asked."""
         return self._elicitor.can_ask
 
     async def ask(self, question: Form | Page) -> Answer:
-        """Ask; a person may take as long as they like. Which call it is for, nobody knows."""
+        """Ask the user, without a time limit.
+
+        All timeouts are paused, because the protocol does not say which call a question is for.
+        """
         if isinstance(question, Page):
             question = self._noted(question)
         self._questions += 1
@@ -88,13 +93,13 @@ class Clocks:
                     clock.wind()
 
     async def complete(self, page_id: str) -> None:
-        """Tell that a page has done its work, once; `page_id` is the server's own."""
+        """Report that a URL elicitation is complete, once; `page_id` is the server's own id."""
         ours = self._pages.pop(page_id, None)
         if ours is not None:
             await self._elicitor.complete(ours)
 
     def _noted(self, page: Page) -> Page:
-        """Return a page under an id of ours: servers may use the same ones."""
+        """Return a page with a new id: different servers can use the same ids."""
         ours = uuid4().hex
         self._pages[page.id] = ours
         if len(self._pages) > MOST_PAGES:
@@ -102,6 +107,6 @@ class Clocks:
         return replace(page, id=ours)
 
     def _take_back(self) -> None:
-        """Take back the questions that came up while calls ran: nobody waits for an answer."""
+        """Cancel the questions that were asked during calls: no call needs the answers."""
         for scope in self._asked:
             scope.cancel()

@@ -1,6 +1,6 @@
-"""Which servers a session has: those of the editor's request, the settings', its workspace's.
+"""Server configurations of a session: from the editor's request, the settings and the workspace.
 
-Reads no file and no environment. What settings and workspaces write is read by the same model.
+Reads no file and no environment. Settings and workspaces use the same schema.
 """
 
 import hashlib
@@ -23,22 +23,22 @@ from acp_server.session.server_configs import (
 
 IDENTITY_CHARACTERS = 16
 MOST_COMMAND_CHARACTERS = 300
-NO_ENTRIES = "the workspace's mcp_servers are not understood: they are no names with entries"
+NO_ENTRIES = "the workspace's mcp_servers are invalid: they must map server names to entries"
 
 
 def configured(servers: Mapping[str, McpServer]) -> tuple[ServerConfig, ...]:
-    """Return the servers that settings name and have not switched off."""
+    """Return the enabled servers of the settings."""
     return tuple(_config(name, entry) for name, entry in servers.items() if entry.enabled)
 
 
 def brought(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
-    """Return the servers that a workspace names, and a sentence for each entry that names none."""
+    """Return the enabled servers of a workspace, and a message for each invalid entry."""
     servers, problems = servers_in(entries)
     return configured(servers), problems
 
 
 def servers_in(entries: JsonValue) -> tuple[Mapping[str, McpServer], tuple[str, ...]]:
-    """Return a workspace's entries by name, and a sentence for each that is not understood."""
+    """Parse a workspace's entries; return them by name, and a message for each invalid entry."""
     if entries is None:
         return {}, ()
     if not isinstance(entries, dict):
@@ -78,13 +78,17 @@ def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
 def joined(
     requested: Sequence[ServerConfig], configured: Sequence[ServerConfig]
 ) -> tuple[ServerConfig, ...]:
-    """Return the servers of a session, one for each name: the request's go before the settings'."""
+    """Return the servers of a session, one per name; the request's override the settings'."""
+    # Reversed, so that the first server of a name wins; reversed back to keep the order.
     by_name = {server.name: server for server in reversed([*requested, *configured])}
     return tuple(reversed(by_name.values()))
 
 
 def identity_of(server: ServerConfig) -> str:
-    """Return a digest of which program or address a server is; secrets beside it do not count."""
+    """Return a digest of a server's program or address; environment and headers do not count.
+
+    Permission rules use it: a grant does not carry over to another program of the same name.
+    """
     match server:
         case ProcessServer():
             facts = ["process", server.command, *server.args, str(server.cwd or "")]
@@ -95,17 +99,18 @@ def identity_of(server: ServerConfig) -> str:
 
 
 def described(server: ServerConfig) -> str:
-    """Return how a server is reached, in words that hold no secret."""
+    """Describe how a server is reached, without secrets."""
     match server:
         case ProcessServer():
             return f"process `{Path(server.command).name}`"
         case RemoteServer():
             parts = parts_of(server.url)
+            # No path, query or user info: they can contain tokens.
             return f"{server.transport} `{parts.scheme}://{parts.hostname or ''}`"
 
 
 def spelled_out(server: ServerConfig) -> str:
-    """Return what a workspace's own server is, in full, for whoever decides on its use."""
+    """Describe a workspace's server in full, for the user's decision to trust the workspace."""
     match server:
         case ProcessServer():
             what = f"runs {shlex.join([server.command, *server.args])}"

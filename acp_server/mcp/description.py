@@ -1,4 +1,4 @@
-"""What `/mcp` shows: each server's state, tools, troubles and last words. Holds no secret."""
+"""Text of `/mcp`: each server's state, features, problems and last output. Contains no secret."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,15 +18,15 @@ _STATES: dict[State, str] = {
     "waiting": "not started yet",
     "connecting": "connecting",
     "connected": "connected",
-    "reconnecting": "lost, being reconnected",
+    "reconnecting": "connection lost, reconnecting",
     "failed": "failed",
     "closed": "closed",
 }
-WITHHELD = "not started: it comes from this workspace, which is not trusted"
+WITHHELD = "not started: this workspace configures it, and you have not trusted the workspace"
 
 
 def description_of(servers: Sequence[Server], withheld: Sequence[ServerConfig]) -> str:
-    """Return the servers of a session as Markdown."""
+    """Describe the servers of a session as Markdown."""
     parts = ["\n".join(_lines(server)) for server in servers]
     parts += [_heading(config, WITHHELD) for config in withheld]
     return "\n\n".join(parts) or NONE
@@ -40,20 +40,20 @@ def _lines(server: Server) -> Iterator[str]:
     if server.problem:
         yield f"- {server.problem}"
     for reason in offers.left_out[:MOST_LEFT_OUT]:
-        yield f"- left out: {reason}"
+        yield f"- skipped: {reason}"
     if len(offers.left_out) > MOST_LEFT_OUT:
-        yield f"- left out: {len(offers.left_out) - MOST_LEFT_OUT} more"
+        yield f"- skipped: {len(offers.left_out) - MOST_LEFT_OUT} more"
     if server.output:
-        yield "- its last words:"
+        yield "- last output:"
         yield from (f"      {line}" for line in server.output[-MOST_OUTPUT_LINES:])
 
 
 def _waited(server: Server) -> str:
-    """Return how long a server has let us wait for its introduction, and how long it may."""
+    """Return how long a server has been connecting, and its timeout; empty in other states."""
     if server.state != "connecting":
         return ""
     seconds = anyio.current_time() - server.since
-    return f" for {seconds:.0f} s, given up after {server.patience_seconds:g} s"
+    return f" for {seconds:.0f} s (timeout: {server.patience_seconds:g} s)"
 
 
 def _heading(config: ServerConfig, state: str) -> str:

@@ -1,4 +1,4 @@
-"""Joins a session's servers to it: which they are, and that their tools pass its gate."""
+"""Binds MCP servers to a session, so that their tools pass the session's permission gate."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Joint:
-    """What joins servers to one session, once its gate is there."""
+    """Creates the servers of one session once its permission gate exists."""
 
     loader: "McpLoader"
     premises: "McpPremises"
@@ -32,7 +32,7 @@ class Joint:
     tasks: TaskGroup
 
     def __call__(self, gate: Gate, changing: Changing) -> ServerTools:
-        """Have the session's servers connected, and return where their tools are found."""
+        """Start connecting the session's servers; return the source of their tools."""
         around = Around(
             gate=gate,
             roots=self.session.workspace.roots,
@@ -52,5 +52,5 @@ class Joint:
 
 
 def suspicions(text: str) -> Sequence[str]:
-    """Return what looks like an attempt to instruct the model, each kind once."""
+    """Scan a text for prompt injection; return the kinds of suspicious patterns, each once."""
     return tuple(dict.fromkeys(finding.pattern for finding in scan(text, "context")))

@@ -1,6 +1,6 @@
-"""Imports what a session with servers needs, in a thread: this room, and the SDK when one starts.
+"""Lazy imports of the MCP client, in a thread: this package for a session, the SDK for a server.
 
-The SDK takes over a second. Nothing of it is there before a session has a server.
+Importing the SDK takes over a second, so it is not imported before a session has a server.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @frozen
 class McpPremises:
-    """What the servers of all sessions have in common."""
+    """MCP configuration shared by all sessions."""
 
     environment: Mapping[str, str]
-    """Our variables; servers see a safe few of them."""
+    """The environment of this process; servers inherit a few safe variables."""
     secret_names: Collection[str]
-    """The variables that no server sees."""
+    """The names of variables with secrets, which no server inherits."""
     configured: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
     """The servers of the settings, by name."""
     first_call_seconds: float = 3.0
-    """How long the first call of the model waits for servers that still connect."""
+    """How long the first model request waits for connecting servers."""
 
 
 class McpLoader:
-    """The SDK, from the first time that somebody asks for it."""
+    """Loads the MCP client on first use; one instance for all sessions."""
 
     def __init__(self, premises: McpPremises) -> None:
         self._premises = premises
@@ -44,9 +44,9 @@ class McpLoader:
         self._sdk: Sdk | None = None
 
     async def load(self, tasks: TaskGroup) -> "Sdk":
-        """Return the SDK; the first call imports it, later ones wait for that.
+        """Return the connector; the first call imports the SDK, concurrent calls wait for that.
 
-        In `tasks` runs what keeps the record of processes true; it outlives every session.
+        The task group `tasks` runs the process watcher and must outlive every session.
         """
         async with self._lock:
             if self._sdk is None:
@@ -54,11 +54,11 @@ class McpLoader:
         return self._sdk
 
     async def joint(self, session: "Session", elicitor: "Elicitor", tasks: TaskGroup) -> "Joint":
-        """Return what joins a session's servers to it; they live in `tasks`."""
+        """Return the binder of a session's servers; the servers run in the task group `tasks`."""
         return await to_thread.run_sync(_joint, self, self._premises, session, elicitor, tasks)
 
     async def close(self) -> None:
-        """End what the sessions shared, once all are closed."""
+        """Close the shared resources; call it after all sessions are closed."""
         sdk, self._sdk = self._sdk, None
         if sdk is not None:
             await sdk.close()

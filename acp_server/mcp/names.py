@@ -1,7 +1,7 @@
-"""The names under which the tools of servers are offered: `server__tool`.
+"""Names of servers' tools for the model: `server__tool`.
 
-Pure. The same servers and tools have the same names, in whatever order they come. A server's part
-never holds two underscores in a row and ends in none, so the first two in a name end it.
+Pure. Names depend on the set of servers and tools, not on their order. A server's part never
+contains two consecutive underscores and never ends in one, so the first `__` ends it.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _RUNS = re.compile(r"_{2,}")
 
 
 def server_names(names: Sequence[str]) -> dict[str, str]:
-    """Return what servers are called in the names of their tools."""
+    """Return the name part of each server, unique among the servers."""
     plain = {name: _server_part(name) for name in names}
     return {name: _unique(name, part, plain) for name, part in plain.items()}
 
@@ -32,13 +32,16 @@ def _server_part(name: str) -> str:
 
 
 def _unique(name: str, part: str, parts: dict[str, str]) -> str:
-    """Return a part that no other server has; who is called just so keeps it."""
+    """Return a unique name part; a server with exactly this name keeps it without a digest."""
     is_shared = sum(each == part for each in parts.values()) > 1
     return _digested(part, name, MOST_SERVER_CHARACTERS) if is_shared and part != name else part
 
 
 def tool_names(server: str, tools: Collection[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Return the full names of a server's tools; `server` is its part of them."""
+    """Return the full names of a server's tools by their own; `server` is its name part.
+
+    Names that are too long, in `reserved` or not unique get a digest.
+    """
     plain = {tool: server + SEPARATOR + _OTHERS.sub("_", tool) for tool in dict.fromkeys(tools)}
     times = Counter(plain.values())
     return {

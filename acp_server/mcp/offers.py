@@ -1,6 +1,6 @@
-"""What a server offers, read leniently from its lists: a bad entry costs no good one.
+"""Features of a server (tools, prompts), parsed leniently: a bad entry does not affect the others.
 
-Pure. Claims about a tool (`ToolClaims`) are the server's word, and are passed on as no more.
+Pure. Tool annotations (`ToolAnnotations`) are unverified claims of the server.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ MOST_PROMPTS = 100
 
 @frozen
 class ToolClaims:
-    """What a server says of a tool of its own; see `permissions.policy` for what that is worth."""
+    """A server's unverified hints about its tool; `permissions.policy` decides their weight."""
 
     reads_only: bool = False
     destroys: bool = False
@@ -30,7 +30,7 @@ class ToolClaims:
 
 @frozen
 class OfferedTool:
-    """A tool, by the server's own name for it."""
+    """A tool under the server's own name."""
 
     name: str
     title: str
@@ -50,7 +50,7 @@ class PromptArgument:
 
 @frozen
 class OfferedPrompt:
-    """A prompt, by the server's own name for it."""
+    """A prompt under the server's own name."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ class OfferedPrompt:
 
 @frozen
 class Offers:
-    """All that a server offers, and sentences about what was left out."""
+    """The tools and prompts of a server, and messages about skipped entries."""
 
     tools: tuple[OfferedTool, ...] = ()
     prompts: tuple[OfferedPrompt, ...] = ()
@@ -67,15 +67,17 @@ class Offers:
 
 
 def read_tools(entries: Iterable[JsonValue]) -> tuple[tuple[OfferedTool, ...], tuple[str, ...]]:
-    """Return the tools of a list, each name once, and why others were left out."""
+    """Parse a tool list; return the tools, unique by name, and messages about skipped entries."""
     tools: dict[str, OfferedTool] = {}
     left_out: list[str] = []
     for entry in entries:
         name = as_text(as_object(entry).get("name"))
         if not name or len(name) > MOST_NAME_CHARACTERS or name in tools:
-            left_out.append(f"{_brief(name) or 'a tool'}: its name is missing, too long or taken")
+            left_out.append(
+                f"{_brief(name) or 'a tool'}: its name is missing, too long or already used"
+            )
         elif len(tools) >= MOST_TOOLS:
-            left_out.append(f"{_brief(name)}: there are more than {MOST_TOOLS} tools")
+            left_out.append(f"{_brief(name)}: the server has more than {MOST_TOOLS} tools")
         else:
             try:
                 tools[name] = _tool(name, as_object(entry))
@@ -92,12 +94,13 @@ def _tool(name: str, entry: Json) -> OfferedTool:
         line_of(title, MOST_TITLE_CHARACTERS),
         shortened(as_text(entry.get("description")).strip(), MOST_DESCRIPTION_CHARACTERS),
         repaired(entry.get("inputSchema")),
+        # `is True`: any other value, such as "false", must not count as a claim.
         ToolClaims(hints.get("readOnlyHint") is True, hints.get("destructiveHint") is True),
     )
 
 
 def read_prompts(entries: Iterable[JsonValue]) -> tuple[OfferedPrompt, ...]:
-    """Return the prompts of a list, each name once."""
+    """Parse a prompt list; return the prompts, unique by name. Invalid entries are skipped."""
     prompts: dict[str, OfferedPrompt] = {}
     for entry in map(as_object, entries):
         name = as_text(entry.get("name"))

@@ -1,6 +1,6 @@
-"""What the life of a server needs of the world: a connection to it, and somebody to ask.
+"""Ports of the MCP client: connector, connection, callbacks and limits.
 
-Knows no SDK. What a server sends comes as the JSON that it is.
+Independent of the SDK: data from servers is raw JSON.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,17 +21,17 @@ Feature = Literal["tools", "prompts"]
 
 
 class Progress(Protocol):
-    """Hears of how far a call is."""
+    """Callback for the progress of a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Take how far it is, what the whole is, and a word about it."""
+        """Receive the progress, its total if known, and a message."""
         ...
 
 
 class ServerError(Exception):
-    """A server that cannot be reached, or that answered with an error; the text says which.
+    """A server cannot be reached, or it answered with an error; `reason` says which.
 
-    `is_answer`: the server itself has answered so, and is well otherwise.
+    `is_answer` means that the server itself answered with the error, so the connection is intact.
     """
 
     def __init__(self, reason: str, *, is_answer: bool = False) -> None:
@@ -42,74 +42,74 @@ class ServerError(Exception):
 
 @frozen
 class Host:
-    """What a server may ask of us, and what it may tell."""
+    """Callbacks for a server's requests and notifications."""
 
     roots: Sequence[Path]
-    """The session's folders, absolute, at least one."""
+    """The session's workspace roots, absolute, at least one."""
     elicitor: Elicitor
     note_change: Callable[[Feature], None]
-    """Called when a list of the server's has changed."""
+    """Called when one of the server's lists has changed."""
     note_output: Callable[[str], None]
-    """Called with each line that a process prints and that is no message."""
+    """Called with each line of process output that is not a message."""
 
 
 class Wire(Protocol):
-    """A live connection to a server, which has introduced itself."""
+    """An initialized connection to a server."""
 
     closed: anyio.Event
-    """Set once nothing can be asked over it any more."""
+    """Set once the connection can send no more requests."""
 
     @property
     def introduction(self) -> Json:
-        """The server's answer to `initialize`."""
+        """The server's result of `initialize`."""
         ...
 
     async def request(
         self, method: str, parameters: Json, progress: Progress | None = None
     ) -> Json:
-        """Ask. Cancelling tells the server that nobody waits any more.
+        """Send a request and return its result. Cancelling notifies the server.
 
         Raises:
-            ServerError: there is no answer, or it is an error.
+            ServerError: The request failed, or the server answered with an error.
         """
         ...
 
 
 class Sdk(Protocol):
-    """What can be done once the SDK is there."""
+    """Opens connections once the SDK is imported."""
 
     def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
-        """Return a connection, which is made on entering and ended on leaving.
+        """Return a context manager that connects on entry and disconnects on exit.
 
-        Raises, on entering:
-            ServerError: there is none, or it is lost.
+        Raises:
+            ServerError: Connecting failed (on entry), or the connection was lost.
         """
         ...
 
     async def close(self) -> None:
-        """End what the connections shared."""
+        """Close the resources that the connections shared."""
         ...
 
 
 Changing = Callable[[], AbstractAsyncContextManager[None]]
-"""Returns what stands around a call that may change the session's files."""
+"""Returns a context manager for a call that may change the session's files (checkpoints)."""
 LoadSdk = Callable[[], Awaitable[Sdk]]
 
 
 @frozen
 class Limits:
-    """How long things may take and how much of them there may be."""
+    """Timeouts and retry delays of MCP servers."""
 
     first_call_seconds: float = 3.0
-    """How long the first call of the model waits for servers that still connect, all in all."""
+    """How long the first model request waits for connecting servers, in total."""
     connect_seconds: float = 30.0
     call_seconds: float = 120.0
-    """How long a call may take without a word from the server."""
+    """How long a call may take without progress from the server."""
     most_call_seconds: float = 3_600.0
-    """How long it may take in all, however much the server says."""
+    """How long a call may take in total, even with progress."""
     reconnecting_seconds: float = 5.0
-    """How long a call waits for a server that is being reconnected."""
+    """How long a call waits for a server that is reconnecting."""
     backoff_seconds: Sequence[float] = field(default=(0.5, 2.0, 8.0, 30.0, 60.0))
-    """The pauses before attempts to reconnect; after the last, there is none any more."""
+    """Delays before reconnection attempts; after the last one the server has failed."""
     steady_seconds: float = 60.0
-    """A connection that held so long has its attempts given back."""
+    """A connection that lasted this long resets the count of attempts."""

@@ -1,8 +1,8 @@
-"""A server's process: how it starts, what goes through its pipes, how it is ended.
+"""Process of a stdio server: start, pipes and shutdown.
 
-Knows lines, not messages. The child is first a shell that waits for a line on its stdin, and only
-then becomes the server: in between its group goes on the record of the watching process, so there
-is no moment at which a server runs that nobody would end.
+Handles lines, not messages. The child starts as a shell that waits for a line on stdin and then
+execs the server. In between, its process group is registered with the watcher process. A server
+therefore never runs unregistered, and the watcher ends it even if this process is killed.
 """
 
 import os
@@ -25,10 +25,10 @@ from skills_store.programs import find_program
 READ_BYTES = 256 * 1024
 MOST_LINE_BYTES = 64 * 1024 * 1024
 LEAVE_SECONDS = 0.3
-"""How long a server may take to leave by itself once its stdin is at its end."""
+"""How long a server may take to exit after its stdin is closed."""
 REAP_SECONDS = 1.0
 END_ROUNDS = 5
-"""Where the machine is so busy that a round ends before all were looked through."""
+"""Attempts to end all processes: on a busy machine one attempt may not inspect them all."""
 
 _WAIT_THEN_RUN = 'read -r _ && exec "$@"'
 _GO = b"\n"
@@ -42,25 +42,26 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 INHERITED = frozenset(
     [*_LOCALE, *_PERSON, *_PLACES, *_FOLDERS, *_TRUST, *_PROXIES, *map(str.upper, _PROXIES)]
 )
-"""What a server sees of our variables; no key is among them."""
+"""Variables that a server inherits; none of them holds a key."""
 
 Receive = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the processes of servers stand on."""
+    """Dependencies of server processes: watcher and environment."""
 
     watcher: Watcher
     environment: Mapping[str, str]
-    """Our variables."""
+    """The environment of this process."""
     secret_names: Collection[str]
 
 
 def server_environment(
     server: ProcessServer, own: Mapping[str, str], secret_names: Collection[str]
 ) -> dict[str, str]:
-    """Return the variables of a server: a safe few of ours, and those that it was given."""
+    """Return a server's environment: the safe inherited variables and its configured ones."""
+    # An inherited variable can contain a key's value under another name: compare values too.
     secrets = {own[name] for name in secret_names if name in own}
     secrets = {value for value in secrets if len(value) >= SHORTEST_SECRET}
     kept = {
@@ -76,7 +77,7 @@ def _holds_password(value: str) -> bool:
 
 
 class ServerProcess:
-    """A running server. Whoever has it ends it."""
+    """A running server process. Its owner must call `end`."""
 
     def __init__(self, process: Process, mark: str, watcher: Watcher, pipes: "_Pipes") -> None:
         self._process = process
@@ -86,10 +87,10 @@ class ServerProcess:
 
     @classmethod
     async def start(cls, server: ProcessServer, folder: Path, ground: Ground) -> "ServerProcess":
-        """Start a server; in `folder`, unless it has one of its own.
+        """Start a server in its configured directory, or else in `directory`.
 
         Raises:
-            ServerError: it cannot be started.
+            ServerError: The server cannot be started.
         """
         mark = ground.watcher.session_mark()
         environment = server_environment(server, ground.environment, ground.secret_names)
@@ -121,21 +122,21 @@ class ServerProcess:
         try:
             self._watcher.register(self._process.pid, self._mark)
         except ShellError as error:
-            self._pipes.close()  # the waiting shell reads the end of its stdin, and leaves
+            self._pipes.close()  # the waiting shell reads EOF from stdin and exits
             raise ServerError(error.reason) from error
-        with suppress(BrokenPipeError):  # it was killed already; its end will show
+        with suppress(BrokenPipeError):  # already killed; the end of its stdout will show that
             os.write(self._pipes.input, _GO)
 
     @property
     def code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """The exit code; None while the process runs."""
         return self._process.returncode
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin.
+        """Write to the server's stdin.
 
         Raises:
-            OSError: it takes no more.
+            OSError: The pipe is closed.
         """
         rest = memoryview(data)
         while rest:
@@ -145,15 +146,19 @@ class ServerProcess:
                 await anyio.wait_writable(self._pipes.input)
 
     async def read_output(self, receive: Receive) -> None:
-        """Pass on each line of its stdout, until there is none any more."""
+        """Pass on each line of stdout until it is closed."""
         await _read_lines(self._pipes.output, receive)
 
     async def read_errors(self, receive: Receive) -> None:
-        """Pass on each line of its stderr."""
+        """Pass on each line of stderr until it is closed."""
         await _read_lines(self._pipes.errors, receive)
 
     async def end(self) -> None:
-        """End it and all that it started: politely, then by force. Nobody may be using it."""
+        """End the server and all its child processes: close stdin, then kill.
+
+        No other method may be running: the pipes are closed.
+        """
+        # Shielded, or a cancelled session would leave processes behind. All waits are bounded.
         with anyio.CancelScope(shield=True):
             self._pipes.close_input()
             with anyio.move_on_after(LEAVE_SECONDS):
@@ -164,6 +169,8 @@ class ServerProcess:
                 is_over = is_over or await end_processes([group], self._mark)
             with anyio.move_on_after(REAP_SECONDS):
                 await self._process.wait()
+            # Unregister only after the group is gone: the watcher must be able to end the rest if
+            # this process dies here.
             if is_over:
                 self._watcher.forget(group)
             else:
@@ -172,7 +179,7 @@ class ServerProcess:
 
 
 class _Pipes:
-    """The three pipes of a process; ours never block."""
+    """The three pipes of a process; the ends of this process are non-blocking."""
 
     def __init__(self) -> None:
         self.its_input, self.input = os.pipe()
@@ -200,7 +207,7 @@ class _Pipes:
 
 
 def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what waits for a line and then becomes the server."""
+    """Return the argv of a shell that waits for a line and then execs the server."""
     if os.name != "posix":
         message = "servers cannot be started here: this system has no POSIX shell"
         raise ServerError(message)
@@ -215,7 +222,7 @@ def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str
 
 
 async def _read_lines(pipe: int, receive: Receive) -> None:
-    """Pass on lines without their ends; one that is too long is passed over."""
+    """Pass on lines without their newline; skip lines longer than `MAX_LINE_BYTES`."""
     line = bytearray()
     is_too_long = False
     while chunk := await _next_chunk(pipe):
@@ -241,5 +248,5 @@ async def _next_chunk(pipe: int) -> bytes:
             return os.read(pipe, READ_BYTES)
         except BlockingIOError:
             continue
-        except OSError:  # gone, as good as its end
+        except OSError:  # a broken pipe counts as its end
             return b""

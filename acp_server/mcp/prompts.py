@@ -1,4 +1,4 @@
-"""Servers' prompts as slash commands: what they are called, and what follows their names."""
+"""Prompts of servers as slash commands: their names and argument parsing."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ _NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 
 @frozen
 class ServerPrompt:
-    """A prompt as a command: its name without the slash, what it does, what may follow it."""
+    """A prompt as a slash command; `name` is without the slash, `hint` shows the arguments."""
 
     name: str
     description: str
@@ -30,10 +30,10 @@ class ServerPrompt:
     suspect: Suspect
 
     async def text(self, arguments: str) -> str:
-        """Return the text to send to the model; `arguments` is what followed the name.
+        """Fetch the text to send to the model; `arguments` is the text after the command name.
 
         Raises:
-            ServerError: an argument is missing, or the server has no text.
+            ServerError: An argument is missing, or the server fails or returns no text.
         """
         given = read_arguments(arguments, self.offered.arguments)
         missing = [
@@ -58,7 +58,7 @@ class ServerPrompt:
 def server_prompt(
     server: Server, part: str, offered: OfferedPrompt, suspect: Suspect
 ) -> ServerPrompt:
-    """Return a prompt; `part` is what its server is called in names."""
+    """Return a prompt as a command; `part` is its server's part of the name."""
     name = f"mcp:{part}:{_OTHERS.sub('_', offered.name)}"[:MOST_NAME_CHARACTERS]
     description = offered.description or f"A prompt of the MCP server {server.name}"
     hint = " ".join(_hint(each) for each in offered.arguments) or None
@@ -70,9 +70,9 @@ def _hint(argument: PromptArgument) -> str:
 
 
 def read_arguments(text: str, wanted: Sequence[PromptArgument]) -> dict[str, str]:
-    """Return the values that follow a prompt's name: `name=value`, or in order.
+    """Parse prompt arguments: `name=value`, or values in order.
 
-    Quotes hold words together. What is left over goes to the last argument that is wanted.
+    Quotes group words. Surplus words are added to the last argument without a value.
     """
     known = {each.name for each in wanted}
     given: dict[str, str] = {}
@@ -93,5 +93,5 @@ def read_arguments(text: str, wanted: Sequence[PromptArgument]) -> dict[str, str
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
-    except ValueError:  # a quote that is not closed is an apostrophe
+    except ValueError:  # an unclosed quote is an apostrophe
         return text.split()

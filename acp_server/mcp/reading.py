@@ -1,4 +1,4 @@
-"""Values of JSON, taken for what is wanted where they are that, and for nothing where not."""
+"""Lenient readers of JSON values: a value of the wrong type counts as empty."""
 
 from urllib.parse import SplitResult, urlsplit
 
@@ -8,22 +8,22 @@ Object = dict[str, JsonValue]
 
 
 def as_object(value: JsonValue) -> Object:
-    """Return an object as it is, anything else as an empty one."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: JsonValue) -> list[JsonValue]:
-    """Return a list as it is, anything else as an empty one."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def as_text(value: JsonValue) -> str:
-    """Return a text as it is, anything else as an empty one."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def parts_of(url: str) -> SplitResult:
-    """Return the parts of an address; of one that is none, nothing but its path."""
+    """Split a URL; an invalid URL becomes a path only."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -31,10 +31,10 @@ def parts_of(url: str) -> SplitResult:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text, cut behind so many characters."""
+    """Return a text, cut after `max_characters`."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def line_of(text: str, most: int) -> str:
-    """Return a text as one line, cut behind so many characters."""
+    """Return a text on one line, cut after `max_characters`."""
     return shortened(" ".join(text.split()), most)

@@ -1,4 +1,4 @@
-"""Takes secrets out of what is shown: the values of variables and headers, and parts of a URL."""
+"""Redacts a server's secrets: values of environment variables, headers and parts of the URL."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,25 +12,28 @@ from acp_server.mcp.reading import parts_of
 from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
 
 SHORTEST_SECRET = 6
-"""A shorter value, such as 1 or true, is too common to give a secret away."""
+"""Shorter values, such as 1 or true, are too common to be secrets and are not redacted."""
 HIDDEN = "[hidden]"
 _TELLING = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
 
 
 @frozen
 class Redaction:
-    """The secrets of one server, the longest first."""
+    """The secrets of one server, longest first, so that no part of a longer one remains."""
 
     secrets: Sequence[str] = ()
     likely: Sequence[str] = ()
-    """Those whose names say that they are secrets. Others, such as a folder, results may hold."""
+    """Values whose names mark them as secrets.
+
+    Only these are redacted in results: other values, such as a directory, can be part of a result.
+    """
 
     def __call__(self, text: str) -> str:
-        """Return a text about a server without its secrets."""
+        """Return a text about a server without any of its secrets."""
         return _without(self.secrets, text)
 
     def result(self, result: Json) -> Json:
-        """Return a result of a server's without what is likely a secret."""
+        """Return a server's result without its likely secrets."""
         if not self.likely:
             return result
         return {name: self._value(value) for name, value in result.items()}
@@ -48,14 +51,15 @@ class Redaction:
 
 
 def redaction_of(server: ServerConfig) -> Redaction:
-    """Return what hides a server's secrets."""
+    """Return the redaction of a server's secrets."""
     named = list(_named_secrets(server))
     likely = [value for name, value in named if _TELLING.search(name)]
     return Redaction(_sorted(value for _, value in named), _sorted(likely))
 
 
 def _sorted(values: Iterable[str]) -> Sequence[str]:
-    found = {part for value in values for part in (value, *value.split())}  # `Bearer` and the rest
+    # Words too: a header holds `Bearer TOKEN`, but a server may print the token alone.
+    found = {part for value in values for part in (value, *value.split())}
     long = (each for each in found if len(each) >= SHORTEST_SECRET)
     return tuple(sorted(long, key=lambda each: (-len(each), each)))
 
@@ -78,7 +82,7 @@ def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
 def _named_in_url(url: str) -> Iterator[tuple[str, str]]:
     parts = parts_of(url)
     yield "query", parts.query
-    if not parts.netloc:  # it is no address: what of it is secret, nobody knows
+    if not parts.netloc:  # not a valid URL: any part of it may be secret
         yield "password", url
     yield from parse_qsl(parts.query)
     user, _, _ = parts.netloc.rpartition("@")

@@ -1,8 +1,9 @@
-"""Schemas of servers' tools, made such that a provider takes them, and bounded.
+"""Repairs the input schemas of servers' tools, so that model providers accept them.
 
-Pure. One broken tool must not cost the user the model: a provider refuses a request with a schema
-that it cannot read, whole. What is wrong is left out, which only makes a schema more lenient; the
-server checks its arguments anyway. What cannot be mended is a SchemaError.
+Pure. Providers reject a whole request if one schema in it is invalid, so one broken tool must not
+make the model unusable. Invalid keywords are removed, which only makes a schema more lenient; the
+server validates its arguments anyway. Schemas are also limited in size. A schema that cannot be
+repaired is a `ToolSchemaError`.
 """
 
 import json
@@ -18,7 +19,7 @@ from acp_server.mcp.reading import Object, as_list, as_object
 MOST_CHARACTERS = 8_000
 MOST_DEPTH = 24
 SMALLER = ((MOST_DEPTH, 300), (MOST_DEPTH, 80), (MOST_DEPTH, 0), (6, 0), (4, 0), (3, 0))
-"""Depth, and characters of each description: tried in turn until a schema is small enough."""
+"""Limits of depth and description length, tried in turn until a schema is small enough."""
 MOST_REFERENCES = 8
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
@@ -27,19 +28,19 @@ _PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
 class SchemaError(ValueError):
-    """A schema that no provider takes, and that cannot be mended; the text says why."""
+    """A tool's input schema cannot be repaired; the message says why."""
 
 
 def repaired(schema: JsonValue) -> Object:
-    """Return the schema of a tool's arguments; a tool without one takes none.
+    """Return the repaired input schema of a tool; without a schema the tool takes no arguments.
 
     Raises:
-        SchemaError: it cannot be mended.
+        ToolSchemaError: The schema cannot be repaired.
     """
     if schema is None:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
-        message = "its schema is no object"
+        message = "its input schema is not an object"
         raise SchemaError(message)
     mended = _top(_Repair(schema, MOST_DEPTH, None).schema(schema), schema)
     for depth, characters in SMALLER:
@@ -48,7 +49,7 @@ def repaired(schema: JsonValue) -> Object:
         mended = _top(_Repair(schema, depth, characters).schema(schema), schema)
     if _size(mended) <= MOST_CHARACTERS:
         return mended
-    message = f"its schema is larger than {MOST_CHARACTERS:,} characters"
+    message = f"its input schema is larger than {MOST_CHARACTERS:,} characters"
     raise SchemaError(message)
 
 
@@ -57,9 +58,12 @@ def _size(schema: Json) -> int:
 
 
 def _top(mended: JsonValue, root: Object) -> Object:
-    """Return a schema that is an object at its top, where providers take no combinations."""
+    """Return a schema of type object, without `$ref`, `not` or combinations at its top.
+
+    Providers reject these at the top level.
+    """
     schema = cast("Object", mended)
-    for _ in range(MOST_REFERENCES):
+    for _ in range(MOST_REFERENCES):  # bounded: references can be circular
         target = _target(schema.get("$ref"), root)
         if target is None:
             break
@@ -76,7 +80,7 @@ def _top(mended: JsonValue, root: Object) -> Object:
 
 
 class _Repair:
-    """Goes through one schema."""
+    """Repairs one schema recursively."""
 
     def __init__(self, root: Object, most_depth: int, most_description: int | None) -> None:
         self._root = root
@@ -84,7 +88,7 @@ class _Repair:
         self._most_description = most_description
 
     def schema(self, value: JsonValue, depth: int = 0) -> JsonValue:
-        """Return a schema without what is wrong in it; `{}`, which fits all, if that is all."""
+        """Return a schema without its invalid keywords; `{}`, which accepts anything, if none."""
         if isinstance(value, bool):
             return value
         if not isinstance(value, dict) or depth > self._most_depth:
@@ -117,7 +121,7 @@ class _Repair:
         if name == "properties":
             for each in found:
                 if not _PROPERTY_NAME.fullmatch(each):
-                    message = f"no model can name its argument {each[:80]!r}"
+                    message = f"its argument name {each[:80]!r} is invalid for model providers"
                     raise SchemaError(message)
         return {each: self.schema(schema, depth + 1) for each, schema in found.items()}
 
@@ -129,7 +133,7 @@ class _Repair:
 
 
 def _with_required(schema: Object) -> Object:
-    """Return a schema that requires only what it has."""
+    """Remove names from `required` that are no properties: providers reject them."""
     required = schema.get("required")
     if isinstance(required, list):
         properties = as_object(schema.get("properties"))
@@ -141,7 +145,7 @@ def _with_required(schema: Object) -> Object:
 
 
 def _target(reference: JsonValue, root: Object) -> Object | None:
-    """Return what a reference within a schema leads to."""
+    """Resolve a reference within a schema; None if it is external or dangling."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
     value: JsonValue = root
@@ -208,4 +212,4 @@ _PLAIN: Mapping[str, Callable[[JsonValue], bool]] = {
     "multipleOf": lambda value: _is_number(value) and cast("float", value) > 0,
     "uniqueItems": lambda value: isinstance(value, bool),
 }
-"""The keywords that hold no schema, and what they must be; all others are left out."""
+"""The keywords without subschemas, and the checks of their values; all others are removed."""

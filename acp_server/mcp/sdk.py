@@ -1,8 +1,8 @@
-"""The SDK behind the port: connections that introduce themselves, answer, and can be lost.
+"""Connector over the MCP SDK: connections, requests, elicitation and errors.
 
-One of the two modules that know the SDK. Requests go past its typed calls: those refuse a whole
-list for one bad entry, and a result for a wrong schema of it after the deed is done. All that the
-SDK raises becomes a ServerError here.
+One of the two modules that know the SDK. Requests bypass its typed methods: those reject a whole
+list for one bad entry, and reject a result that violates its schema although the tool has already
+run. All errors of the SDK become `ServerError` here.
 """
 
 import logging
@@ -43,7 +43,7 @@ FAILURES = (
     anyio.ClosedResourceError,
     anyio.EndOfStream,
 )
-"""What a connection can fail with. TypeError and LookupError: a server can confuse the SDK."""
+"""All errors of a connection. TypeError and LookupError: malformed data can break the SDK."""
 VERSION_HEADER = "mcp-protocol-version"
 FIRST_ERROR_STATUS = 400
 NO_STREAM_STATUS = 405
@@ -58,20 +58,20 @@ Outgoing = WriteStream[SessionMessage]
 
 
 class McpSdk:
-    """Connects to servers."""
+    """Connects to servers with the MCP SDK."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        for name in ("mcp", "client"):  # they log messages and addresses, where secrets are
+        for name in ("mcp", "client"):  # they log messages and URLs, which can contain secrets
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
     def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
-        """Return a connection; see the port."""
+        """Return a context manager of a connection; see `ports.McpConnector`."""
         return _connected(server, host, self._ground)
 
     async def close(self) -> None:
-        """Let go of the process that watches over servers."""
+        """Close the watcher process."""
         await self._ground.watcher.close()
 
 
@@ -88,6 +88,7 @@ async def _connected(server: ServerConfig, host: Host, ground: Ground) -> AsyncG
                 yield _SdkWire(session, dispatcher, status, introduction)
     except* FAILURES as group:
         failure = _failure(group, status)
+    # Raised outside of `except*`, which would wrap it in an exception group.
     if failure is not None:
         raise failure
 
@@ -156,25 +157,29 @@ def _elicited(answer: Answer) -> mcp_types.ElicitResult:
 
 
 class _Status:
-    """What is known of a connection besides its messages."""
+    """HTTP status and liveness of a connection."""
 
     def __init__(self) -> None:
         self.closed = anyio.Event()
         self._refusal: int | None = None
 
     def note(self, status: int) -> None:
-        """Take the status of an answer; servers without a stream of their own refuse that one."""
+        """Record the status of a response."""
+        # Servers without a notification stream answer its GET with 405; that is no failure.
         if status != NO_STREAM_STATUS:
             self._refusal = status if status >= FIRST_ERROR_STATUS else None
 
     def give_up_if_refused(self) -> None:
-        """Take a connection for lost whose requests are refused: it is another server by now."""
+        """Close a connection whose requests are rejected: the server has lost the session.
+
+        The caller then reconnects and gets a new session.
+        """
         if self._refusal is not None:
             self.closed.set()
 
     @property
     def refusal(self) -> str:
-        """What the last answer's status says, if it was none that one wants."""
+        """A description of the last response's error status; empty if it was successful."""
         if self._refusal is None:
             return ""
         hint = STATUS_HINTS.get(self._refusal)
@@ -182,7 +187,7 @@ class _Status:
 
 
 class _SdkWire:
-    """A connection."""
+    """An initialized connection over the SDK."""
 
     def __init__(
         self,
@@ -199,7 +204,7 @@ class _SdkWire:
 
     @property
     def introduction(self) -> Json:
-        """Return the server's answer to `initialize`."""
+        """The server's result of `initialize`."""
         return cast(
             "Json", self._introduction.model_dump(by_alias=True, mode="json", exclude_none=True)
         )
@@ -207,7 +212,7 @@ class _SdkWire:
     async def request(
         self, method: str, parameters: Json, progress: Progress | None = None
     ) -> Json:
-        """Ask; see the port."""
+        """Send a request; see `ports.McpConnection`."""
         options = CallOptions(headers={VERSION_HEADER: self._version})
         if progress is not None:
             options["on_progress"] = progress
@@ -220,7 +225,7 @@ class _SdkWire:
 
 
 class _Watched:
-    """A stream of messages that tells when it is over."""
+    """Message stream that sets an event when it is closed, i.e. when the connection ended."""
 
     def __init__(self, stream: Incoming, closed: anyio.Event) -> None:
         self._stream = stream
@@ -228,7 +233,7 @@ class _Watched:
 
     @property
     def last_context(self) -> object:
-        """What the SDK wants to know of the last message."""
+        """The context of the last message, which the SDK reads."""
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
@@ -257,7 +262,7 @@ class _Watched:
 
 
 def _failure(group: BaseExceptionGroup[BaseException], status: _Status) -> ServerError:
-    """Return the cause of a failed connection: what we have said ourselves, else the first."""
+    """Return the cause of a failed connection: a `ServerError` if there is one, else the first."""
     leaves = list(_leaves(group))
     own = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
     return own[0] if own else _translated(leaves[0], status)

@@ -1,7 +1,7 @@
-"""The life of one server: connected, followed, lost, connected again, given up.
+"""Lifecycle of one server: connect, follow list changes, reconnect, give up.
 
-Owns its state and what it offers. Knows no tools and no session; each session has servers of its
-own, even if another's are configured alike.
+Owns the server's state and features. Knows no tools and no session. Sessions do not share servers,
+even with equal configurations.
 """
 
 import logging
@@ -48,12 +48,12 @@ MOST_LINE_CHARACTERS = 300
 MOST_REASON_CHARACTERS = 500
 MOST_PAGES = 50
 CHANGE_SECONDS = 0.2
-"""The least time between two readings of a list that changes all the time."""
+"""The least delay between two fetches of the lists: limits servers that notify all the time."""
 
 
 @frozen
 class Premises:
-    """What the servers of a session live on."""
+    """Dependencies of one server."""
 
     roots: Sequence[Path]
     elicitor: Elicitor
@@ -67,17 +67,17 @@ class Server:
     def __init__(
         self, config: ServerConfig, premises: Premises, note_change: Callable[[], None]
     ) -> None:
-        """Prepare; `note_change` is called at each change of its state or its offers."""
+        """Prepare; `on_change` is called at each change of state or features."""
         self.config = config
         self.state: State = "waiting"
         self.problem = ""
-        """Why it is not connected, in words that hold no secret."""
+        """The reason why the server is not connected, without secrets."""
         self.since = 0.0
-        """When it came into its state, in the event loop's seconds."""
+        """The time of the last state change, in seconds of the event loop's clock."""
         self.offers = Offers()
-        """What it offered when it was last asked."""
+        """The features at the last fetch."""
         self.settled = anyio.Event()
-        """Set once the first attempt to connect has ended, in whatever way."""
+        """Set once the first connection attempt has ended, successfully or not."""
         self.redacted = redaction_of(config)
         self._output: deque[str] = deque(maxlen=MOST_LINES)
         self._limits = limits = _limits_of(config.patience, premises.limits)
@@ -93,21 +93,21 @@ class Server:
 
     @property
     def name(self) -> str:
-        """Its name, as it was configured."""
+        """The configured name."""
         return self.config.name
 
     @property
     def patience_seconds(self) -> float:
-        """How long it may take to introduce itself."""
+        """The timeout for connecting and initializing."""
         return self._limits.connect_seconds
 
     @property
     def output(self) -> tuple[str, ...]:
-        """The last lines that its process printed beside messages, without secrets."""
+        """The last lines of process output that are not messages, without secrets."""
         return tuple(self._output)
 
     async def run(self) -> None:
-        """Keep it connected, until `leave`."""
+        """Keep the server connected until `shut_down`."""
         try:
             await self._live(await self._load())
         except ImportError as error:
@@ -116,20 +116,22 @@ class Server:
             self._become("closed")
 
     def leave(self) -> None:
-        """Have it end."""
+        """Request the end of `run`; returns at once."""
         self._leave.set()
 
     def try_again(self) -> None:
-        """Have it connected once more, if it was given up; until then it is not settled."""
+        """Reconnect a failed server in the background; `settled` is reset until it has ended."""
         if self.state == "failed":
             self.settled = anyio.Event()
             self._again.set()
 
     async def request(self, method: str, parameters: Json, follow: Progress | None = None) -> Json:
-        """Ask it; while it is being reconnected, a little later.
+        """Send a request and return its result; waits briefly if the server is reconnecting.
+
+        `on_progress` receives progress notifications.
 
         Raises:
-            ServerError: there is no answer, or it is an error.
+            ServerError: The request failed or timed out, or the server answered with an error.
         """
         wire = await self._wire_soon()
         with self._clocks.timed() as clock:
@@ -155,6 +157,7 @@ class Server:
                 return
             if was_connected and anyio.current_time() - since > self._limits.steady_seconds:
                 losses = 0
+            # A first connection that fails is not retried: a wrong configuration stays wrong.
             if (was_connected or losses) and losses < len(pauses):
                 await self._pause(pauses[losses])
                 losses += 1
@@ -163,7 +166,7 @@ class Server:
                 await self._give_up()
 
     async def _was_connected(self, sdk: Sdk) -> bool:
-        """Connect once, and stay so as long as it lasts; say whether it came to that."""
+        """Connect and stay connected; return whether connecting succeeded."""
         if self.state != "reconnecting":
             self._become("connecting")
         try:
@@ -176,11 +179,11 @@ class Server:
         return self.state == "connected"
 
     async def _hold(self, sdk: Sdk) -> None:
-        """Connect, and stay so until the connection is lost or not wanted any more."""
+        """Connect and wait until the connection is lost or the server is shut down."""
         with anyio.fail_after(self._limits.connect_seconds) as patience:
             async with sdk.connect(self.config, self._host) as wire:
                 self.offers = await _offers(wire)
-                patience.deadline = math.inf
+                patience.deadline = math.inf  # connected: the timeout must not end the connection
                 self._wire, self.problem = wire, ""
                 self._become("connected")
                 try:
@@ -196,12 +199,13 @@ class Server:
     async def _follow_changes(self, wire: Wire) -> None:
         while True:
             await self._changed.wait()
+            # Reset before fetching: a change during the fetch must cause another fetch.
             self._changed = anyio.Event()
             try:
                 with anyio.move_on_after(self._limits.connect_seconds):
                     self.offers = await _offers(wire)
             except ServerError as error:
-                logger.info("a changed list of an MCP server cannot be read: %s", self._told(error))
+                logger.info("could not reload a changed MCP server list: %s", self._told(error))
             self._note_any_change()
             await anyio.sleep(CHANGE_SECONDS)
 
@@ -228,19 +232,20 @@ class Server:
 
     @property
     def _live_wire(self) -> Wire | None:
-        """The connection, unless it is lost and that was not noticed here yet."""
+        """The connection; None if it is lost, even if `_stay_connected` has not noticed yet."""
         return None if self._wire is None or self._wire.closed.is_set() else self._wire
 
     def _become(self, state: State) -> None:
         self.state, self.since = state, anyio.current_time()
         if state in {"connected", "failed", "closed"}:
             self.settled.set()
+        # Wake all waiters, then replace the event: an event cannot be cleared.
         self._moved.set()
         self._moved = anyio.Event()
         self._note_any_change()
 
     def _note_change(self, feature: Feature) -> None:
-        del feature  # both lists are short, and mostly change together
+        del feature  # both lists are short and usually change together: fetch both
         self._changed.set()
 
     def _note_output(self, line: str) -> None:
@@ -253,7 +258,7 @@ class Server:
 
 
 def _limits_of(patience: Patience, limits: Limits) -> Limits:
-    """Return what holds for a server, which may have limits of its own."""
+    """Return the limits of a server: its configured timeouts override the defaults."""
     return replace(
         limits,
         connect_seconds=patience.connect_seconds or limits.connect_seconds,
@@ -262,7 +267,7 @@ def _limits_of(patience: Patience, limits: Limits) -> Limits:
 
 
 async def _first_of(*events: anyio.Event) -> None:
-    """Wait for the first of some events."""
+    """Wait until one of the events is set."""
     async with anyio.create_task_group() as tasks:
 
         async def wait(event: anyio.Event) -> None:
@@ -274,7 +279,7 @@ async def _first_of(*events: anyio.Event) -> None:
 
 
 async def _offers(wire: Wire) -> Offers:
-    """Return what a server offers now; prompts that it cannot list are none."""
+    """Fetch a server's features; if listing the prompts fails, there are none."""
     capabilities = as_object(wire.introduction.get("capabilities"))
     tools, left_out = read_tools(
         await _listed(wire, "tools/list", "tools") if "tools" in capabilities else ()
@@ -286,14 +291,14 @@ async def _offers(wire: Wire) -> Offers:
     except ServerError as error:
         if not error.is_answer:
             raise
-        return Offers(tools, (), (*left_out, "its prompts cannot be listed"))
+        return Offers(tools, (), (*left_out, "its prompts could not be listed"))
     return Offers(tools, prompts, left_out)
 
 
 async def _listed(wire: Wire, method: str, name: str) -> list[JsonValue]:
     entries: list[JsonValue] = []
     parameters: Json = {}
-    for _ in range(MOST_PAGES):
+    for _ in range(MOST_PAGES):  # bounded: a server could repeat its cursor forever
         page = await wire.request(method, parameters)
         entries += as_list(page.get(name))
         cursor = as_text(page.get("nextCursor"))

@@ -1,8 +1,8 @@
-"""The MCP servers of one session, and what they add to it.
+"""MCP servers of one session: their tools, prompts and notices.
 
-What the model is told of them is frozen when its first request is made, and again at each rebuild;
-what changes in between is news, and told in words. Nothing here is shared between sessions but the
-SDK's code and the process that ends servers when we die.
+The tool set that the model sees is frozen at the first request and at each rebuild, because a
+changed tool list invalidates the prompt cache. Changes in between become notices for the model.
+Sessions share nothing but the SDK and the watcher process that ends servers if this one dies.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -32,13 +32,13 @@ from acp_server.session.server_configs import ServerConfig
 from acp_server.session.servers import Brought
 from acp_server.tools.tool import Tool
 
-GONE = "The server does not offer this prompt any more; `/mcp` shows what is there."
+GONE = "The server no longer offers this prompt. Run `/mcp` to see its state."
 LEAVE_SECONDS = 0.3
-"""How long servers may take to be left politely, before they are cut off."""
+"""How long servers may take to disconnect before they are cancelled."""
 END_SECONDS = 2.0
-"""The most that ending processes takes after that; it is bounded itself."""
+"""How long to wait for processes to end after that; ending them has its own limits too."""
 MOST_TOTAL_CHARACTERS = 200_000
-"""Of names, descriptions and schemas of all tools in all servers: about 50,000 tokens."""
+"""Names, descriptions and schemas of all tools of all servers: about 50,000 tokens."""
 MOST_NAMED = 20
 
 
@@ -48,27 +48,27 @@ def _nothing() -> None:
 
 @frozen
 class Around:
-    """What the servers of a session work with; in `tasks` they live."""
+    """Dependencies of the servers of a session; the servers run in the task group `tasks`."""
 
     gate: Gate
     roots: Sequence[Path]
-    """The session's folders, absolute; the first is where servers are started."""
+    """The session's workspace roots, absolute; servers are started in the first."""
     tasks: TaskGroup
     load: LoadSdk
     elicitor: Elicitor = field(default_factory=NobodyToAsk)
     suspect: Suspect = trusts_all
     limits: Limits = field(default_factory=Limits)
     changing: Changing = nullcontext
-    """Stands around the calls of all tools but those that claim to change nothing."""
+    """Wraps the calls of all tools except those annotated as read-only."""
     taken: Sequence[str] = ()
     """The names of the session's own tools."""
     note_change: Callable[[], None] = _nothing
-    """Called when a server has another state, or offers something else: prompts, for one."""
+    """Called when a server's state or features change."""
 
 
 @frozen
 class _Frozen:
-    """A server's tools as the model was told of them."""
+    """A server's tools as last announced to the model."""
 
     tools: tuple[OfferedTool, ...] = ()
     is_lost: bool = False
@@ -82,30 +82,30 @@ class SessionServers:
         configs: Sequence[ServerConfig],
         around: Around,
     ) -> None:
-        """Prepare; nothing is started yet."""
+        """Prepare; starts nothing."""
         self._around = around
         self._parts = server_names([config.name for config in configs])
         self._servers = [self._server(config) for config in configs]
         self._patience_seconds = around.limits.first_call_seconds
         self._withheld: tuple[ServerConfig, ...] = ()
-        """What the workspace brings: listed, and not used before `admit`."""
+        """The workspace's own servers: listed, but not started before `start_registered`."""
         self._told: dict[str, _Frozen] = {}
         self._offered: tuple[ServerTool, ...] = ()
         self._tools: tuple[Tool, ...] = ()
         self._is_frozen = False
         self._has_ended = anyio.Event()
-        """Set, and made anew, when one of them has ended."""
+        """Set and replaced whenever a server has ended."""
         self._scopes: set[anyio.CancelScope] = set()
 
     def begin(self) -> None:
-        """Have all servers connected, in the background and side by side."""
+        """Start connecting all servers concurrently in the background."""
         for server in self._servers:
             self._start(server)
 
     def admit(self) -> None:
-        """Use the servers that were withheld, for the workspace is trusted by now.
+        """Start the workspace's own servers, now that the workspace is trusted.
 
-        The tools are fixed anew at the next `ready`, which waits for these too if there is time.
+        The next `wait_ready` freezes the tools again and waits for these servers if time is left.
         """
         admitted = [self._server(config) for config in self._withheld]
         self._withheld = ()
@@ -116,7 +116,11 @@ class SessionServers:
             self._start(server)
 
     def bring(self, entries: JsonValue) -> Brought:
-        """Take down the servers that the workspace brings; a name that is taken stays so."""
+        """Register the workspace's own servers without starting them.
+
+        A workspace server with the name of another server is dropped: a repository must not
+        replace a server that the user configured.
+        """
         configs, problems = brought(entries)
         names = {server.name for server in self._servers}
         self._withheld = tuple(config for config in configs if config.name not in names)
@@ -128,30 +132,31 @@ class SessionServers:
         )
 
     async def ready(self) -> None:
-        """Wait until each server is connected or has failed, but not long; then fix the tools.
+        """Wait briefly until each server is connected or has failed; then freeze the tools.
 
-        Only the first call waits.
+        Does nothing once the tools are frozen.
         """
         if self._is_frozen:
             return
         since = anyio.current_time()
         with anyio.move_on_after(self._patience_seconds):
+            # A copy: `start_registered` can add servers meanwhile.
             for server in tuple(self._servers):
                 await server.settled.wait()
         self._patience_seconds = max(self._patience_seconds - (anyio.current_time() - since), 0.0)
         self._freeze()
 
     def tools(self) -> Sequence[Tool]:
-        """Return the tools as they were last fixed: none before `ready`."""
+        """Return the frozen tools: none before `wait_ready`."""
         return self._tools
 
     def tools_behind(self, gate: Gate) -> tuple[Tool, ...]:
-        """Return the same tools behind another gate: that of one of the session's tasks."""
+        """Return the frozen tools behind another permission gate, that of a sub-agent."""
         counter = Counter(gate, self._around.suspect, self._around.changing)
         return tuple(tool.over(counter) for tool in self._offered)
 
     async def rebuild(self) -> None:
-        """Fix the tools anew; what was given up is tried again, and waited for a little."""
+        """Retry failed servers, wait for them briefly and freeze the tools again."""
         for server in self._servers:
             server.try_again()
         self._is_frozen = False
@@ -159,13 +164,16 @@ class SessionServers:
         await self.ready()
 
     def news(self, allowed: Collection[str] | None = None) -> tuple[str, ...]:
-        """Return what the model does not know yet, in sentences, and take it for told."""
+        """Return notices about changes since the last call, and mark them as announced.
+
+        `allowed` limits the notices to these tool names; None allows all.
+        """
         if not self._is_frozen:
             return ()
         return tuple(news for server in self._servers for news in self._news_of(server, allowed))
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        """Return the prompts of all servers, as they are now."""
+        """Return the current prompts of all servers."""
         found = (
             server_prompt(server, self._parts[server.name], offered, self._around.suspect)
             for server in self._servers
@@ -174,7 +182,7 @@ class SessionServers:
         return tuple({prompt.name: prompt for prompt in found}.values())
 
     def commands(self) -> Sequence[Errand]:
-        """Return the prompts as commands; each looks its prompt up when it is called."""
+        """Return the prompts as commands; a prompt is looked up again when its command runs."""
         return [
             Errand(
                 prompt.name, prompt.description, partial(self._told_by, prompt.name), prompt.hint
@@ -192,13 +200,13 @@ class SessionServers:
         raise ErrandError(GONE)
 
     def description(self) -> str:
-        """Return what `/mcp` shows."""
+        """Return the text of `/mcp`."""
         return description_of(self._servers, self._withheld)
 
     async def close(self) -> None:
-        """End all servers: politely, then by force.
+        """Disconnect all servers, then cancel those that have not ended.
 
-        Cancelling cuts both short: each ends by itself then, or by whoever watches over processes.
+        If this is cancelled, the servers end by themselves or are ended by the watcher process.
         """
         for server in self._servers:
             server.leave()
@@ -206,6 +214,7 @@ class SessionServers:
             with anyio.move_on_after(LEAVE_SECONDS):
                 await self._until_all_ended()
         finally:
+            # Also when cancelled above: no server may outlive the session.
             for scope in tuple(self._scopes):
                 scope.cancel()
         with anyio.move_on_after(END_SECONDS):
@@ -221,7 +230,9 @@ class SessionServers:
         return Server(config, premises, around.note_change)
 
     def _start(self, server: Server) -> None:
-        scope = anyio.CancelScope()  # here: one that is cancelled before it runs does not begin
+        # Created here and not in the task: `close` must find the scope even if the task has not
+        # run yet. A task whose scope is already cancelled then does not connect.
+        scope = anyio.CancelScope()
         self._scopes.add(scope)
         self._around.tasks.start_soon(self._run, server, scope)
 
@@ -241,7 +252,7 @@ class SessionServers:
         self._tools = self.tools_behind(self._around.gate)
 
     def _bounded(self) -> Iterator[ServerTool]:
-        """Yield the tools of all servers, as many as there is room for."""
+        """Yield the tools of all servers that fit into `MAX_TOTAL_CHARACTERS`."""
         room = MOST_TOTAL_CHARACTERS
         for server in self._servers:
             offered = server.offers.tools
@@ -269,7 +280,7 @@ class SessionServers:
             yield _changes(server.name, new, gone)
 
     def _names_of(self, server: Server, tools: Sequence[OfferedTool]) -> dict[str, str]:
-        """Return the names under which the model knows tools, by their own."""
+        """Return the names that the model sees, by the tools' own names."""
         part, taken = self._parts[server.name], self._around.taken
         return tool_names(part, [each.name for each in tools], taken)
 

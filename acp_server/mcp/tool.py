@@ -1,4 +1,4 @@
-"""A server's tool as one of ours: shown, asked about at the gate, called, its result told."""
+"""Adapter from a server's tool to a `Tool`: permission, call, progress and result."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ MOST_PROGRESS_CHARACTERS = 300
 
 @frozen
 class Counter:
-    """What the tools of servers are called over, by a session or by one of its tasks."""
+    """Dependencies of the calls of servers' tools, for a session or one of its sub-agents."""
 
     gate: Gate
     suspect: Suspect
@@ -50,10 +50,10 @@ class ServerUse(AnyUse):
         self._told: list[str] = []
 
     async def draft(self, so_far: SoFar) -> None:
-        """Do nothing: only its server knows what half the arguments mean."""
+        """Do nothing: only the server can interpret partial arguments."""
 
     async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
-        """Pass the gate, call, and tell what came of it."""
+        """Ask for permission, call the tool and return its outcome."""
         await self._report.accept(values)
         shown = Text(_block(values))
         await self._report.show((shown,))
@@ -67,7 +67,8 @@ class ServerUse(AnyUse):
                 result = await self._called(values)
         except ServerError as error:
             return Outcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
-        return await to_thread.run_sync(self._outcome, result)  # the scan takes a while
+        # In a thread: scanning a long result would block the event loop.
+        return await to_thread.run_sync(self._outcome, result)
 
     async def _called(self, values: Mapping[str, JsonValue]) -> Json:
         parameters: dict[str, JsonValue] = {"name": self._tool.name, "arguments": dict(values)}
@@ -78,7 +79,7 @@ class ServerUse(AnyUse):
         return outcome_of(hidden, self._server.name, self._counter.suspect)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return the reason, and what the server had told."""
+        """Return the outcome of an interrupted call, with the progress messages so far."""
         told = "\n".join(self._told)
         return Outcome(f"{reason}\nThe server had told:\n{told}" if told else reason, is_error=True)
 
@@ -103,26 +104,26 @@ class ServerUse(AnyUse):
 
 @frozen
 class ServerTool:
-    """A server's tool as the model is told of it."""
+    """A server's tool with the specification that the model sees."""
 
     server: Server
     offered: OfferedTool
     spec: ToolSpec
 
     def over(self, counter: Counter) -> Tool:
-        """Return it as one of ours."""
+        """Return the tool as a `Tool` that is called in a context."""
         use = partial(ServerUse, self.server, self.offered, counter)
         return Tool(self.spec, "other", title_of(self.server, self.offered), use)
 
 
 def server_tool(server: Server, offered: OfferedTool, name: str) -> ServerTool:
-    """Return a server's tool; `name` is what the model calls it."""
+    """Return a server's tool; `name` is its name for the model."""
     description = offered.description or offered.title
     return ServerTool(server, offered, ToolSpec(name, description, offered.schema))
 
 
 def title_of(server: Server, tool: OfferedTool) -> str:
-    """Return what a call is called, in words that are the server's and show that they are."""
+    """Return the title of a call, prefixed with the server: the title is the server's own claim."""
     return f"{line_of(server.name, MOST_PROGRESS_CHARACTERS)}: {tool.title}"
 
 

@@ -1,7 +1,7 @@
-"""The ways to a server as the SDK wants them: a stream of messages in, and one out.
+"""Transports (stdio, SSE, streamable HTTP) as the message streams that the SDK expects.
 
-One of the two modules that know the SDK. What a process prints and that is no message is passed
-on as a word of the server's, and disturbs nothing.
+One of the two modules that know the SDK. Lines on stdout that are not messages are recorded as
+output of the server and do not disturb the connection.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -21,7 +21,7 @@ from acp_server.session.server_configs import ProcessServer, RemoteServer
 
 HTTP_SECONDS = 30.0
 SILENCE_SECONDS = 24 * 3_600.0
-"""How long a stream may be silent; how long a call may be is for others to say."""
+"""Read timeout of streams. Effectively none: `CallTimeouts` limits the calls."""
 MOST_UNSENT = 256
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -33,10 +33,10 @@ NoteStatus = Callable[[int], None]
 async def process_streams(
     server: ProcessServer, host: Host, ground: Ground
 ) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
-    """Start a server and speak to it; leaving ends it.
+    """Start a server and yield its message streams; end the server on exit.
 
     Raises:
-        ServerError: it cannot be started.
+        ServerError: The server cannot be started.
     """
     process = await ServerProcess.start(server, host.roots[0], ground)
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -73,7 +73,7 @@ async def _read(
         try:
             await process.read_output(receive)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # nobody listens any more
+            return  # the session has closed its end
 
 
 async def _write(
@@ -86,7 +86,7 @@ async def _write(
             text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 await process.write(f"{text}\n".encode())
-            except OSError:  # it reads no more, so no answer can come
+            except OSError:  # the server has closed stdin, so no answer can come: end the session
                 to_us.close()
                 return
 
@@ -102,10 +102,12 @@ def _noting(host: Host) -> Callable[[bytes], Awaitable[None]]:
 async def remote_streams(
     server: RemoteServer, note_status: NoteStatus
 ) -> AsyncGenerator[tuple[object, object]]:
-    """Speak to a server over HTTP; `note_status` hears of the status of each answer.
+    """Connect to a server over HTTP and yield its message streams.
+
+    `note_status` receives the status of each response.
 
     Raises:
-        httpx2.HTTPError: it cannot be reached; mostly in a group.
+        httpx2.HTTPError: The server cannot be reached; usually inside an exception group.
     """
 
     async def note(response: httpx2.Response) -> None:
