@@ -1,1 +1,1 @@
-"""How a server learns between turns: reviews of conversations, a curator of skills, their times."""
+"""Learning between turns: conversation reviews, the skill curator, and their schedules."""

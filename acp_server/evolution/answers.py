@@ -1,10 +1,10 @@
-"""What a model has answered in a pass."""
+"""The answer of the model in a background run."""
 
 from acp_server.turn.conversation import AssistantMessage, Conversation, ProviderBlock, Text
 
 
 def last_answer(conversation: Conversation) -> str:
-    """Return what was said last, of all the texts of the last message."""
+    """Return all text of the last message, or "" if it is not the assistant's."""
     messages = tuple(conversation)
     last = messages[-1] if messages else None
     if not isinstance(last, AssistantMessage):

@@ -1,7 +1,7 @@
-"""The tools of a pass, made for it alone: with its gate, its keeper, and nothing of a session's.
+"""The tools of a background run: built for one run, with its own gate and skill editor.
 
-Whoever calls these tools changes memory and skills unasked. They are made here and handed to one
-pass; what a turn calls is made elsewhere (`tools.kit`) and asks.
+These tools change memory and skills without asking the user. They are built here and given to one
+run only; the tools of a turn are built elsewhere (`tools.factory`) and ask.
 """
 
 from collections.abc import Sequence
@@ -40,27 +40,27 @@ DONE: dict[Action, str] = {
 
 @dataclass(slots=True)
 class ReviewBench:
-    """The tools of a review."""
+    """The tools of one review, and a record of the changes made with them."""
 
     toolbox: SessionToolbox
     keeper: UnaskedKeeper
     memory_changes: int = 0
 
     def note(self, call: ToolCall, outcome: Outcome) -> None:
-        """Count what was remembered; of skills, the keeper knows."""
+        """Count a successful change of the memory; the skill editor records skill changes."""
         if call.name == "memory" and not outcome.is_error:
             self.memory_changes += 1
 
     def note_overlaps(self, overlaps: Sequence[str]) -> None:
-        """Keep for the curator which skills overlap. Blocks.
+        """Store for the curator which skills overlap. Blocks.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         Schedule(self.keeper.home).note_overlaps(overlaps)
 
     def changes(self) -> Sequence[str]:
-        """Return what was changed, a phrase for each thing, and last how it is undone."""
+        """Return one phrase for each kind of change, then one that says how to undo them."""
         ways: list[str] = []
         said = list(phrases(self.keeper.made))
         if said:
@@ -74,11 +74,14 @@ class ReviewBench:
 def review_bench(
     room: SkillRoom, memory: MemoryPremises, workspace: Path, gate: UnaskedGate
 ) -> ReviewBench:
-    """Return the tools of a review of a session in a folder. Blocks."""
+    """Return the tools for a review of a session in `workspace`. Blocks."""
+    # The skills of a workspace without trust are untrusted text: a review must not act on them,
+    # since no user is asked.
     trusted = workspace if room.is_trusted(workspace) else None
     keeper = UnaskedKeeper(room.home, lambda: room.roots(trusted))
     skills = pass_skills(room, keeper, trusted)
     tools = list(_skill_tools(skills, gate))
+    # Without limits, memory is switched off.
     if memory.limits:
         store = Memory(room.home, memory.limits, scan)
         tools.append(memory_tool(store, gate, asks_first=memory.asks_first))
@@ -86,13 +89,13 @@ def review_bench(
 
 
 def curator_toolbox(room: SkillRoom, keeper: CuratorKeeper, gate: Gate) -> SessionToolbox:
-    """Return the tools of a curator."""
+    """Return the tools of a curator run."""
     skills = pass_skills(room, keeper, None)
     return SessionToolbox(_skill_tools(skills, gate), gate)
 
 
 def pass_skills(room: SkillRoom, keeper: UnaskedKeeper, workspace: Path | None) -> PassSkills:
-    """Return the skills of a trusted workspace, or of none, for a pass."""
+    """Return the skills of a trusted workspace, or only the user's, for a background run."""
     return PassSkills(
         room.shelf(workspace),
         keeper,
@@ -111,11 +114,12 @@ def _skill_tools(skills: PassSkills, gate: Gate) -> tuple[Tool, ...]:
 
 
 def phrases(made: Sequence[Change]) -> tuple[str, ...]:
-    """Return what changes come to: each verb with the names of its skills."""
+    """Summarize changes: each verb with the names of its skills."""
     names: dict[str, dict[str, None]] = {}
     for change in made:
         names.setdefault(DONE[change.action], {})[change.name] = None
     created = names.get("created", {})
+    # A skill created in this run is not also reported as changed.
     changed = {name: None for name in names.get("changed", {}) if name not in created}
     told = {**names, "changed": changed}
     return tuple(f"{verb} {', '.join(skills)}" for verb, skills in told.items() if skills)

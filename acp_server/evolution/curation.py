@@ -1,7 +1,7 @@
-"""A curator's pass from the lock to the report: a snapshot first, undone as a whole if need be.
+"""One curator run from lock to report, with a snapshot taken first so that it can be undone.
 
-A dry run is the same pass over a copy of the skills, which is thrown away: what it prints is what
-would have been done, and nothing of the home was written.
+A dry run does the same on a copy of the skills that is then deleted: its report shows the changes a
+real run would make, and nothing in the home directory is written.
 """
 
 import logging
@@ -28,36 +28,36 @@ from skills_store.usage import Clock, current_time
 
 logger = logging.getLogger(__name__)
 
-UNTOLD = "The pass was ended before the curator gave an account."
+UNTOLD = "The run ended before the curator reported its changes."
 
 
 class NothingToUndoError(Exception):
-    """No pass has changed anything, or the last one was undone already."""
+    """No run has changed anything, or the last one is already undone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """What came of a pass."""
+    """The result of a curator run."""
 
     report: Report
     spent: Spent
     folder: Path | None = None
-    """Where the report was written; None for a dry run."""
+    """The directory of the report; None for a dry run."""
 
     @property
     def line(self) -> str:
-        """What the user is told who was away."""
+        """A notice for the user, who was not watching the run."""
         cost = self.spent.cost_usd
         cost_told = "" if cost is None else f" It cost ${cost:.2f}."
         where = f"see {self.folder / 'report.md'}" if self.folder else "nothing was written"
-        undo = "; `acp-server skills curate --undo` takes it back" if self.report.made else ""
-        told = f"The curator looked through your skills: {self.report.summary} ({where}{undo})."
+        undo = "; undo with `acp-server skills curate --undo`" if self.report.made else ""
+        told = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."
         return f"{told}{cost_told}"
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was undone, and the snapshot of how it was until then."""
+    """The run that was undone, and the id of a snapshot of the state just before the undo."""
 
     undone: LastPass
     safety_id: str
@@ -65,7 +65,7 @@ class Undone:
 
 @dataclass(slots=True)
 class Curation:
-    """The passes over one home."""
+    """The curator runs over one home directory."""
 
     room: SkillRoom
     catalog: ModelCatalog
@@ -75,16 +75,16 @@ class Curation:
     _schedule: Schedule = field(init=False)
 
     def __post_init__(self) -> None:
-        """Prepare; nothing is read yet."""
+        """Set up paths; nothing is read yet."""
         self._home = Home(self.room.home)
         self._schedule = Schedule(self._home, self.now)
 
     async def run(self) -> Curated:
-        """Put the skills in order.
+        """Run the curator over the user's skills.
 
         Raises:
-            LockedError: another process is at it.
-            OSError: there can be no snapshot, or no report.
+            LockedError: another process is running it.
+            OSError: the snapshot or the report cannot be written.
         """
         async with self._alone():
             begun = await to_thread.run_sync(self._begin)
@@ -92,13 +92,15 @@ class Curation:
             try:
                 await curator.run()
             finally:
+                # Shielded, also when cancelled: the changes are on disk already, and without this
+                # step there would be no report and no correct entry to undo.
                 report = _report(curator, begun)
                 with anyio.CancelScope(shield=True):
                     await to_thread.run_sync(self._end, begun, report)
         return Curated(report, curator.spent, begun.folder)
 
     async def rehearse(self) -> Curated:
-        """Return what a pass would do; nothing of the home is written.
+        """Return what a run would do, without writing to the home directory.
 
         Raises:
             OSError: the skills cannot be copied.
@@ -107,18 +109,19 @@ class Curation:
         with tempfile.TemporaryDirectory(prefix="acp-server-") as place:
             copy = Path(place)
             await to_thread.run_sync(_copy, self.room.home, copy)
+            # No watch: file events of the copy must not reach the sessions.
             curator = self._curator(replace(self.room, home=copy, watch=None))
             await curator.run()
             return Curated(_report(curator, begun), curator.spent)
 
     async def undo(self) -> Undone:
-        """Make all skills what they were before the last pass.
+        """Restore all skills to their state before the last run.
 
         Raises:
-            NothingToUndoError: there is none, or it was undone already.
-            UndoError: its snapshot is not there any more.
-            LockedError: another process is at it.
-            OSError: something cannot be written; doing it again goes on.
+            NothingToUndoError: there is no run, or it is already undone.
+            UndoError: its snapshot no longer exists.
+            LockedError: another process is running the curator.
+            OSError: a file cannot be written; calling it again continues.
         """
         async with self._alone():
             last = self._schedule.last_pass()
@@ -126,6 +129,8 @@ class Curation:
                 raise NothingToUndoError
             backups = Backups(self._home, self.now)
             safety_id = await to_thread.run_sync(backups.restore, last.snapshot_id)
+            # After the restore: if that fails halfway, the run still counts as not undone and can
+            # be retried.
             await to_thread.run_sync(self._schedule.note_undone)
         return Undone(last, safety_id)
 
@@ -140,7 +145,7 @@ class Curation:
         return Curator(room, self.catalog, keeper, self.model_id, self._schedule.overlaps())
 
     def _begin(self) -> "_Begun":
-        """Take a snapshot, and note it at once: so the pass can be undone even if it is killed."""
+        """Take a snapshot and record it at once, so that a run that is killed can be undone."""
         time = self.now()
         folder = _vacant(self.room.home / "acp" / "curator", time)
         snapshot_id = Backups(self._home, self.now).take("before a curator's pass")
@@ -149,7 +154,7 @@ class Curation:
         return _Begun(time, folder, snapshot_id, former)
 
     def _end(self, begun: "_Begun", report: Report) -> None:
-        """Write the report; a pass that changed nothing leaves the one before it to be undone."""
+        """Write the report. A run without changes leaves the previous run to be undone."""
         if not report.made:
             self._schedule.note_curation(begun.former)
         if not report.faults:
@@ -160,7 +165,7 @@ class Curation:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A pass that has begun; one of a plan has nothing but its time."""
+    """A run that has started; for a dry run only its time."""
 
     time: datetime
     folder: Path | None = None
@@ -175,14 +180,14 @@ def _report(curator: Curator, begun: _Begun) -> Report:
 
 
 def _vacant(parent: Path, time: datetime) -> Path:
-    """Return a folder of the time that is not there yet."""
+    """Return a directory named after the time that does not exist yet."""
     name = f"{time:%Y%m%dT%H%M%SZ}"
     names = (name, *(f"{name}-{number}" for number in range(2, 100)))
     return next(parent / each for each in names if not (parent / each).exists())
 
 
 def _copy(home: Path, copy: Path) -> None:
-    """Copy what a pass works on: the skills, and the lists of whose they are."""
+    """Copy the input of a run: the skills, and the lists of installed and trusted ones."""
     skills = Home(home).skills
     copy_tree(skills, Home(copy).skills, capture(skills))
     lists = (Home(home).installed, home / "acp" / "context_trust.json")

@@ -1,7 +1,8 @@
-"""The curator: a model puts the skills in order, by itself, with the tools for skills alone.
+"""The curator: a model reorganizes the skills on its own, with skill tools only.
 
-It is asked again while it makes progress and something still stands out, and until what it says it
-has done is what happened. Its changes are made by a keeper that touches only what an agent made.
+It is asked again while it makes progress and some names still stand out, and until its account
+matches the changes that were really made. Changes go through a skill editor that touches only
+skills an agent has made.
 """
 
 import logging
@@ -39,7 +40,7 @@ logger = logging.getLogger(__name__)
 MOST_ROUNDS = 8
 MOST_CORRECTIONS = 2
 MOST_REQUESTS = 80
-"""Calls of the model in one round."""
+"""Model requests in one round."""
 
 ASKED = "These are the skills that you may change and archive:\n\n{skills}\n\n{hints}"
 NO_HINTS = "Nothing stands out among their names. Read those whose descriptions are close."
@@ -58,26 +59,26 @@ CORRECT = (
 
 @dataclass(slots=True)
 class Curator:
-    """One pass of a curator over the skills of a room."""
+    """One run of the curator over the skills of a service."""
 
     room: SkillRoom
     catalog: ModelCatalog
     keeper: CuratorKeeper
     model_id: str = ""
-    """The model to ask; the catalog's own choice if empty."""
+    """The model to use; empty for the catalog's default."""
     overlaps: Sequence[str] = ()
-    """What reviews found to overlap, each a few names."""
+    """Skills that reviews found to overlap, a few names in each entry."""
     spent: Spent = field(default_factory=Spent)
     block: Block = field(default_factory=Block, init=False)
-    """What the curator says it has done, as far as it can be read."""
+    """The curator's own account of its changes, as far as it can be parsed."""
     faults: tuple[str, ...] = field(default=(), init=False)
-    """Where that differs from what happened, or why the pass ended early."""
+    """Differences between the account and the real changes, or why the run ended early."""
     has_answered: bool = field(default=False, init=False)
-    """Whether it has given an account of all that it did."""
+    """Whether the account covers everything done so far."""
     _conversation: Conversation = field(default_factory=Conversation, init=False)
 
     async def run(self) -> None:
-        """Put the skills in order. A model that fails ends it early, and what was done stays."""
+        """Run all rounds. If the model fails, the run ends early and its changes stay."""
         candidates = await to_thread.run_sync(find_candidates, self.keeper)
         if not candidates:
             return
@@ -87,6 +88,8 @@ class Curator:
         for _ in range(MOST_ROUNDS):
             if not await self._ask(question, kit):
                 return
+            # Corrections are bounded by MOST_CORRECTIONS, rounds by MOST_ROUNDS: a model that never
+            # agrees with the facts must not run up costs.
             corrections += bool(self.faults)
             question = await self._next_question(corrections, done)
             if question is None:
@@ -94,7 +97,8 @@ class Curator:
             done = len(archivals(self.keeper.made))
 
     async def _ask(self, question: str, kit: Kit) -> bool:
-        """Ask once, and hold the answer against what happened; return whether it answered."""
+        """Ask once and check the account against the real changes; return whether it answered."""
+        # Until the answer is judged, an account from an earlier round no longer covers everything.
         self.has_answered = False
         turn = Turn(self._conversation, kit, Nobody(), self.spent)
         try:
@@ -115,12 +119,13 @@ class Curator:
             self.faults = discrepancies(self.block, archivals(self.keeper.made))
 
     async def _next_question(self, corrections: int, done: int) -> str | None:
-        """Return what is asked next; None when nothing is left to ask."""
+        """Return the next question, or None to stop."""
         if self.faults:
             faults = "\n".join(f"- {fault}" for fault in self.faults)
             return CORRECT.format(faults=faults) if corrections <= MOST_CORRECTIONS else None
         candidates = await to_thread.run_sync(find_candidates, self.keeper)
         hints = hints_on(each.name for each in candidates)
+        # Without progress the same question would get the same answer.
         has_progressed = len(archivals(self.keeper.made)) > done
         return GO_ON.format(hints=_told(hints)) if hints and has_progressed else None
 

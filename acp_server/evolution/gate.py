@@ -1,8 +1,8 @@
-"""The gate of a pass that nobody asked for: it never asks, and lets a rule decide instead.
+"""The permission gate of a background run: it never asks and decides by a fixed rule.
 
-It is given to the tools of a pass when those are made, and to no others: a turn's tools have the
-gate of their session. Whatever is neither memory nor skill is refused here, and so is everything
-once the pass is over.
+It is passed to the tools of a run when they are built, and to no others; the tools of a turn have
+their session's gate. Effects other than memory and skill changes are refused, and so is every
+effect once the run has ended.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,21 +31,22 @@ DOUBTFUL = "only the user may let this pass, and nobody is asked now; leave it o
 
 @dataclass(slots=True)
 class UnaskedGate:
-    """The gate of one pass."""
+    """The permission gate of one background run."""
 
     skills: Path
-    """The user's own folder of skills: the only one in which anything is changed."""
+    """The user's own skill directory: the only one in which files are changed."""
     writes: Writes = "apply"
     may_propose: bool = False
-    """Whether what a person would have to be asked about is kept for them; else it is refused."""
+    """Whether effects that need the user's permission become proposals; otherwise they are refused.
+    """
     mode: Callable[[], Mode] = lambda: "ask"
-    """Of the session; a pass without one is in none."""
+    """The session's mode; a run without a session has none and uses "ask"."""
     is_over: Callable[[], bool] = lambda: False
     proposed: set[str] = field(default_factory=set[str])
-    """The ids of the calls that were kept as proposals."""
+    """Ids of the calls that became proposals."""
 
     def join(self, call_id: str, tool: str = "") -> None:
-        """Do nothing: nobody is asked, so nobody waits."""
+        """Do nothing: this gate never asks, so there is no queue."""
 
     def step_aside(self, call_id: str) -> None:
         """Do nothing."""
@@ -54,12 +55,15 @@ class UnaskedGate:
         """Do nothing."""
 
     async def pass_through(self, question: Question) -> Refusal | None:
-        """Decide by the rule."""
+        """Authorize the effect by the rule."""
         effect = question.effect
+        # Checked for each effect: a cancelled review may still have a call running in a thread, and
+        # must not change anything after the next prompt was accepted.
         if self.is_over():
             return Refusal(OVER)
         if self.mode() == "plan":
             return Refusal(PLANNING)
+        # In a thread: resolving paths reads the disk.
         if not await to_thread.run_sync(self._is_ours, effect):
             return Refusal(NOT_HERE)
         if self.writes == "apply" and not _wants_asking(effect):
@@ -70,26 +74,27 @@ class UnaskedGate:
         return Refusal(PROPOSED)
 
     def left_out_of_searches(self) -> Sequence[str]:
-        """Return a glob of everything: no pass searches files."""
+        """Return a glob that matches everything: background runs search no files."""
         return ("**",)
 
     async def may_preview(self, path: Path) -> bool:
-        """Show nothing."""
+        """Return False: nothing is previewed."""
         del path
         return False
 
     def _is_ours(self, effect: Effect) -> bool:
-        """Whether it is the memory, or files in the folder of skills, links followed."""
+        """Whether the effect changes memory, or only files in the skill directory."""
         if isinstance(effect, ChangeMemory):
             return True
         if not isinstance(effect, ChangeSkill):
             return False
+        # Resolve both sides: a symlink inside the skill directory must not lead a write out of it.
         folder = self.skills.resolve()
         return all(target.path.resolve().is_relative_to(folder) for target in effect.targets)
 
 
 def _wants_asking(effect: Effect) -> bool:
-    """Whether the user would be asked about this in a turn, whatever the mode."""
+    """Whether a turn would ask the user about this effect in every mode."""
     match effect:
         case ChangeMemory():
             return effect.asks_first

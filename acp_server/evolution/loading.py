@@ -1,4 +1,4 @@
-"""How a server learns between turns, in all sessions; what is large is imported in a thread."""
+"""Entry point of learning between turns; large modules are imported later, in a thread."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import field
@@ -28,7 +28,7 @@ RunReview = Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]
 
 @frozen
 class EvolutionRules:
-    """What the configuration says about it."""
+    """The settings of learning between turns."""
 
     home: Path
     """HERMES_HOME."""
@@ -41,20 +41,20 @@ class EvolutionRules:
 
 @frozen
 class ServerParts:
-    """What of the server it works with."""
+    """The server's parts that learning depends on."""
 
     catalog: ModelCatalog
     room: "Callable[[], Awaitable[SkillRoom]]"
-    """Returns where skills come from, once that is imported."""
+    """Returns the skill service, once it is imported."""
     spawn: Callable[[Task], None]
     """Runs a task in the background."""
     sessions: "Callable[[], Iterable[Session]]"
     is_attended: Callable[[], bool]
-    """Whether a person is at the other end."""
+    """Whether a person uses the client."""
 
 
 class Evolution:
-    """Reviews of all sessions, and the upkeep of the skills."""
+    """Reviews of all sessions, and the maintenance of the skills."""
 
     def __init__(self, rules: EvolutionRules, around: ServerParts) -> None:
         self._rules = rules
@@ -73,7 +73,7 @@ class Evolution:
         self._is_kept_up = False
 
     def reviews(self, session: "Session", kit: KitMaker) -> Reviews:
-        """Return the reviews of a session; the first one also begins the upkeep."""
+        """Return a session's review scheduler; the first call also starts skill maintenance."""
         if not self._is_kept_up:
             self._is_kept_up = True
             self._around.spawn(self._keep_up)
@@ -84,7 +84,7 @@ class Evolution:
         return await to_thread.run_sync(_review_bench, room, self._rules.memory, workspace, gate)
 
     async def _keep_up(self) -> None:
-        """Look after the skills; not at once, for a server has more urgent things to do then."""
+        """Maintain the skills, after a delay that keeps the server's start fast."""
         await anyio.sleep(FIRST_LOOK_SECONDS)
         room = await self._around.room()
         upkeep = await to_thread.run_sync(_upkeep, room, self._rules, self._around)

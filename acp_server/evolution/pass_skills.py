@@ -1,7 +1,8 @@
-"""The skills as a pass in the background sees and changes them.
+"""The skills as a background run reads and changes them.
 
-To look at one counts as no use, or a skill that only passes look at would never age. Changes are
-made in the pass's own name, whatever a call says; who may be changed so is the store's to decide.
+Reading one does not count as use, or a skill that only background runs read would never age.
+Changes are always attributed to the run, whatever the call says; the store decides which skills it
+may change.
 """
 
 from collections.abc import Callable
@@ -26,22 +27,22 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class PassSkills:
-    """The skills of one shelf, for one pass."""
+    """The skills of one set of skill roots, for one background run."""
 
     shelf: Shelf
     keeper: UnaskedKeeper
     circumstances: Circumstances
     viewer: Viewer
     is_trusted: Trusted
-    """Whether the user allows a text that would be kept from the model."""
+    """Whether the user has approved a text that would otherwise be withheld from the model."""
 
     @property
     def home(self) -> Path:
-        """The user's own folder of skills, in which new ones are made."""
+        """The user's own skill directory, in which new skills are created."""
         return self.keeper.home.skills
 
     async def listing(self, category: str | None = None) -> Listing:
-        """Return the skills, of one category or all."""
+        """Return the skills of one category, or all."""
         return await self._ask(
             lambda library: library.list_result(self.circumstances, category or None)
         )
@@ -50,7 +51,7 @@ class PassSkills:
         """Return a skill.
 
         Raises:
-            SkillError: there is none, or it cannot be shown.
+            SkillError: it does not exist, or cannot be shown.
         """
 
         def load(library: Library) -> SkillView:
@@ -64,7 +65,7 @@ class PassSkills:
         """Return a file of a skill.
 
         Raises:
-            SkillError: there is none, or it cannot be shown.
+            SkillError: it does not exist, or cannot be shown.
         """
 
         def load(library: Library) -> FileView:
@@ -76,33 +77,36 @@ class PassSkills:
         return await self._ask(load)
 
     async def text_of(self, name: str, path: str = SKILL_FILE) -> None:
-        """Return nothing: nobody sees how a text grows."""
+        """Do nothing: no client watches the text grow."""
         del name, path
 
     async def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do; nothing is written.
+        """Return the change that a call would make, without writing.
 
         Raises:
-            SkillError: it cannot be done, or not by a pass.
-            OSError: something cannot be read.
+            SkillError: it cannot be made, or not by a background run.
+            OSError: a file cannot be read.
         """
         return await to_thread.run_sync(self.keeper.plan, call)
 
     async def commit(self, change: Change, undo_id: str | None = None) -> Done:
-        """Make a change that was planned and allowed, and have all sessions see it.
+        """Apply a planned and permitted change, and notify all sessions.
 
         Raises:
-            SkillError: it may not be made any more.
-            OSError: the disk refuses; every file is as it was.
+            SkillError: the change is no longer possible.
+            OSError: a write failed; every file is as it was.
         """
         done = await to_thread.run_sync(self.keeper.commit, change, undo_id)
         await self.shelf.changed()
         return done
 
     async def _ask(self, question: Callable[[Library], Result]) -> Result:
+        # Without an event from a file watch the index may be stale, and this run changes skills
+        # itself.
         self.shelf.library.touched()
         return await to_thread.run_sync(question, self.shelf.library)
 
     def _screen(self, skill: Skill, path: str, text: str) -> None:
+        # Bundled skills ship with this program: their text is trusted.
         if skill.root.kind != "bundled":
             refuse_threats(skill.folder / path, text, self.is_trusted)

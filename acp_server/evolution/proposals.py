@@ -1,7 +1,7 @@
-"""Changes that a review would make and the user is to decide about: a file for each review.
+"""Changes a review proposes and the user decides about: one file for each review.
 
-Each call stands in it with all of its arguments: for a person to read, or for the agent, once it is
-told to make it.
+Each call is listed with all of its arguments, so that a person can read it, or the agent can make
+the call when asked to.
 """
 
 import secrets
@@ -21,17 +21,17 @@ _PRIVATE = 0o600
 
 @dataclass(slots=True)
 class Proposals:
-    """The proposals of one review. All calls block."""
+    """The proposals of one review. All methods block."""
 
     folder: Path
     session_id: str
     made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     path: Path = field(init=False)
-    """The file; it is there once there is a proposal."""
+    """The file; it exists once there is a proposal."""
     _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
 
     def __post_init__(self) -> None:
-        """Choose a name."""
+        """Choose a file name."""
         name = f"{self.made_at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}.md"
         self.path = self.folder / name
 
@@ -39,20 +39,21 @@ class Proposals:
         return len(self._calls)
 
     def add(self, call: ToolCall) -> None:
-        """Keep one more.
+        """Add a call and rewrite the file.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         self._calls.append(call)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Private: the arguments may quote the conversation.
         write_atomically(self.path, self._text().encode(), mode=_PRIVATE)
 
     def _text(self) -> str:
         lines = [
             f"# Proposed on {self.made_at:%Y-%m-%d at %H:%M} UTC",
             "",
-            f"By a review of the session {self.session_id}. Nothing of this was done.",
+            f"By a review of session {self.session_id}. None of these changes has been made.",
         ]
         for number, call in enumerate(self._calls, start=1):
             lines += ["", f"## {number}. `{call.name}`", "", *_arguments(call)]
@@ -60,7 +61,7 @@ class Proposals:
 
 
 def _arguments(call: ToolCall) -> Iterator[str]:
-    """Yield the arguments of a call; those of several lines as blocks."""
+    """Yield the arguments of a call; multi-line ones as code blocks."""
     given = arguments_of(call)
     short = {name: value for name, value in given.items() if not _is_long(value)}
     for name, value in short.items():

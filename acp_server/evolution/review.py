@@ -1,8 +1,8 @@
-"""A review of a conversation: what is asked, and how it ends.
+"""A review of a conversation: the question, the model run, and the notice about the result.
 
-A review is a second pass of the session's model over the conversation as it stands, with one more
-message behind it, so that it is read from the provider's cache. It works on a copy: of what is said
-in it, nothing comes into the conversation, and nothing is shown but one line about what it changed.
+A review runs the session's model once more over the current conversation with one message appended,
+so that the provider reads it from its cache. It works on a copy: none of its messages enter the
+conversation, and the user sees only one line about the changes.
 """
 
 import logging
@@ -37,12 +37,12 @@ SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
 async def run_review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
-    """Review a conversation; what the scope's end cuts short changes nothing more."""
+    """Review a conversation. Once `scope` is cancelled, nothing more is changed."""
     await Review(rules, reviewed, scope).run()
 
 
 class Review:
-    """One review, from its question to the line that tells of it."""
+    """One review, from its question to the notice about its changes."""
 
     def __init__(self, rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
         self._rules = rules
@@ -52,16 +52,18 @@ class Review:
             "propose" if rules.writes == "propose" else "apply",
             may_propose=True,
             mode=reviewed.mode,
+            # `cancel_called` and not the end of the task: it turns true the moment a prompt
+            # arrives.
             is_over=lambda: scope.cancel_called,
         )
         self._proposals = Proposals(rules.proposals, reviewed.session_id)
 
     async def run(self) -> None:
-        """Review the conversation. A model that fails is logged, and that is all."""
+        """Review the conversation. If the model fails, log it."""
         try:
             kit = await self._reviewed.kit()
         except TurnError as error:
-            logger.info("the conversation cannot be reviewed: %s", error.reason)
+            logger.info("cannot review the conversation: %s", error.reason)
             return
         bench = await self._rules.bench(self._reviewed.workspace, self._gate)
         question = _question(self._rules.intervals, kit, bench.toolbox)
@@ -70,7 +72,10 @@ class Review:
 
     async def _ask(self, question: str, kit: Kit, bench: Bench) -> None:
         note = partial(self._note, bench)
+        # The session's tool specifications, unchanged: any difference would miss the provider's
+        # cache.
         toolbox = PassToolbox(kit.toolbox.specs, bench.toolbox, note, MOST_CALLS)
+        # No compaction, journal or mid-turn input: those act on the session's conversation.
         own_kit = replace(
             kit, toolbox=toolbox, max_requests=MOST_CALLS, upkeep=None, record=None, asides=None
         )
@@ -80,31 +85,33 @@ class Review:
             await turn.run(UserMessage((Text(question),)))
             await self._pass_on_overlaps(last_answer(conversation), bench)
         except TurnError as error:
-            logger.info("the review has failed: %s", error.reason)
-        finally:  # also when it is cancelled: what was changed and used until then counts
+            logger.info("the review failed: %s", error.reason)
+        # Also when cancelled: changes made and tokens used so far count. Nothing here awaits, so no
+        # shield is needed.
+        finally:
             _add(spent, self._reviewed.spent)
             self._reviewed.keep_facts()
             self._tell(bench.changes())
 
     async def _note(self, bench: Bench, call: ToolCall, outcome: Outcome) -> None:
-        """Count what was done; what the user is to decide about is kept for them."""
+        """Record a call; one that needs the user's decision is saved as a proposal."""
         bench.note(call, outcome)
         if call.id not in self._gate.proposed:
             return
         try:
             await to_thread.run_sync(self._proposals.add, call)
         except OSError as error:
-            logger.warning("a proposal could not be kept: %s", error)
+            logger.warning("cannot save a proposal: %s", error)
 
     async def _pass_on_overlaps(self, answer: str, bench: Bench) -> None:
-        """Keep what the curator is to look at."""
+        """Store the overlapping skills named in the answer, for the curator."""
         overlaps = [found[1].replace("`", "") for found in _OVERLAP.finditer(answer)]
         if not overlaps:
             return
         try:
             await to_thread.run_sync(bench.note_overlaps, overlaps)
         except OSError as error:
-            logger.warning("overlaps of skills could not be kept: %s", error)
+            logger.warning("cannot save which skills overlap: %s", error)
 
     def _tell(self, changes: Sequence[str]) -> None:
         told = list(changes)
@@ -115,7 +122,7 @@ class Review:
 
 
 def _add(own: Spent, total: Spent) -> None:
-    """Add what a review has used; how full the window of the conversation is stays the same."""
+    """Add a review's usage to the session's, except the context size, which did not change."""
     total.usage += own.usage
     total.requests += own.requests
     if own.cost_usd is not None:
@@ -123,7 +130,7 @@ def _add(own: Spent, total: Spent) -> None:
 
 
 def _question(intervals: Intervals, kit: Kit, working: Toolbox) -> str | None:
-    """Return what the model is asked: about all that the user wants, and the tools allow."""
+    """Return the question, a part for each enabled interval whose tools are available, or None."""
     told = {spec.name for spec in kit.toolbox.specs}
     there = told & {spec.name for spec in working.specs}
     names = ["review"]

@@ -1,7 +1,7 @@
-"""Whether a review of one session is due, the quiet it waits for, its end when somebody prompts.
+"""Schedules the reviews of one session: when one is due, how long it waits, when it is cancelled.
 
-A review that was cancelled stays due: the next one looks at everything since the last that ended.
-Knows not how a conversation is reviewed: that is imported when it is time for the first.
+A cancelled review stays due: the next one covers everything since the last completed review. How a
+conversation is reviewed is imported only when the first review starts.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,71 +22,71 @@ if TYPE_CHECKING:
     from acp_server.evolution.gate import UnaskedGate
 
 GRACE_SECONDS = 0.2
-"""How long the next prompt waits for the end of a review that it has cancelled."""
+"""How long the next prompt waits for a review that it has cancelled to end."""
 MOST_DOUBLINGS = 4
 """How often the wait for quiet doubles.
 
-80 seconds by default: a provider's cache keeps the conversation for 5 minutes, and a review has to
-read it from there.
+The limit is 80 seconds by default: a provider caches the conversation for 5 minutes, and a review
+must read it from there.
 """
 
 ReviewWrites = Literal["apply", "propose", "off"]
 
 
 class Bench(Protocol):
-    """The tools of one pass, and what came of them."""
+    """The tools of one background run, and the changes made with them."""
 
     @property
     def toolbox(self) -> Toolbox:
-        """The tools for memory and skills, as far as the session has them."""
+        """The memory and skill tools, as far as the session has them."""
         ...
 
     def note(self, call: ToolCall, outcome: Outcome) -> None:
-        """Take notice of what a call led to."""
+        """Record the outcome of a call."""
         ...
 
     def note_overlaps(self, overlaps: Sequence[str]) -> None:
-        """Keep for the curator which skills overlap. Blocks.
+        """Store for the curator which skills overlap. Blocks.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         ...
 
     def changes(self) -> Sequence[str]:
-        """Return what was changed, a phrase for each thing, and last how it is undone."""
+        """Return one phrase for each kind of change, then one that says how to undo them."""
         ...
 
 
 @frozen
 class ReviewRules:
-    """What the configuration says about reviews, and where they run."""
+    """The settings and dependencies of reviews."""
 
     skills: Path
-    """The user's own folder of skills."""
+    """The user's own skill directory."""
     proposals: Path
-    """The folder for changes that the user is to decide about."""
+    """The directory for changes that the user decides about."""
     spawn: Callable[[Task], None]
     """Runs a task in the background."""
     bench: "Callable[[Path, UnaskedGate], Awaitable[Bench]]"
-    """Makes the tools of a pass over a session in a folder."""
+    """Builds the tools of a run over a session in a workspace."""
     review: "Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]"
     """Reviews a conversation (`review.run_review`)."""
     writes: ReviewWrites = "apply"
     intervals: Intervals = field(default_factory=Intervals)
     wait_seconds: float = 5.0
-    """How long nobody prompts before one begins: the model is paid even if it is cancelled."""
+    """Quiet time before a review starts: the model is paid for even if the review is cancelled."""
     wait: Callable[[float], Awaitable[None]] = anyio.sleep
-    """Returns after so many seconds."""
+    """Sleeps for a number of seconds."""
     is_attended: Callable[[], bool] = lambda: True
-    """Whether a person is at the other end; without one, nothing is reviewed."""
+    """Whether a person uses the client; without one, nothing is reviewed."""
 
 
 class SessionReviews:
-    """The reviews of one session."""
+    """The review scheduler of one session."""
 
     def __init__(self, rules: ReviewRules, reviewed: Reviewed) -> None:
-        """Begin to count."""
+        """Start counting."""
         self._rules = rules
         self._reviewed = reviewed
         self._tally = Tally(reviewed.conversation)
@@ -94,22 +94,23 @@ class SessionReviews:
         self._is_over = anyio.Event()
         self._is_over.set()
         self._vain_count = 0
-        """How many reviews in a row were cancelled behind their wait."""
+        """Reviews in a row that were cancelled after their wait."""
 
     def turn_ended(self, reason: StopReason) -> None:
-        """Have a review wait for quiet, if it is time for one."""
+        """Schedule a review if one is due."""
         self._tally.look()
         is_due = reason == "end_turn" and self._tally.is_due(self._rules.intervals)
+        # One review at a time: a cancelled one may still be ending.
         if is_due and self._is_wanted() and self._is_over.is_set():
             self._scope, self._is_over = anyio.CancelScope(), anyio.Event()
             self._rules.spawn(self._run)
 
     def cancel(self) -> None:
-        """End a review that runs or waits."""
+        """Cancel a running or waiting review."""
         self._scope.cancel()
 
     async def wait_until_over(self) -> None:
-        """Wait for the end of a cancelled review; it is shut off already, so not for long."""
+        """Wait briefly for a cancelled review to end; its gate already refuses changes."""
         with anyio.move_on_after(GRACE_SECONDS):
             await self._is_over.wait()
 
@@ -121,19 +122,22 @@ class SessionReviews:
         scope, is_over = self._scope, self._is_over
         try:
             with scope:
-                # A new task runs up to its first wait, cancelled or not: here.
+                # A task cancelled before its start still runs up to its first await. That is this
+                # one, so a prompt that arrives immediately costs no model request.
                 await self._rules.wait(self._rules.wait_seconds * self._patience())
-                if self._is_wanted():  # the mode may be another one by now
+                if self._is_wanted():  # the mode may have changed during the wait
                     await self._review(scope)
         finally:
             is_over.set()
 
     async def _review(self, scope: anyio.CancelScope) -> None:
+        # Counted first and reset on success: a cancellation skips the lines below, so the next wait
+        # doubles and the counters still make a review due.
         self._vain_count += 1
         await self._rules.review(self._rules, self._reviewed, scope)
         self._vain_count = 0
         self._tally.reset()
 
     def _patience(self) -> int:
-        """Return how many times as long to wait: who came too early waits twice as long."""
+        """Return the factor of the wait: it doubles with each cancelled review."""
         return 2 ** min(self._vain_count, MOST_DOUBLINGS)

@@ -1,4 +1,4 @@
-"""When a conversation is due for a review: work or talk for long, and nothing kept of it. Pure."""
+"""Counts when a conversation is due for a review: long work or talk, with nothing saved. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ class Intervals:
     """After how much a review is due; 0 is never."""
 
     steps: int = 10
-    """Steps with calls of tools, none of which changed a skill."""
+    """Steps with tool calls, none of which changed a skill."""
     prompts: int = 10
     """Prompts of the user without a change of the memory."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts what a conversation has grown by. What was there at the beginning does not count."""
+    """Counters of a conversation's growth. Earlier messages do not count."""
 
     conversation: Conversation
     steps: int = 0
@@ -34,31 +34,32 @@ class Tally:
     _generation: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin at the end of the conversation."""
+        """Start at the end of the conversation."""
         self._mark()
 
     def look(self) -> None:
-        """Count what is new."""
+        """Count the new messages."""
         for message in self._new():
             self._count(message)
         self._mark()
 
     def is_due(self, intervals: Intervals) -> bool:
-        """Whether either has come to its end: one review looks for both."""
+        """Whether either interval has passed; one review covers both."""
         work = 0 < intervals.steps <= self.steps
         return work or 0 < intervals.prompts <= self.prompts
 
     def reset(self) -> None:
-        """Begin again: the conversation was reviewed."""
+        """Start again after a review."""
         self.steps = self.prompts = 0
 
     def _mark(self) -> None:
         self._seen, self._generation = len(self.conversation), self.conversation.generation
 
     def _new(self) -> Sequence[Message]:
-        """Return the new messages; those of the newest prompt, if all were rebuilt meanwhile."""
+        """Return the new messages, or those since the last prompt if the history was rebuilt."""
         messages = tuple(self.conversation)
         if self.conversation.generation == self._generation:
+            # Positions are only valid within one generation: a compaction replaces the messages.
             return messages[self._seen :]
         prompts = [place for place, message in enumerate(messages) if _is_prompt(message)]
         return messages[prompts[-1] :] if prompts else messages

@@ -1,6 +1,7 @@
-"""The tools of a pass: named like a session's, so that the request is read from the cache.
+"""The tools of a review: named like the session's, so that the request hits the provider's cache.
 
-The model is told of all tools; only few of them do anything here, and only so many calls are made.
+The model sees the specifications of all tools; only a few of them work, for a limited number of
+calls.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,22 +15,22 @@ NOT_NOW = "this tool is not to be had now; there are {names}"
 TOO_MANY = "{most} calls were made, and that is all there may be; end with a sentence"
 
 NoteOutcome = Callable[[ToolCall, Outcome], Awaitable[None]]
-"""Told what each call led to."""
+"""Called with the outcome of each call."""
 
 
 @dataclass(slots=True)
 class PassToolbox:
-    """Some tools that work, among all those that the model is told of."""
+    """A toolbox with all of a session's specifications, of which only some tools work."""
 
     specs: Sequence[ToolSpec]
-    """What the model is told: the session's, unchanged."""
+    """The session's specifications, unchanged."""
     working: Toolbox
     note: NoteOutcome
     most_calls: int
     _opened: int = field(default=0, init=False)
 
     async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
-        """Open a call; one of another tool, or one too many, comes to nothing."""
+        """Open a call; an unavailable tool or a call above the limit is refused."""
         names = [spec.name for spec in self.working.specs]
         if name not in names:
             return await _refused(call_id, name, NOT_NOW.format(names=", ".join(names)), sink)
@@ -39,18 +40,18 @@ class PassToolbox:
         return _NotedCall(await self.working.open(call_id, name, sink), self.note)
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Leave a link as it is."""
+        """Return the link unresolved."""
         del sink
         return (link,)
 
     async def close(self) -> None:
-        """End all that still runs."""
+        """End all running calls."""
         await self.working.close()
 
 
 @dataclass(frozen=True, slots=True)
 class _NotedCall:
-    """A call whose outcome is told."""
+    """A call that reports its outcome."""
 
     live: LiveCall
     note: NoteOutcome
@@ -60,32 +61,32 @@ class _NotedCall:
         await self.live.write(fragment)
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Do it."""
+        """Run the call and report its outcome."""
         outcome = await self.live.run(call)
         await self.note(call, outcome)
         return outcome
 
     def cut_short(self, reason: str) -> Outcome:
-        """Return what it led to until now."""
+        """Return its outcome so far."""
         return self.live.cut_short(reason)
 
 
 @dataclass(frozen=True, slots=True)
 class _RefusedCall:
-    """A call that comes to nothing."""
+    """A call that is refused."""
 
     reason: str
 
     async def write(self, fragment: str) -> None:
-        """Drop it."""
+        """Drop the arguments."""
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Say why nothing is done."""
+        """Return the reason as an error."""
         del call
         return Outcome(self.reason, is_error=True)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
+        """Return the reason as an error."""
         return Outcome(reason, is_error=True)
 
 

@@ -1,6 +1,6 @@
-"""What is done for the skills while nobody works: ages once a day, a curator once a week if wanted.
+"""Skill maintenance while no session works: ageing once a day, optionally a weekly curator run.
 
-Looks now and then whether it is time; when that is, `skills_store.curation.schedule` knows.
+It checks periodically; `skills_store.curation.schedule` knows when something is due.
 """
 
 import logging
@@ -25,39 +25,39 @@ LOOK_EVERY_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A session, as far as it matters whether somebody works."""
+    """The activity of one session, as far as maintenance depends on it."""
 
     is_idle: bool
     """Whether no prompt runs or waits."""
     updated_at: datetime
-    """When a prompt began or ended last."""
+    """When a prompt last started or ended."""
     bulletin: Bulletin
 
 
 @dataclass(slots=True)
 class Upkeep:
-    """The upkeep of one home, by one server."""
+    """The skill maintenance of one home directory, by one server."""
 
     keeper: Keeper
     schedule: Schedule
     sessions: Callable[[], Iterable[Worker]]
     curate: Callable[[], Awaitable[str]] | None = None
-    """Has a curator put the skills in order, and returns a line for the user; None: not unasked."""
+    """Runs the curator and returns a line for the user; None if it only runs on request."""
     now: Clock = current_time
     _began_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin to wait."""
+        """Start the idle time."""
         self._began_at = self.now()
 
     async def run(self) -> None:
-        """Look from time to time, for ever."""
+        """Check periodically, forever."""
         while True:
             await self.look()
             await anyio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self) -> None:
-        """Do what it is time for. What goes wrong is logged: nobody has asked for it."""
+        """Run due maintenance. Errors are logged: no user is waiting for the result."""
         workers = tuple(self.sessions())
         if not all(each.is_idle for each in workers):
             return
@@ -66,20 +66,21 @@ class Upkeep:
             idle = self.now() - max((each.updated_at for each in workers), default=self._began_at)
             await self._curate_if_due(workers, idle)
         except (OSError, SkillError) as error:
-            logger.info("the skills were not put in order: %s", error)
+            logger.info("skill maintenance failed and is retried later: %s", error)
 
     async def _curate_if_due(self, workers: tuple[Worker, ...], idle: timedelta) -> None:
         if self.curate is None:
             return
         if await to_thread.run_sync(self.schedule.is_curation_due, idle):
             line = await self.curate()
-            if workers:  # one line is enough: the session that was used last has it
+            if workers:  # only the most recently used session shows it
                 max(workers, key=lambda each: each.updated_at).bulletin.say(line)
 
     def _age(self) -> None:
-        """Note which skills have aged, once a day."""
+        """Mark skills that have aged, once a day."""
         if not self.schedule.is_ageing_due():
             return
+        # Another server may share this home directory.
         with self.schedule.alone():
             due = due_transitions(self.keeper.usage.records(), self.now())
             apply_transitions(self.keeper, due, self.keeper.new_undo_id())

@@ -1,1 +1,1 @@
-"""What is kept of sessions, in a database of SQLite: the adapter of the port `session.records`."""
+"""Session history in an SQLite database: the adapter of the port `session.ports.archive`."""

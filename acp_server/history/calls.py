@@ -1,7 +1,7 @@
-"""The calls of one session while they may change, and what their commands print.
+"""Tracks the tool calls of one session while they may change, and their command output.
 
-A call is one row, written again when something is new about it; what has ended is let go with its
-turn, and read back should it change once more.
+A call is one row that is rewritten when the call changes. Ended calls are released at the end of
+their turn, and read back if they change once more.
 """
 
 import logging
@@ -32,70 +32,77 @@ from acp_server.turn.events import (
 logger = logging.getLogger(__name__)
 
 MOST_OUTPUT_CHARACTERS = 100_000
-"""How much of what a command printed is kept: its end."""
+"""Stored output of one command; only its end is kept."""
 
 ReadCall = Callable[[int], CallRecord | None]
-"""Returns the call that stands in an entry, if it can be read."""
+"""Returns the call stored in an entry, or None if it cannot be read."""
 
 
 class CallBook:
-    """The calls of a session, by their ids."""
+    """The tool calls of a session, by call id."""
 
     def __init__(self, session_id: str, read: ReadCall) -> None:
         self._session_id = session_id
         self._read = read
         self._calls: dict[str, KeptCall] = {}
         self._changed: dict[str, None] = {}
+        # Collected per flush: a command may print thousands of lines a second, and each chunk is a
+        # row.
         self._printed: dict[str, list[str]] = {}
         self._writes: list[Write] = []
 
     def put_back(self, call_id: str, call: KeptCall) -> None:
-        """Take a call that stands in the database."""
+        """Register a call that is in the database."""
         self._calls[call_id] = call
 
     def open(self, event: CallAppeared, entry: int) -> None:
-        """Begin a call, at an entry of its own; another one may have had its id before."""
+        """Start a call at its own entry; an earlier call may have had the same id."""
+        # First write the changes of the earlier call with this id, which are found by id only.
         self._finish(event.call_id)
         self._calls[event.call_id] = KeptCall(entry, record_of(event))
         self._changed[event.call_id] = None
 
     def change(self, event: CallChanged | TerminalOpened | TerminalEnded) -> None:
-        """Note what is new about a call; calls that never appeared are none of ours."""
+        """Apply a change to a call; changes of calls that never appeared are ignored."""
         call = self._calls.get(event.call_id)
         before = None if call is None else self._record(call)
         if call is None or before is None:
             return
+        # `_record` may have read it from the database: an ended call changes again, for example
+        # when its terminal closes after its turn.
         call.record = changed(before, event)
         if call.record != before:
             self._changed[event.call_id] = None
 
     def print(self, event: TerminalPrinted) -> None:
-        """Note what a command printed."""
+        """Collect output of a command."""
         if event.call_id in self._calls:
             self._printed.setdefault(event.call_id, []).append(event.data)
 
     def writes(self) -> list[Write]:
-        """Return what is to be written since this was last asked."""
+        """Return the writes collected since the last call of this method."""
+        # Both sources in one ordered set: a call's row comes before its output.
         for call_id in tuple(self._changed | dict.fromkeys(self._printed)):
             self._finish(call_id)
         writes, self._writes = self._writes, []
         return writes
 
     def let_go(self) -> None:
-        """Hold the calls that have ended no longer; all of them are in the database."""
+        """Release the records of ended calls; all of them are in the database."""
         for call in self._calls.values():
+            # Only ended calls: an open one changes again soon, and may hold large content.
             if call.record is not None and not is_open(call.record):
                 call.record = None
 
     def forget(self) -> None:
-        """Forget all calls, and what was to be written of them."""
+        """Drop all calls and their unwritten changes."""
         self._calls, self._changed, self._printed, self._writes = {}, {}, {}, []
 
     def _record(self, call: KeptCall) -> CallRecord | None:
         return self._read(call.entry) if call.record is None else call.record
 
     def _finish(self, call_id: str) -> None:
-        """Have what is new about a call written."""
+        """Queue the writes for the pending changes of a call."""
         call = self._calls.get(call_id)
         if call is not None and call_id in self._changed and call.record is not None:
             self._save(call.entry, call.record)
@@ -108,20 +115,22 @@ class CallBook:
         kind = OPEN_CALL if is_open(record) else CALL
         try:
             body = encode(record)
+        # One call with unusual content must not fail the transaction of all sessions.
         except ValueError:
-            logger.exception("a call is left out of history")
+            logger.exception("cannot encode a tool call; the history omits it")
             return
         row = (self._session_id, entry, kind, spelled(record.appeared.call_id), spelled(body))
         self._writes.append(partial(save_entry, row=row))
 
     def _save_output(self, call: KeptCall, data: str) -> None:
-        """Have a piece of output written; older ones go when there is enough without them."""
+        """Queue a chunk of output, and drop the oldest chunks that are no longer needed."""
         number = call.pieces[-1][0] + 1 if call.pieces else 0
         call.pieces.append((number, len(data)))
         where = {"session_id": self._session_id, "entry": call.entry}
         self._writes.append(partial(save_output, **where, row=(number, data)))
         kept = sum(length for _, length in call.pieces)
         before = call.pieces[0][0]
+        # Whole chunks only: the reader cuts the rest, so a chunk never has to be rewritten.
         while kept - call.pieces[0][1] >= MOST_OUTPUT_CHARACTERS:
             kept -= call.pieces.popleft()[1]
         if call.pieces[0][0] > before:

@@ -1,8 +1,8 @@
-"""Frozen dataclasses as JSON and back: each is an object of its fields and the name of its type.
+"""Frozen dataclasses as JSON and back: an object of their fields and their type's name.
 
-Knows which types there are, not what they mean. What a field calls a `Mapping` is opaque and stays
-JSON; every other array is a tuple. A newer version may have written types that are not known here:
-these are left out, with a line in the log.
+Knows the types but not their meaning. A field annotated as `Mapping` is opaque and stays JSON;
+every other array becomes a tuple. Objects of types that only a newer version knows are omitted and
+logged.
 """
 
 import json
@@ -22,36 +22,37 @@ from acp_server.turn.events import Event, PromptReceived
 logger = logging.getLogger(__name__)
 
 TYPE = "type"
-"""The member that names an object's type; no field is called so."""
+"""The member that names an object's type; no field has this name."""
 
 
 class UnreadableError(ValueError):
-    """What was written is of no type, or lacks a field, that is known here."""
+    """A stored object has an unknown type, or lacks a required field."""
 
 
 class Record(Protocol):
-    """An object of one of the dataclasses."""
+    """An instance of one of the dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
 
 def encode(value: Record) -> str:
-    """Return an object as JSON text, in which halves of characters stand as they are.
+    """Return an object as JSON text, in which lone surrogates are kept.
 
     Raises:
-        ValueError: its opaque part is no JSON.
+        ValueError: its opaque part is not JSON.
     """
     try:
+        # ensure_ascii=False keeps lone surrogates as they are; `rows` stores such text as bytes.
         return json.dumps(value, default=_members, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 
 def decode(text: str) -> object:
-    """Return the object that a text was made of.
+    """Return the object that a JSON text encodes.
 
     Raises:
-        UnreadableError: it cannot be read here.
+        UnreadableError: this version cannot read it.
     """
     try:
         return _value(json.loads(text))
@@ -62,12 +63,12 @@ def decode(text: str) -> object:
 
 
 def types() -> Mapping[str, type[Record]]:
-    """Return all types that can be written, by their names."""
+    """Return all types that can be encoded, by name."""
     return _types()
 
 
 def _members(value: object) -> dict[str, object]:
-    """Return what JSON has no word for as an object; what is inside is asked for in its turn."""
+    """Return a non-JSON value as an object; json calls this again for values inside it."""
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, object]", value))
     kind = type(value)
@@ -88,6 +89,7 @@ def _value(found: JsonValue) -> object:
 def _each(found: list[JsonValue]) -> Iterator[object]:
     for element in found:
         try:
+            # One unknown part must not make the whole message unreadable.
             yield _value(element)
         except UnreadableError as error:
             logger.warning("left out of history: %s", error)
@@ -101,14 +103,16 @@ def _object(found: dict[str, JsonValue]) -> object:
         raise UnreadableError(problem)
     opaque, known = _opaque(kind), _names(kind)
     members = {
-        # Most are plain: asking first halves the time that reading takes.
+        # Most values are scalars: the check here halves the time of reading.
         name: _value(value) if isinstance(value, list | dict) and name not in opaque else value
         for name, value in found.items()
+        # Fields that only a newer version knows are dropped.
         if name in known
     }
     try:
         return cast("Callable[..., object]", kind)(**members)
-    except TypeError as error:  # a field is missing
+    # A required field is missing: it was written by another version.
+    except TypeError as error:
         raise UnreadableError(str(error)) from None
 
 
@@ -123,6 +127,7 @@ def _types() -> dict[str, type[Record]]:
             pending += get_args(kind)
         elif is_dataclass(kind) and kind.__name__ not in found:
             found[kind.__name__] = kind
+            # Follows the annotations, so a new event or field type needs no registration here.
             pending += get_type_hints(kind).values()
     return found
 
@@ -134,7 +139,7 @@ def _names(kind: type[Record]) -> tuple[str, ...]:
 
 @cache
 def _opaque(kind: type[Record]) -> frozenset[str]:
-    """Return the fields of a type that hold JSON of others."""
+    """Return the fields of a type that contain foreign JSON."""
     hints = get_type_hints(kind)
     return frozenset(name for name in hints if _is_mapping(hints[name]))
 

@@ -1,7 +1,6 @@
-"""The database as a file: opened, brought up to date, moved aside when damaged; transactions.
+"""The database file: opening, migrations, recovery from damage, and transactions.
 
-Belongs to the one thread that opens it. Knows which tables there are only as migrations, and
-nothing of sessions.
+Used only by the thread that opens it. Knows the tables only as migrations, and nothing of sessions.
 """
 
 import os
@@ -21,7 +20,7 @@ from acp_server.history.schema import MIGRATIONS, Migration
 from skills_store.locks import locked
 
 PATIENCE_SECONDS = 30.0
-"""How long others may keep the database to themselves."""
+"""How long to wait while other processes lock the database."""
 _BUSY_SECONDS = 5.0
 _PRIVATE = 0o600
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
@@ -33,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class Database:
-    """The file, while it is open."""
+    """The database file, while it is open."""
 
     def __init__(
         self,
@@ -46,9 +45,9 @@ class Database:
         self._is_network = is_network
         self._connection: Connection | None = None
         self._file = (0, 0)
-        """The file that was opened last: its device, and its number there while it is open."""
+        """Identity of the file opened last: device and inode."""
         self.origin = ""
-        """What tells the database that was opened last from any other."""
+        """The random key stored in the database that was opened last; unique to it."""
 
     @property
     def is_open(self) -> bool:
@@ -56,9 +55,9 @@ class Database:
         return self._connection is not None
 
     def open(self) -> Sequence[str]:
-        """Open the file, made or brought up to date if need be; return what the user is to know.
+        """Open the file, create or migrate it if needed, and return notices for the user.
 
-        A damaged one is moved aside, and another begun.
+        A damaged file is moved aside and a new one created.
 
         Raises:
             StoreError: it cannot be used.
@@ -71,8 +70,14 @@ class Database:
                 return [damage_notice(self._move_aside()), *self._open()]
 
     def replace(self) -> Sequence[str]:
-        """Move the file aside, unless somebody else did, and begin another; as `open` otherwise."""
+        """Move the file aside, unless another process already has, and open a new one.
+
+        Raises:
+            StoreError: it cannot be used.
+        """
         with self._alone():
+            # Inside the lock: another process may have replaced the damaged file already, and its
+            # new one must not be moved aside.
             is_ours = self.is_open and self._is_in_place()
             notices = [damage_notice(self._move_aside())] if is_ours else []
             self.close()
@@ -87,31 +92,35 @@ class Database:
 
     @contextmanager
     def transaction(self, *, is_durable: bool = False) -> Generator[Connection]:
-        """Do what is written in the body wholly or not at all; `is_durable`: through to the disk.
+        """Run the body as one transaction; with `is_durable`, synced to the disk.
 
-        The body may be run by several processes, one after the other.
+        Write transactions of several processes run one after the other.
 
         Raises:
-            StoreError: nothing of it was done.
+            StoreError: nothing was written.
         """
         with self._explained():
             connection = self._checked()
+            # With NORMAL a commit survives the end of the process, but not always a power failure.
             if is_durable:
                 connection.execute("PRAGMA synchronous = FULL")
             try:
+                # IMMEDIATE takes the write lock first. A deferred transaction that reads and then
+                # writes can fail with SQLITE_BUSY in the middle, where waiting does not help.
                 _patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
                 yield connection
                 _patiently(connection.commit)
             finally:
                 if connection.in_transaction:
-                    with suppress(sqlite3.Error):  # what failed has rolled it back itself
+                    # Some errors, such as a full disk, have already rolled it back.
+                    with suppress(sqlite3.Error):
                         connection.rollback()
                 if is_durable:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """See one state of the database for as long as the body runs.
+        """Give the body one consistent snapshot of the database.
 
         Raises:
             StoreError: it cannot be read.
@@ -122,27 +131,35 @@ class Database:
             try:
                 yield connection
             finally:
+                # There is nothing to commit; without an end the old snapshot would keep the log
+                # growing.
                 connection.rollback()
 
     def _open(self) -> Sequence[str]:
         with self._explained():
+            # SQLite creates files with the umask's permissions; conversations must stay private.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+            # isolation_level=None: the module must not start transactions of its own.
             connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None)
             self._connection = connection
             status = self.path.stat()
             self._file = (status.st_dev, status.st_ino)
             version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+            # Before any PRAGMA that writes: a database of a newer version must not be touched.
             if version > len(self._migrations):
                 self.close()
                 raise StoreError(newer_notice(self.path, version, len(self._migrations)))
             notices = self._tune(connection)
+            # The caller holds the file lock: two processes must not run the same migration.
             for number in range(version, len(self._migrations)):
                 _migrate(connection, self._migrations[number], number + 1)
             self.origin = connection.execute("SELECT key FROM origin").fetchone()[0]
             return notices
 
     def _tune(self, connection: Connection) -> Sequence[str]:
-        """Choose how it writes; return what the user is to know of that."""
+        """Set the journal and sync modes; return notices for the user."""
+        # The write-ahead log needs memory shared between processes, which network file systems
+        # lack: there it corrupts the database.
         wanted = "delete" if self._is_network(self.path.parent) else "wal"
         pragma = f"PRAGMA journal_mode = {wanted}"
         mode: str = _patiently(lambda: connection.execute(pragma)).fetchone()[0]
@@ -151,11 +168,16 @@ class Database:
         return [] if mode == "wal" else [network_notice(self.path)]
 
     def _checked(self) -> Connection:
-        """Return the connection, as long as its file is where it was."""
+        """Return the connection, if its file is still in place.
+
+        Raises:
+            StoreError: the file is not open, or another one has taken its place.
+        """
         if self._connection is None:
             raise StoreError(f"{self.path} is not open")
+        # An open descriptor survives the removal of its file: writes would succeed and be lost.
         if not self._is_in_place():
-            raise MisplacedError(f"{self.path} was removed or replaced while it was used")
+            raise MisplacedError(f"{self.path} was removed or replaced while in use")
         return self._connection
 
     def _is_in_place(self) -> bool:
@@ -167,23 +189,25 @@ class Database:
 
     @contextmanager
     def _alone(self) -> Generator[None]:
-        """Let no other process migrate the file or move it aside."""
+        """Keep other processes from migrating the file or moving it aside."""
         with self._explained():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with locked(self.path, PATIENCE_SECONDS):
                 yield
 
     def _move_aside(self) -> Path:
-        """Give the file and what belongs to it other names; nothing is overwritten.
+        """Rename the file and its companions, without overwriting; then close it.
 
-        It is closed behind that: SQLite takes the log away when it closes a database.
+        Closing comes last, because SQLite deletes the log when it closes a database.
         """
-        if sys.platform == "win32":  # what is open cannot be renamed there
+        if sys.platform == "win32":  # open files cannot be renamed there
             self.close()
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        # An earlier damaged file may bear the same second.
         names = [stamp, *(f"{stamp}.{number}" for number in range(2, 100))]
         places = [self.path.with_name(f"{self.path.name}.corrupt-{name}") for name in names]
         moved = next(place for place in places if not place.exists())
+        # The log belongs to its database: left behind, it would be applied to the new file.
         for companion in _COMPANIONS:
             with suppress(FileNotFoundError):
                 _beside(self.path, companion).rename(_beside(moved, companion))
@@ -192,39 +216,40 @@ class Database:
 
     @contextmanager
     def _explained(self) -> Generator[None]:
-        """Have what the system or SQLite say told as an error of ours."""
+        """Translate errors of SQLite and of the system."""
         try:
             yield
         except sqlite3.Error as error:
             raise _told(error, self.path) from error
         except OSError as error:
             reason = (
-                f"{self.path.parent} cannot be used ({error}); check what it is, and its rights"
+                f"{self.path.parent} cannot be used ({error}); check that it is a directory and"
+                " its permissions"
             )
             raise StoreError(reason) from error
 
 
 def damage_notice(moved: Path) -> str:
-    """Say that the database was damaged."""
+    """Return the notice that the database was damaged."""
     return (
-        f"The database of sessions was damaged. It is now {moved}, and a new one was begun:"
-        " earlier sessions are not listed any more."
+        f"The session database was damaged. It was moved to {moved} and a new one was created:"
+        " earlier sessions are no longer listed."
     )
 
 
 def newer_notice(path: Path, version: int, known: int) -> str:
-    """Say that the database is of a newer version."""
+    """Return the error text for a database of a newer version."""
     return (
-        f"{path} was written by a newer version of this program (its tables are of version"
-        f" {version}, here {known} is known); update the program"
+        f"{path} was written by a newer version of this program (schema version {version},"
+        f" supported up to {known}); update the program"
     )
 
 
 def network_notice(path: Path) -> str:
-    """Say that the database lies on another machine."""
+    """Return the notice that the database is on a network file system."""
     return (
-        f"{path.parent} lies on a network: sessions are kept there without a write-ahead log,"
-        " which is slower. A HERMES_HOME on a local disk is better."
+        f"{path.parent} is on a network file system: sessions are saved without a write-ahead log,"
+        " which is slower. Move HERMES_HOME to a local disk if you can."
     )
 
 
@@ -233,6 +258,7 @@ def _migrate(connection: Connection, migration: Migration, version: int) -> None
     try:
         for statement in migration:
             connection.execute(statement)
+        # In the same transaction as the migration: after a crash neither or both are there.
         connection.execute(f"PRAGMA user_version = {version}")
         _patiently(connection.commit)
     finally:
@@ -241,7 +267,7 @@ def _migrate(connection: Connection, migration: Migration, version: int) -> None
 
 
 def _patiently(action: Callable[[], Result]) -> Result:
-    """Do something again and again as long as others keep the database to themselves."""
+    """Repeat an action while other processes lock the database, for PATIENCE_SECONDS."""
     deadline_seconds = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -252,8 +278,9 @@ def _patiently(action: Callable[[], Result]) -> Result:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary code of an error; 0 for those of the Python module itself."""
+    """Return the primary SQLite error code; 0 for errors of the Python module itself."""
     code: int = getattr(error, "sqlite_errorcode", 0)
+    # Extended codes carry the primary code in their lowest byte.
     return code & 0xFF
 
 
@@ -262,14 +289,16 @@ def _told(error: sqlite3.Error, path: Path) -> StoreError:
     if code in _DAMAGE_CODES:
         return DamagedError(f"{path} is damaged ({error})")
     if code in _BUSY_CODES:
-        return BusyError(f"another program keeps {path} to itself; end that program")
+        return BusyError(f"another program has locked {path}; end that program")
     if code == sqlite3.SQLITE_FULL:
-        return StoreError(f"the disk is full; make room for {path}")
+        return StoreError(f"the disk is full; free some space for {path}")
     if code == sqlite3.SQLITE_IOERR:
-        return StoreError(f"{path} cannot be used ({error}); check its disk, and the room there")
+        return StoreError(f"{path} cannot be used ({error}); check the disk and its free space")
     if code in _DENIED_CODES:
-        return StoreError(f"{path} cannot be written ({error}); check its rights and its folder's")
-    return StoreError(f"{path} cannot be used ({error}); move it away, and another is begun")
+        return StoreError(
+            f"{path} cannot be written ({error}); check its permissions and its directory's"
+        )
+    return StoreError(f"{path} cannot be used ({error}); move it away to start a new one")
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -1,6 +1,6 @@
-"""A search of all texts: what is tried, in which order, and which of what is found is shown.
+"""Full-text search over past sessions: which indexes to try, in which order, and how to rank.
 
-Works on open databases (`shelves`) and waits for them; `search` has it done in a thread.
+Works on open databases (`search_database`) and blocks; `search` runs it in a thread.
 """
 
 import sqlite3
@@ -18,13 +18,13 @@ from acp_server.history.shelves import SCANNED_TEXTS, Candidate, Catch, Reach, S
 from acp_server.session.recall import Findings, Hit, Inquiry, PastSession, PastText, Role
 
 AROUND_TEXTS = 2
-"""How many texts are shown before a hit, and how many behind it."""
+"""Texts shown before a hit, and as many after it."""
 PART_WEIGHT = 0.5
-"""What a part of a word counts, beside a whole one."""
+"""Weight of a match inside a word, relative to a whole word."""
 SESSION_WEIGHT = 0.1
-"""What it counts that a session has more matches than one."""
+"""Weight of further matches in the same session."""
 SAID: tuple[Role, ...] = ("user", "assistant")
-"""Who is meant by default; tools repeat much that nobody said."""
+"""The roles searched by default; tools repeat much text that no person or model has written."""
 
 NO_WORD = "there is nothing to look for in this query"
 SCANNED = (
@@ -38,7 +38,7 @@ HERMES_FAILED = "the sessions of Hermes could not be searched ({error})"
 
 @frozen
 class _Sighting:
-    """A text that matches: where it stands and how well it fits."""
+    """A matching text with its database and rank."""
 
     shelf: Shelf
     candidate: Candidate
@@ -48,19 +48,21 @@ class _Sighting:
 
 @dataclass(slots=True)
 class _Search:
-    """One search, and what is known of it so far."""
+    """One search with the notes collected so far."""
 
     inquiry: Inquiry
     query: Query
     notes: dict[str, None]
 
     def sightings(self, shelves: Sequence[Shelf], roles: tuple[Role, ...]) -> list[_Sighting]:
-        """Return all texts of these roles that match."""
+        """Return all matching texts of these roles."""
         found: list[_Sighting] = []
         for shelf in shelves:
             try:
                 found += self._on(shelf, roles)
             except sqlite3.Error as error:
+                # The database of Hermes belongs to another program: if it fails, our own results
+                # still count.
                 if shelf.layout.is_ours:
                     raise
                 self.notes[HERMES_FAILED.format(error=error)] = None
@@ -70,14 +72,16 @@ class _Search:
         inquiry = self.inquiry
         reach = Reach(roles, inquiry.sort == "oldest", inquiry.excluded_id)
         whole = self._ranked(shelf, self._words(shelf, reach), is_whole=True)
+        # Enough sessions match whole words; parts of words would only add weaker hits.
         if len({each.candidate.session_id for each in whole}) >= inquiry.limit:
             return whole
+        # A whole-word match is also a partial one; keep it once, with its higher weight.
         known = {each.candidate.text.id for each in whole}
         parts = self._ranked(shelf, self._parts(shelf, reach), is_whole=False)
         return whole + [each for each in parts if each.candidate.text.id not in known]
 
     def _words(self, shelf: Shelf, reach: Reach) -> Sequence[Candidate]:
-        """Look for whole words."""
+        """Search whole words in the word index."""
         is_ours = shelf.layout.is_ours
         asked = for_our_words(self.query, reach.roles) if is_ours else for_words(self.query)
         if asked is None or shelf.layout.words is None:
@@ -86,7 +90,9 @@ class _Search:
         return found if asked.is_exact else self._looked_at(found, is_whole=True)
 
     def _parts(self, shelf: Shelf, reach: Reach) -> Sequence[Candidate]:
-        """Look for parts of words, if there may be any that are no words for the index."""
+        """Search parts of words, unless the word index already covers them."""
+        # The word index holds Chinese, Japanese and Korean as pairs of characters, so it has found
+        # every part already.
         if shelf.layout.is_ours and all(term.is_cjk for term in self.query.terms):
             return ()
         asked = for_threes(self.query)
@@ -102,7 +108,7 @@ class _Search:
         return [each for each in found if matcher.accepts(each.text.text)]
 
     def _noted(self, catch: Catch) -> Sequence[Candidate]:
-        """Remember what there is to know of a look; return what it found."""
+        """Record the notes of one search step and return its candidates."""
         if catch.is_scan:
             self.notes[SCANNED] = None
         if catch.is_cut_short:
@@ -131,7 +137,7 @@ class _Search:
 
 
 def discover(shelves: Shelves, inquiry: Inquiry) -> Findings:
-    """Return the sessions that have what is looked for."""
+    """Return the best matching sessions."""
     query = parse(inquiry.query)
     notes = dict.fromkeys(shelves.notes)
     if not query.wanted:
@@ -139,6 +145,7 @@ def discover(shelves: Shelves, inquiry: Inquiry) -> Findings:
     search = _Search(inquiry, query, notes)
     found = search.sightings(shelves.all, inquiry.roles or SAID)
     if not found and not inquiry.roles:
+        # Only as a fallback: tool output would crowd out messages.
         found = search.sightings(shelves.all, ("tool",))
         notes |= {TOOLS_ONLY: None} if found else {}
     hits = tuple(islice(_hits(found, inquiry), inquiry.limit))
@@ -146,9 +153,10 @@ def discover(shelves: Shelves, inquiry: Inquiry) -> Findings:
 
 
 def _hits(found: Sequence[_Sighting], inquiry: Inquiry) -> Iterator[Hit]:
-    """Yield the best sessions, each with the best of its texts."""
+    """Yield the best sessions, each with its best text."""
     by_session: dict[tuple[str, str], list[_Sighting]] = {}
     for each in found:
+        # With the source: session ids of two programs may be equal.
         key = (each.shelf.layout.source, each.candidate.session_id)
         by_session.setdefault(key, []).append(each)
     is_timed = inquiry.sort != "relevance"
@@ -160,7 +168,7 @@ def _hits(found: Sequence[_Sighting], inquiry: Inquiry) -> Iterator[Hit]:
     for group in sorted(by_session.values(), key=worth, reverse=True):
         best = max(group, key=lambda each: each.rank)
         session = best.shelf.session(best.candidate.session_id)
-        if session is not None:  # a text may be left of a session that is hidden
+        if session is not None:  # the session may be hidden although its texts are not
             yield _hit(session, best, len(group))
 
 

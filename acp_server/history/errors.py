@@ -1,14 +1,14 @@
-"""What can be wrong with the database.
+"""Errors of the session database.
 
-StoreError                it cannot be used; the text says why and what to do
-  BusyError               others kept it to themselves for too long
-  DamagedError            it is no database, or has pages that are none
-  MisplacedError          it is not the file any more that was opened
+StoreError          the database cannot be used; the text gives the cause and the remedy
+  BusyError         other processes have locked it for too long
+  DamagedError      the file is not a database, or has damaged pages
+  MisplacedError    the file is no longer the one that was opened
 """
 
 
 class StoreError(Exception):
-    """The database cannot be used; the text says why and what to do, for the user."""
+    """The database cannot be used; the text tells the user why and how to fix it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -16,12 +16,12 @@ class StoreError(Exception):
 
 
 class BusyError(StoreError):
-    """Others kept the database to themselves for too long."""
+    """Other processes have locked the database for too long."""
 
 
 class DamagedError(StoreError):
-    """It is no database, or has pages that are none."""
+    """The file is not a database, or has damaged pages."""
 
 
 class MisplacedError(StoreError):
-    """Another file stands in the place of the one that was opened, or none."""
+    """The file that was opened was removed, or another one has taken its place."""

@@ -1,4 +1,4 @@
-"""Queries as expressions for the indexes. Whatever somebody typed stands in them in quotes only."""
+"""Builds full-text index queries. Text the user typed appears in them only in quotes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -9,22 +9,22 @@ from acp_server.history.spelling import is_word, phrase
 from acp_server.session.recall import Role
 
 LEAST_INDEXED_CHARACTERS = 3
-"""How many characters the index of threes needs."""
+"""The length of an entry in the trigram index, in characters."""
 MOST_THREES = 40
-"""How many of a long term it is asked for."""
+"""Trigrams of one long term that are queried."""
 
 
 @frozen
 class Expression:
-    """What an index is asked."""
+    """A query for a full-text index."""
 
     text: str
     is_exact: bool
-    """Whether whatever it finds is what is wanted; else the texts must be looked at."""
+    """Whether every result matches; otherwise the texts must be checked."""
 
 
 def for_our_words(query: Query, roles: Sequence[Role]) -> Expression | None:
-    """Return what our index of words is asked; None if it holds nothing of what is wanted."""
+    """Return the query for our word index, or None if the index cannot help."""
     found = _all_of(query, _our_phrase)
     if found is None:
         return None
@@ -32,26 +32,27 @@ def for_our_words(query: Query, roles: Sequence[Role]) -> Expression | None:
 
 
 def for_words(query: Query) -> Expression | None:
-    """Return what an index is asked that knows words only as they are written between spaces."""
+    """Return the query for an index that only knows words separated by spaces."""
     return _all_of(query, _plain_phrase)
 
 
 def for_threes(query: Query) -> Expression | None:
-    """Return what the index of threes is asked; None if everything that is wanted is shorter.
+    """Return the query for the trigram index, or None if every required term is too short.
 
-    A part of a word is wanted; what is unwanted are whole ones, of which this index knows nothing.
+    It finds parts of words. Excluded terms are whole words, which this index does not know.
     """
     found = _all_of(replace(query, unwanted=()), _threes)
     return None if found is None else Expression(found.text, is_exact=False)
 
 
 def _all_of(query: Query, spell: Callable[[Term], str | None]) -> Expression | None:
-    """Join what the index can find of a query; the rest is for whoever looks at the texts."""
+    """Join the terms the index can find; the caller checks the rest against the texts."""
     groups = [_any_of(group, spell) for group in query.wanted]
     known = [group for group in groups if group is not None]
     if not known:
         return None
     has_signs = any(term.is_literal for term in (*query.terms, *query.unwanted))
+    # An index ignores signs: excluding `-c++` here would also exclude every text with a plain "c".
     without = None if has_signs or not query.unwanted else _any_of(query.unwanted, spell)
     is_exact = len(known) == len(groups) and not has_signs and (without or not query.unwanted)
     wanted = " AND ".join(known)
@@ -61,6 +62,7 @@ def _all_of(query: Query, spell: Callable[[Term], str | None]) -> Expression | N
 def _any_of(terms: Iterable[Term], spell: Callable[[Term], str | None]) -> str | None:
     spelled = [spell(term) for term in terms]
     known = [each for each in spelled if each is not None]
+    # If one alternative is unknown to the index, asking for the others would lose its matches.
     return f"({' OR '.join(known)})" if len(known) == len(spelled) else None
 
 
@@ -84,4 +86,5 @@ def _threes(term: Term) -> str | None:
 
 
 def _quoted(text: str) -> str:
+    # Doubled quotes keep typed text a string of FTS5, never an operator or a column name.
     return '"' + text.replace('"', '""') + '"'

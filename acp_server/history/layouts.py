@@ -1,7 +1,7 @@
-"""How the databases are read in which past texts stand: our own, and the one that Hermes keeps.
+"""How to read the databases of past texts: this server's own, and the one of Hermes.
 
-Knows tables and columns, and nothing of queries. Of Hermes' database several versions are about:
-what a column is for is looked up by its name, and where one is missing, one does without.
+Knows tables and columns, not queries. Several versions of Hermes' database exist: columns are
+looked up by name, and missing ones are substituted.
 """
 
 import json
@@ -21,19 +21,19 @@ class Layout:
 
     source: Source
     texts: str
-    """A table, or a query in brackets: id, session_id, role, at, text."""
+    """A table, or a query in parentheses: id, session_id, role, at, text."""
     sessions: str
     """Likewise: id, title, cwd, began, updated."""
     ticks_per_second: int
-    """In what times are counted, from 1970 on."""
+    """The unit of its times, which count from 1970."""
     words: str | None
-    """The index of words, if there is one; its rows have the ids of the texts."""
+    """The word index, if there is one; its row ids are those of the texts."""
     threes: str | None
-    """The index of all threes of characters that stand side by side, likewise."""
+    """The trigram index, likewise."""
     is_ours: bool
-    """Whether the index of words has a column for each role, and Chinese in pairs (`spelling`)."""
+    """Whether the word index has a column for each role, and CJK text in pairs (`cjk_tokens`)."""
     readable: Callable[[str], str]
-    """Makes a text of what stands in the column."""
+    """Converts a column's value to text."""
 
 
 OUR_LAYOUT = Layout(
@@ -48,13 +48,13 @@ OUR_LAYOUT = Layout(
 )
 
 _HIDDEN = "('tool', 'subagent', 'kanban')"
-"""Where a session comes from that no person had."""
+"""Sources of sessions that no person took part in."""
 _JSON_MARK = "\0json:"
-"""With this Hermes begins a content that has several parts."""
+"""The prefix of a content with several parts in Hermes' database."""
 
 
 def hermes_layout(connection: Connection) -> Layout | None:
-    """Return how this database of Hermes is read; None if it is none that is known here."""
+    """Return the layout of a Hermes database, or None if it is unknown."""
     messages = _columns(connection, "messages")
     sessions = _columns(connection, "sessions")
     if not messages >= {"id", "session_id", "role", "content", "timestamp"}:
@@ -75,8 +75,8 @@ def hermes_layout(connection: Connection) -> Layout | None:
 
 def _hermes_texts(columns: set[str]) -> str:
     calls = "tool_calls" if "tool_calls" in columns else "NULL"
-    # A row that was taken back is not active; one that was summed up is not either, but was said.
-    is_there = "active = 1" if "active" in columns else "TRUE"
+    # Inactive rows were undone, or compacted away; compacted ones were part of the conversation.
+    is_there = "active = 1" if "active" in columns else "TRUE"  # added in a later version
     was_summed_up = "compacted = 1" if "compacted" in columns else "FALSE"
     return (
         "(SELECT id, session_id, role, timestamp AS at,"  # noqa: S608 - names of ours
@@ -108,7 +108,7 @@ def _columns(connection: Connection, table: str) -> set[str]:
 
 
 def _readable(content: str) -> str:
-    """Return the texts among the parts of a content."""
+    """Return the text parts of a content."""
     if not content.startswith(_JSON_MARK):
         return content
     try:

@@ -1,8 +1,9 @@
-"""Who has a session: rows that name a process, its machine, and when it was last heard of.
+"""Session leases: rows that name the process holding a session, its machine and last heartbeat.
 
-A lease is over when its process is gone. On another machine that cannot be seen: there it is over
-when nothing was heard for a while. Clocks differ and are set back, so a time in the future is no
-sign of life either. Whoever loses a lease all the same may not write any more (`mine`).
+A lease expires when its process is gone. A process on another machine cannot be checked; there it
+expires after a while without a heartbeat. Clocks differ and can be set back, so a time in the
+future is no sign of life either. A process that loses its lease anyway may not write any more
+(`mine`).
 """
 
 import os
@@ -29,7 +30,7 @@ _MICROSECONDS = 1_000_000
 
 
 def _machine() -> str:
-    """Return what names this machine; containers of one name have processes of their own."""
+    """Return a name for this machine and process namespace; each container has its own."""
     try:
         space = Path("/proc/self/ns/pid").readlink().name
     except OSError:
@@ -39,7 +40,7 @@ def _machine() -> str:
 
 @frozen
 class Holder:
-    """One archive of one process."""
+    """One archive in one process."""
 
     key: str = field(default_factory=lambda: secrets.token_hex(8))
     machine: str = field(default_factory=_machine)
@@ -49,45 +50,48 @@ class Holder:
 
 @frozen
 class Lease:
-    """A session's holder, and when it was last heard of."""
+    """The holder of a session and its last heartbeat."""
 
     holder: Holder
     beat_us: int
 
     def is_over(self, here: Holder, now_us: int) -> bool:
-        """Whether its holder is gone, as it looks from here."""
+        """Whether the holder is gone, as far as this process can see."""
+        # abs: a heartbeat from the future, of a clock that was wrong, must not hold the session
+        # forever.
         is_silent = abs(now_us - self.beat_us) > LAPSE_SECONDS * _MICROSECONDS
         if self.holder.machine != here.machine:
             return is_silent
         since = started(self.holder.pid)
         if since is None:
             return True
-        # Another process may have the number now. Where the time of a process's start is told by
-        # the clock, a clock that was set makes it another time: silence decides.
+        # A different start means that the process id was reused. But where the start is measured by
+        # the system's clock, setting the clock changes it too, so the heartbeat decides.
         return since != self.holder.started and is_silent
 
     def described(self, here: Holder) -> str:
-        """Return who holds it, for the user."""
+        """Return the holder as text for the user."""
         process = f"process {self.holder.pid}"
         machine = self.holder.machine.partition("/")[0]
         return process if self.holder.machine == here.machine else f"{process} on {machine}"
 
 
 def now_us() -> int:
-    """Return the time of the clock, as columns have it."""
+    """Return the current time in microseconds, as columns store it."""
     return time.time_ns() // 1000
 
 
 def take(connection: Connection, session_id: str, here: Holder) -> None:
-    """Note that a session is ours; whose it was is not asked."""
+    """Claim a session, whoever held it."""
     connection.execute(
+        # The caller checks the former lease in the same transaction.
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
         (session_id, here.key, here.machine, here.pid, here.started, now_us()),
     )
 
 
 def find(connection: Connection, session_id: str) -> Lease | None:
-    """Return who has a session, or had it."""
+    """Return the lease of a session, or None."""
     row = connection.execute(
         "SELECT holder, machine, pid, started, beat_us FROM leases WHERE session_id = ?",
         (session_id,),
@@ -96,18 +100,20 @@ def find(connection: Connection, session_id: str) -> Lease | None:
 
 
 def mine(connection: Connection, here: Holder) -> Collection[str]:
-    """Return the ids of the sessions that are ours."""
+    """Return the ids of the sessions this holder has."""
     found = connection.execute("SELECT session_id FROM leases WHERE holder = ?", (here.key,))
     return {cast("str", row[0]) for row in found}
 
 
 def release(connection: Connection, session_id: str, here: Holder) -> None:
-    """Let others have a session, if it was ours."""
+    """Give up a session, if this holder has it."""
     connection.execute(
-        "DELETE FROM leases WHERE session_id = ? AND holder = ?", (session_id, here.key)
+        # Only our own: another process may have taken the session over meanwhile.
+        "DELETE FROM leases WHERE session_id = ? AND holder = ?",
+        (session_id, here.key),
     )
 
 
 def beat(connection: Connection, here: Holder) -> None:
-    """Note that we are alive."""
+    """Renew the heartbeat of all leases of this holder."""
     connection.execute("UPDATE leases SET beat_us = ? WHERE holder = ?", (now_us(), here.key))

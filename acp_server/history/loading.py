@@ -1,7 +1,7 @@
-"""The archive as a server has it from its first moment: a front that records before it can write.
+"""The archive from the server's first moment: records before the database is open.
 
-Imports SQLite and all that knows it in the writer's thread, which is begun when somebody waits for
-it, or by `load`. Knows no tables.
+SQLite and all modules that need it are imported in the writer's thread, which starts when a task
+waits for it, or by `load`. Knows no tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Hop = Callable[[Callable[[], None]], None]
-"""Has something done by the event loop, from the writer's thread."""
+"""Runs an action in the event loop, from the writer's thread."""
 
 Write = Callable[[Path, Inbox, Callable[[str], None]], None]
-"""Writes what comes into an inbox to a file, until it is asked to leave; tells of problems."""
+"""Writes the items of a queue to a file until it is asked to end; reports problems."""
 
-NO_WRITER = "sessions are not kept any more: what writes them has ended"
+NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 
 
 def _write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
@@ -49,10 +49,10 @@ def _write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
 
 
 class LazyArchive:
-    """Keeps all sessions of a home in one file."""
+    """The archive of all sessions of a home directory, in one file."""
 
     def __init__(self, path: Path, write: Write = _write) -> None:
-        """Prepare; nothing is read or imported. `write` is what the thread does."""
+        """Set up without reading or importing; `write` is the body of the thread."""
         self._path = path
         self._write = write
         self._inbox = Inbox()
@@ -61,67 +61,73 @@ class LazyArchive:
         self.on_problem: Callable[[str], None] = lambda _problem: None
 
     def create(self, facts: SessionFacts) -> "SessionJournal":
-        """Begin to keep a session; it is written once there is a database."""
+        """Start to save a session; it is written once the database is open."""
+        # The queue works before the database is imported, so session/new need not wait for it.
         self._inbox.record(facts.id, Created(_still(facts)))
         return SessionJournal(facts.id, self, self._inbox)
 
     async def load(self) -> None:
-        """Import and open the database; return when records are being written."""
+        """Import and open the database; return once records are being written."""
         await self.ask(lambda _desk: None)
 
     async def read(self, session_id: str) -> StoredSession:
-        """Return what is kept of a session."""
+        """Return a stored session."""
         _check(session_id)
         return await self.ask(lambda desk: desk.read(session_id))
 
     async def resume(self, session_id: str) -> "SessionJournal":
-        """Go on keeping a session; calls that were open are failed."""
+        """Continue to save a session; calls that were open are marked as failed."""
         _check(session_id)
         await self.ask(lambda desk: desk.resume(session_id))
         return SessionJournal(session_id, self, self._inbox)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
-        """Return fifty of the kept sessions, those without a word only while they are open."""
+        """Return fifty stored sessions; empty ones only while they are open."""
         return await self.ask(lambda desk: desk.page(cwd, cursor))
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session; one that is open is not kept any more."""
+        """Delete a session; an open one is no longer saved."""
         with suppress(UnknownSessionError):
             _check(session_id)
             await self.ask(lambda desk: desk.delete(session_id))
 
     async def close(self) -> None:
-        """Write what is left and end; where nothing was recorded, nothing is begun for that."""
+        """Write everything left and end; without records the thread is not even started."""
         if self._thread is None and not len(self._inbox):
             return
         thread = self._begun()
         if thread.is_alive():
+            # Not by a flag: the query is behind all records, so they are written first.
             await self.settle(lambda desk: desk.leave())
             await to_thread.run_sync(thread.join)
 
     async def ask(self, action: Callable[[Desk], Answer]) -> Answer:
-        """Have the writer do something and return what it says.
+        """Run an action in the writer's thread and return its result.
 
         Raises:
-            SessionError: as the action does.
-            ArchiveError: nobody writes any more.
+            SessionError: raised by the action.
+            ArchiveError: the writer has ended.
         """
         self._begun()
         question = _Question(action, self._hop)
         self._inbox.ask(question)
+        # After adding it, not before: the writer may end in between, and then fails only the
+        # queries it finds in the queue.
         if self._inbox.is_shut:
             raise ArchiveError(NO_WRITER)
         return await question.wait()
 
     async def settle(self, action: Callable[[Desk], None]) -> None:
-        """Have the writer do something that nobody needs when there is no writer."""
+        """Run an action that is pointless once the writer has ended."""
         with suppress(ArchiveError):
             await self.ask(action)
 
     def _begun(self) -> Thread:
-        """Return the writer's thread; answers and problems come to the loop that began it."""
+        """Return the writer's thread, starting it if needed; it calls back to the current loop."""
         if self._thread is None:
             self._hop = _hop_to(lowlevel.current_token())
+            # A daemon: a database that hangs, on a dead network mount for example, must not keep
+            # the process alive.
             self._thread = Thread(target=self._run, name="acp-history", daemon=True)
             self._thread.start()
         return self._thread
@@ -129,7 +135,7 @@ class LazyArchive:
     def _run(self) -> None:
         try:
             self._write(self._path, self._inbox, self._tell)
-        finally:  # whatever ended it, nobody may wait for ever
+        finally:  # however it ended, no task may wait forever
             self._inbox.shut()
 
     def _tell(self, problem: str) -> None:
@@ -137,7 +143,7 @@ class LazyArchive:
 
 
 class SessionJournal:
-    """Keeps one session, until it is closed."""
+    """Saves one session until it is closed."""
 
     def __init__(self, session_id: str, archive: LazyArchive, inbox: Inbox) -> None:
         self._id = session_id
@@ -145,45 +151,47 @@ class SessionJournal:
         self._inbox = inbox
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
-        """Keep an event that is shown."""
+        """Save an event that is shown."""
         self._inbox.record(self._id, event)
 
     def append(self, message: Message) -> None:
-        """Keep a message behind all others."""
+        """Append a message."""
         self._inbox.record(self._id, message)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Keep these messages in the place of all."""
+        """Replace all messages."""
         self._inbox.record(self._id, Rebuilt(tuple(messages)))
 
     def begin_turn(self) -> None:
-        """Note that a turn runs. If nothing could be kept, this is when it is tried again."""
+        """Record the start of a turn. If saving has failed before, it is tried again now."""
         self._inbox.record(self._id, TurnBegun())
 
     def end_turn(self) -> None:
-        """Note that no turn runs any more."""
+        """Record the end of a turn."""
         self._inbox.record(self._id, TurnEnded())
 
     def update(self, facts: SessionFacts) -> None:
-        """Keep what the facts are now."""
+        """Save the current facts."""
         self._inbox.record(self._id, _still(facts))
 
     async def commit(self) -> None:
-        """Return when all that was recorded so far survives the end of this process."""
-        await lowlevel.checkpoint()  # who comes at the same time asks right behind: none goes ahead
+        """Return when everything recorded so far survives the end of this process."""
+        # Let sessions that commit at the same moment queue their queries behind this one: the
+        # writer answers them in one transaction and wakes them together.
+        await lowlevel.checkpoint()
         await self._archive.settle(lambda _desk: None)
 
     def sync(self) -> None:
-        """Have all that was recorded written through to the disk, and found by searches, soon."""
+        """Request that all records are synced to the disk and indexed for search soon."""
         self._inbox.record(self._id, SyncWanted())
 
     async def close(self) -> None:
-        """Write what is left, and let other processes have the session."""
+        """Write everything left, and let other processes open the session."""
         await self._archive.settle(lambda desk: desk.release(self._id))
 
 
 class _Question(Generic[Answer]):
-    """A question to the writer, and the task that waits for its answer."""
+    """A query to the writer, and the task that waits for its answer."""
 
     def __init__(self, action: Callable[[Desk], Answer], hop: Hop) -> None:
         self._action = action
@@ -193,34 +201,35 @@ class _Question(Generic[Answer]):
         self._error: SessionError | None = None
 
     async def wait(self) -> Answer:
-        """Return the answer, or raise the error that stands in its place."""
+        """Return the answer, or raise the error."""
         await self._is_answered.wait()
         if self._error is not None:
             raise self._error
         return self._answers[0]
 
     def answer(self, desk: Desk) -> None:
-        """Do what was asked."""
+        """Run the action and store its result."""
         try:
             self._answers.append(self._action(desk))
         except SessionError as error:
             self._error = error
 
     def wake(self) -> None:
-        """Let the task go on."""
+        """Resume the waiting task."""
         self._is_answered.set()
 
     def give_up(self) -> None:
-        """Say that nobody answers any more."""
+        """Fail: the writer has ended."""
+        # An answer that is already stored is discarded: the loop has not been told of it.
         self._error = ArchiveError(NO_WRITER)
         self.hop(self.wake)
 
 
 def _check(session_id: str) -> None:
-    """Refuse an id that no session of ours has: clients send what they like.
+    """Refuse an id that this server cannot have given out: clients may send anything.
 
     Raises:
-        UnknownSessionError: it cannot even be written.
+        UnknownSessionError: it cannot be encoded as UTF-8.
     """
     try:
         session_id.encode()
@@ -229,20 +238,23 @@ def _check(session_id: str) -> None:
 
 
 def _still(facts: SessionFacts) -> SessionFacts:
-    """Return the facts as they are at this moment: what was spent is counted on in place."""
+    """Return a copy of the facts as they are now: the usage totals are updated in place."""
     return replace(facts, spent=facts.spent.copy())
 
 
 def _hop_to(token: lowlevel.EventLoopToken) -> Hop:
     def hop(action: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended, and whoever waited with it
+        with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
             from_thread.run_sync(action, token=token)
 
     return hop
 
 
 def open_recall(home: Path) -> "Recall":
-    """Return what searches the past sessions of a home, Hermes' own too; blocks on imports."""
+    """Return the search over a home directory's past sessions; blocks on imports.
+
+    Sessions of Hermes in the same directory are included.
+    """
     from acp_server.history.opening import Places
     from acp_server.history.search import PastSessions
 

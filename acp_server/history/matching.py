@@ -1,7 +1,7 @@
-"""Whether a text has what a query wants, how well, and the line that shows it. Pure.
+"""Checks whether a text matches a query, scores it and builds its snippet. Pure.
 
-Texts and queries are compared without case and without accents, by a rule that keeps every
-character's place.
+Texts and queries are compared without case and accents, by a rule that preserves the position of
+every character.
 """
 
 import math
@@ -15,7 +15,7 @@ from acp_server.session.recall import MARK_BEGIN, MARK_END, Role
 
 SNIPPET_CHARACTERS = 240
 MOST_PLACES = 100
-"""How many places of one text are looked at for its snippet."""
+"""Matches in one text that are considered for its snippet."""
 
 _WEIGHTS: dict[Role, float] = {"user": 1.2, "assistant": 1.0, "tool": 0.7}
 _TYPICAL_CHARACTERS = 600
@@ -23,24 +23,26 @@ _HALF_LIFE_SECONDS = 30 * 86_400
 
 
 class Matcher:
-    """A query made ready to look at many texts."""
+    """A query compiled for many texts."""
 
     def __init__(self, query: Query, *, is_whole: bool) -> None:
-        """With `is_whole`, words count that are whole; else also parts of words."""
+        """Compile a query; with `is_whole` only whole words match, else parts of words too."""
         self._groups = [_pattern(group, is_whole=is_whole) for group in query.wanted]
         self._any = _pattern(query.terms, is_whole=is_whole)
         self._unwanted = _pattern(query.unwanted, is_whole=True) if query.unwanted else None
 
     def accepts(self, text: str) -> bool:
-        """Whether a text has all that is wanted and nothing that is not."""
+        """Whether a text has all required terms and no excluded one."""
         folded = fold(text)
         if self._unwanted is not None and self._unwanted.search(folded):
             return False
         return all(group.search(folded) for group in self._groups)
 
     def score(self, text: str, role: Role, age_seconds: float) -> float:
-        """Return how well a text fits: often, in few words, said by a person, not long ago."""
+        """Return the relevance: frequent, in a short text, said by a person, recent."""
         folded = fold(text)
+        # Saturating term frequency with length normalization, as in BM25, without corpus
+        # statistics.
         length = 0.3 + 0.7 * len(folded) / _TYPICAL_CHARACTERS
         counts = [len(group.findall(folded)) for group in self._groups]
         fit = sum(count / (count + 1.2 * length) for count in counts) / max(1, len(counts))
@@ -48,7 +50,7 @@ class Matcher:
         return fit * _WEIGHTS[role] + 0.2 * freshness
 
     def snippet(self, text: str) -> str:
-        """Return one line around the place where most of what is wanted stands together."""
+        """Return one line around the densest group of matches."""
         places = self._places(text)
         if not places:
             return _one_line(text[:SNIPPET_CHARACTERS])
@@ -68,11 +70,13 @@ class Matcher:
 
 
 class _Folding(dict[int, int]):
-    """Case and accents taken away, character for character; filled as it is used."""
+    """Character table that removes case and accents one for one; filled on demand."""
 
     def __missing__(self, code: int) -> int:
         character = chr(code)
         if not CJK_RUN.match(character):
+            # Exactly one character for one, or positions in the folded text would not fit the
+            # original.
             character = unicodedata.normalize("NFD", character)[0]
         self[code] = ord(character.lower()[0])
         return self[code]
@@ -82,12 +86,12 @@ _FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length without case and accents."""
+    """Return the text without case and accents, in the same length."""
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 
 def _pattern(terms: Iterable[Term], *, is_whole: bool) -> re.Pattern[str]:
-    """Return what finds any of the terms in a folded text."""
+    """Return a pattern that finds any of the terms in a folded text."""
     found = [_whole(term) if is_whole else re.escape(fold(term.text)) for term in terms]
     return re.compile("|".join(found))
 
@@ -104,12 +108,12 @@ def _whole(term: Term) -> str:
 
 
 def _is_bound(character: str) -> bool:
-    """Whether a word that ends in this is over where another character of a word follows."""
+    """Whether a word that ends in this character needs a boundary after it."""
     return character.isalnum() and not CJK_RUN.match(character)
 
 
 def _densest(places: list[tuple[int, int]]) -> int:
-    """Return where the part of a text begins that holds the most places."""
+    """Return the start of the stretch of text with the most matches."""
 
     def held(begin: int) -> int:
         return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in places)

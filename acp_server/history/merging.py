@@ -1,4 +1,4 @@
-"""How events become entries: what changes about a call is one record, what a message says is one.
+"""Merges events into entries: one record for a call's changes, one for a message's chunks.
 
 Pure; knows no database.
 """
@@ -24,12 +24,12 @@ CUT_SHORT = "The server ended before this call had finished."
 
 
 def record_of(event: CallAppeared) -> CallRecord:
-    """Return the record of a call that begins."""
+    """Return the record of a new call."""
     return CallRecord(event, CallChanged(event.call_id, parent_id=event.parent_id))
 
 
 def changed(record: CallRecord, event: CallChanged | TerminalOpened | TerminalEnded) -> CallRecord:
-    """Return a record with what an event tells of it; of a passing one the bare facts only."""
+    """Return the record with an event applied; of a passing state only title and locations."""
     match event:
         case CallChanged():
             return replace(record, state=_joined(record.state, event))
@@ -42,21 +42,22 @@ def changed(record: CallRecord, event: CallChanged | TerminalOpened | TerminalEn
 
 
 def is_open(record: CallRecord) -> bool:
-    """Whether a call has not come to its end."""
+    """Whether a call has not ended."""
     return record.state.status not in {"completed", "failed"}
 
 
 def cut_short(record: CallRecord) -> CallRecord:
-    """Return the record of a call whose process ended before it did."""
+    """Return the record of a call whose process ended before the call did."""
     content = (*(record.state.content or ()), Text(CUT_SHORT))
     return replace(record, state=replace(record.state, status="failed", content=content))
 
 
 def whole(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries with the chunks of each message as one, in the place of the first."""
+    """Return the entries with the chunks of each message merged at the position of the first."""
     found: dict[object, Entry] = {}
     chunks: dict[object, list[str]] = {}
     for number, entry in enumerate(entries):
+        # By message id, not by neighbourhood: chunks of a message and a thought may alternate.
         if isinstance(entry, _CHUNK):
             key: object = _message_of(entry)
             found.setdefault(key, entry)
@@ -80,6 +81,7 @@ def _joined(state: CallChanged, event: CallChanged) -> CallChanged:
         title=state.title if event.title is None else event.title,
         locations=state.locations if event.locations is None else event.locations,
     )
+    # Passing states are replaced by the next one; their content must not become part of the record.
     if event.is_passing:
         return facts
     return replace(

@@ -1,6 +1,6 @@
-"""Which folders lie on other machines: SQLite's write-ahead log needs memory that is shared.
+"""Detects network file systems, where SQLite's write-ahead log is not safe.
 
-Knows the tables of mounted file systems of Linux and macOS, and no database.
+Knows the mount tables of Linux and macOS, and no database.
 """
 
 import re
@@ -19,9 +19,9 @@ _MOUNT_SECONDS = 5.0
 
 
 def is_on_network(folder: Path, table: str | None = None) -> bool:
-    """Whether a folder lies on another machine; `table` is what is mounted, in the system's words.
+    """Whether a directory is on a network file system; `table` replaces the mount table.
 
-    What cannot be found out is taken for local.
+    If it cannot be determined, it counts as local.
     """
     lines = (read_mounts() if table is None else table).splitlines()
     found = [mount for line in lines if (mount := _MACOS.match(line) or _LINUX.match(line))]
@@ -31,12 +31,12 @@ def is_on_network(folder: Path, table: str | None = None) -> bool:
         for mount in found
         if (point := _point(mount["point"])) == "/" or resolved.is_relative_to(point)
     ]
-    # Of two mounts on one point the later one hides the other.
+    # Of two mounts on the same point the later one hides the other, hence `reversed`.
     return bool(around) and max(reversed(around), key=lambda each: each[0])[1] in NETWORK_TYPES
 
 
 def read_mounts() -> str:
-    """Return the system's table of mounts; nothing where there is none."""
+    """Return the system's mount table, or "" if there is none."""
     try:
         if sys.platform == "linux":
             return Path("/proc/self/mounts").read_text(errors="surrogateescape")
@@ -52,5 +52,5 @@ def read_mounts() -> str:
 
 
 def _point(written: str) -> str:
-    """Return a mount point; Linux writes blanks in it as octal numbers."""
+    """Return a mount point; Linux writes blanks in it as octal escapes."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), written)

@@ -1,7 +1,7 @@
-"""Databases of past texts, opened to be read and for as long as one look takes.
+"""Opens databases of past texts read-only, for the duration of one search.
 
-Nothing is ever written, and a file that is not there is not made. Our own must be readable; that of
-Hermes belongs to another program, and where it cannot be read that is said and no more.
+Nothing is ever written, and a missing file is not created. The server's own database must be
+readable. The one of Hermes belongs to another program; if it cannot be read, a note says so.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ CACHE_KIBIBYTES = 32_768
 
 @frozen
 class Places:
-    """Where the databases are; a file need not exist."""
+    """Paths of the databases; a file need not exist."""
 
     ours: Path
     hermes: Path | None = None
@@ -31,7 +31,7 @@ class Places:
 
 @frozen
 class Shelves:
-    """What could be opened, ours first, and why something could not."""
+    """The open databases, this server's first, and notes on those that could not be opened."""
 
     all: tuple[Shelf, ...]
     notes: tuple[str, ...] = ()
@@ -39,10 +39,10 @@ class Shelves:
 
 @contextmanager
 def opened(places: Places) -> Generator[Shelves]:
-    """Open what there is.
+    """Open the existing databases.
 
     Raises:
-        ArchiveError: our own database cannot be read.
+        ArchiveError: this server's own database cannot be read.
     """
     with ExitStack() as stack:
         shelves: list[Shelf] = []
@@ -72,23 +72,26 @@ def _explained(path: Path) -> Generator[None]:
 
 
 def unreadable(path: Path, error: sqlite3.Error) -> ArchiveError:
-    """Return what to say when SQLite cannot read our database."""
+    """Return the error for a failure to read this server's database."""
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # Not damage: the same search succeeds once the other program is done.
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return ArchiveError(f"another program keeps {path} to itself; try again, or end it")
     return ArchiveError(f"{path} cannot be read ({error})")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    # as_uri also escapes `?` and `#`, which would otherwise end the path and drop mode=ro.
     address = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, BUSY_SECONDS, uri=True)
+    # In addition to mode=ro: a bug here must not change another program's database.
     connection.execute("PRAGMA query_only = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
     return connection
 
 
 def _is_ready(connection: sqlite3.Connection, places: Places) -> bool:
-    """Whether it has tables, of a version that is known here."""
+    """Whether it has tables, of a known version."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
         raise ArchiveError(newer_notice(places.ours, version, len(MIGRATIONS)))
@@ -106,7 +109,7 @@ def _hermes(connection: sqlite3.Connection) -> list[Shelf]:
 
 
 def _works(connection: sqlite3.Connection, index: str) -> bool:
-    """Whether an index can be asked here: it may need a tokenizer that is not."""
+    """Whether an index can be queried: it may need a tokenizer this SQLite lacks."""
     try:
         connection.execute(
             f"SELECT rowid FROM {index} WHERE {index} MATCH '\"abc\"' LIMIT 1"  # noqa: S608 - names of ours

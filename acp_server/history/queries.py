@@ -1,7 +1,7 @@
-"""What somebody looks for, read from what they typed. Pure; knows no database.
+"""Parses search queries. Pure; knows no database.
 
-Nothing of a query is ever an expression of the database: it is read here, leniently, and what it
-means is written anew. There is no query that is wrong; one without a word finds nothing.
+User input is never passed to the database as an expression: it is parsed leniently here and written
+again by `expressions`. No query is invalid; one without a word finds nothing.
 """
 
 import re
@@ -17,7 +17,7 @@ MOST_TERMS = 24
 _PIECE = re.compile(r'(?P<minus>-?)"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+)')
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』", '"') | {"\0": " "})
 _BEFORE, _BEHIND = "([{<'", ")]}>'?!.,;:"
-"""What stands before or behind a word in a sentence and is no part of it."""
+"""Punctuation before or after a word that is not part of it."""
 
 
 @frozen
@@ -26,7 +26,7 @@ class Term:
 
     text: str
     is_prefix: bool = False
-    """Whether words count that only begin with it."""
+    """Whether words that only start with it match too."""
 
     @property
     def is_literal(self) -> bool:
@@ -35,31 +35,31 @@ class Term:
 
     @property
     def is_cjk(self) -> bool:
-        """Whether it is nothing but Chinese, Japanese or Korean."""
+        """Whether it is entirely Chinese, Japanese or Korean."""
         return CJK_RUN.fullmatch(self.text) is not None
 
     @property
     def has_cjk(self) -> bool:
-        """Whether there is any Chinese, Japanese or Korean in it."""
+        """Whether it contains Chinese, Japanese or Korean."""
         return CJK_RUN.search(self.text) is not None
 
 
 @frozen
 class Query:
-    """Texts in which each group of `wanted` has one of its terms, and which have none unwanted."""
+    """Texts that have a term of each `wanted` group and no `unwanted` term."""
 
     wanted: tuple[tuple[Term, ...], ...]
     unwanted: tuple[Term, ...] = ()
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """All that are wanted."""
+        """All wanted terms."""
         return tuple(term for group in self.wanted for term in group)
 
 
 @frozen
 class _Piece:
-    """A part of a query: a term, or a word that joins terms."""
+    """A token of a query: a term or an operator."""
 
     term: Term | None = None
     is_unwanted: bool = False
@@ -68,7 +68,7 @@ class _Piece:
 
 
 def parse(text: str) -> Query:
-    """Return what a query means: words, "phrases", this OR that, -without, NOT this, begin*."""
+    """Return the parsed query: words, "phrases", this OR that, -without, NOT this, begin*."""
     wanted: list[list[Term]] = []
     unwanted: list[Term] = []
     previous = _Piece()
@@ -81,7 +81,7 @@ def parse(text: str) -> Query:
             else:
                 wanted.append([piece.term])
         previous = piece
-    if not wanted:  # somebody looks for "-v", not for everything else
+    if not wanted:  # "-v" alone is a flag to search for, not an exclusion
         wanted, unwanted = [[Term(f"-{term.text}")] for term in unwanted], []
     return Query(tuple(map(tuple, wanted)), tuple(unwanted))
 
@@ -92,6 +92,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     for found in _PIECE.finditer(clean):
         piece = _word(found["word"]) if found["phrase"] is None else _phrase(found)
         terms += piece.term is not None
+        # Bounds the index query, which grows with each term.
         if terms > MOST_TERMS:
             return
         if piece != _Piece():
@@ -112,6 +113,7 @@ def _word(text: str) -> _Piece:
         return _Piece()
     is_unwanted = len(text) > 1 and text[0] == "-" and text[1] != "-"
     bare = text[1:] if is_unwanted else text
+    # A piece of punctuation alone stays as it is: it may be meant.
     bare = bare.lstrip(_BEFORE).rstrip(_BEHIND) or bare
     is_prefix = len(bare) > 1 and bare.endswith("*") and is_word(bare[-2])
     return _Piece(Term(bare[:-1] if is_prefix else bare, is_prefix), is_unwanted)

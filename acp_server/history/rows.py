@@ -1,6 +1,6 @@
-"""A session's facts as a row of the database, and how its columns are spelled.
+"""A session's facts as a database row, and the encoding of column values.
 
-Knows the tables `sessions` and `prompts`, and nothing of what was said.
+Knows the tables `sessions` and `prompts`, not conversations.
 """
 
 import json
@@ -29,20 +29,20 @@ FACTS = (
 
 _CHANGING = (name for name in FACTS.split(", ") if name not in {"id", "created_us", "updated_us"})
 
-# A clock may go back; the order of sessions does not.
+# max: if the clock is set back, a session must not move down in the list.
 SAVE_FACTS = f"""
     INSERT INTO sessions ({FACTS}) VALUES ({", ".join("?" * 17)})
     ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _CHANGING)},
     updated_us = max(updated_us, excluded.updated_us)
 """  # noqa: S608 - names of ours
-"""Takes a `facts_row`."""
+"""Takes the values of `facts_row`."""
 
 SAVE_SYSTEM = "INSERT OR REPLACE INTO prompts VALUES (?, ?, ?, ?, ?)"
-"""Takes a `system_row`."""
+"""Takes the values of `system_row`."""
 
 
 def spelled(text: str) -> str | bytes:
-    """Return a text as a column: as bytes when it holds halves of characters."""
+    """Return a text as a column value: bytes if it contains lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -51,24 +51,24 @@ def spelled(text: str) -> str | bytes:
 
 
 def read_text(column: Column) -> str:
-    """Return the text of a column."""
+    """Return the text of a column value."""
     if isinstance(column, bytes):
         return column.decode(errors="surrogatepass")
     return cast("str", column)
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a time as a column."""
+    """Return a time as a column value."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def moment_of(column: Column) -> datetime:
-    """Return the time of a column, in UTC."""
+    """Return the time of a column value, in UTC."""
     return _EPOCH + timedelta(microseconds=cast("int", column))
 
 
 def facts_row(facts: SessionFacts) -> Row:
-    """Return the columns of a session, those of `FACTS`."""
+    """Return a session's column values, in the order of `FACTS`."""
     usage = facts.spent.usage
     return (
         facts.id,
@@ -92,7 +92,7 @@ def facts_row(facts: SessionFacts) -> Row:
 
 
 def facts_of(row: Row, system: SavedSystem | None = None) -> SessionFacts:
-    """Return the facts that a row holds."""
+    """Return the facts stored in a row."""
     tokens = cast("tuple[int, ...]", row[9:14])
     return SessionFacts(
         id=read_text(row[0]),
@@ -115,7 +115,7 @@ def facts_of(row: Row, system: SavedSystem | None = None) -> SessionFacts:
 
 
 def system_row(session_id: str, system: SavedSystem) -> Row:
-    """Return the columns of a system prompt."""
+    """Return the column values of a system prompt."""
     return (
         session_id,
         spelled(system.text),
@@ -126,7 +126,7 @@ def system_row(session_id: str, system: SavedSystem) -> Row:
 
 
 def system_of(row: Row) -> SavedSystem:
-    """Return the system prompt that a row holds."""
+    """Return the system prompt stored in a row."""
     state = cast("dict[str, JsonValue]", json.loads(read_text(row[4])))
     return SavedSystem(read_text(row[1]), read_text(row[2]), moment_of(row[3]), state)
 

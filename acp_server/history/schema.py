@@ -1,7 +1,7 @@
-"""The tables, and how they came to be: one migration for each version.
+"""The database schema: one migration for each version.
 
-Times are whole microseconds since 1970, UTC. A text that UTF-8 cannot carry (a file's name may be
-any bytes) stands as a BLOB (`spelling` of columns in `rows`).
+Times are whole microseconds since 1970, UTC. Text that UTF-8 cannot carry (file names may be any
+bytes) is stored as a BLOB (see `rows`).
 """
 
 from acp_server.history import texts
@@ -9,7 +9,7 @@ from acp_server.history import texts
 Migration = tuple[str, ...]
 
 _FIRST: Migration = (
-    # What tells this database from another one in its place.
+    # Distinguishes this database from another one created in its place.
     "CREATE TABLE origin (key TEXT NOT NULL)",
     "INSERT INTO origin VALUES (lower(hex(randomblob(16))))",
     """
@@ -36,7 +36,7 @@ _FIRST: Migration = (
     """,
     "CREATE INDEX sessions_by_use ON sessions (updated_us DESC, id DESC)",
     "CREATE INDEX sessions_of_folder ON sessions (cwd, updated_us DESC, id DESC)",
-    # Apart from the rest: it is long, and lists do not show it.
+    # A separate table: a system prompt is long, and lists of sessions do not need it.
     """
     CREATE TABLE prompts (
         session_id TEXT PRIMARY KEY REFERENCES sessions ON DELETE CASCADE,
@@ -46,8 +46,8 @@ _FIRST: Migration = (
         state TEXT NOT NULL
     )
     """,
-    # `ref` is the id of a message or a call. The body of a message or a thought is its text, as
-    # much of it as was written at once; that of anything else is JSON.
+    # `ref` is the id of a message or a call. The body of a message or a thought is a chunk of its
+    # text, as much as was written at once; any other body is JSON.
     """
     CREATE TABLE entries (
         session_id TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
@@ -58,7 +58,7 @@ _FIRST: Migration = (
         PRIMARY KEY (session_id, seq)
     )
     """,
-    # What the command of a call printed, piece by piece; the oldest pieces are taken away.
+    # The output of a call's command in chunks; the oldest chunks are deleted.
     """
     CREATE TABLE output (
         session_id TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
@@ -68,7 +68,7 @@ _FIRST: Migration = (
         PRIMARY KEY (session_id, entry, seq)
     )
     """,
-    # `after_entry` is the last entry that was there when the message came.
+    # `after_entry` is the last entry that existed when the message was recorded.
     """
     CREATE TABLE messages (
         session_id TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
@@ -93,4 +93,4 @@ _FIRST: Migration = (
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST,)
-"""What makes each version of the one before; version 1 is made of an empty database."""
+"""The statements that lead from each version to the next; version 1 starts empty."""

@@ -1,13 +1,13 @@
-"""One session as it is being kept: turns what is recorded into rows.
+"""One session being saved: turns its records into database writes.
 
-Holds what the next rows depend on: numbers, calls that still change, and the messages, by
-reference. Rows are collected (`take`, then `rows`) and written by somebody else, all or none; until
-then (`settle`) nothing is thought to be there.
+Holds the state the next rows depend on: numbers, calls that still change, and the messages, by
+reference. Writes are collected (`take`, then `rows`) and executed by the archive writer, all or
+none; until `settle` reports success, they count as not written.
 
-When rows cannot be written, the session has a hole (`break_off`). From then on only the messages
-are noted. Once there is a database again (`recover`) those that are missing are written, so the
-conversation is whole; what was shown is not, and a notice says so in its place. A session that was
-resumed and whose database is gone cannot be made whole, and is not kept any more.
+If writes fail, the session has a gap (`break_off`): from then on only the messages are recorded.
+Once there is a database again (`recover`), the missing messages are written, so the conversation is
+complete. Output shown in between is lost, and a notice in its place says so. A resumed session
+whose database is gone cannot be completed and is no longer saved.
 """
 
 from collections.abc import Sequence
@@ -58,11 +58,11 @@ from acp_server.turn.events import (
 )
 
 CHUNKS = {MessageChunk: MESSAGE, ThoughtChunk: THOUGHT, SummaryChunk: SUMMARY}
-HOLE = "Some of what was shown here could not be kept."
+HOLE = "Some of the output shown here could not be saved."
 
 
 class Scribe:
-    """Keeps one session."""
+    """Database writes of one session."""
 
     def __init__(self, session_id: str, here: Holder, read: ReadCall) -> None:
         self.id = session_id
@@ -70,18 +70,18 @@ class Scribe:
         """Whether it is not in the database yet."""
         self._here = here
         self._facts: SessionFacts | None = None
-        """What they are now, once they were told to us."""
+        """The current facts, once they have been recorded."""
         self._saved: SessionFacts | None = None
         self._is_turn_open: bool | None = None
         self._is_broken_off = False
         self._has_hole = False
         self._calls = CallBook(session_id, read)
         self._stream: tuple[str, str, list[str]] | None = None
-        """The text that is being said: its kind, its id, its pieces since the last rows."""
+        """The text being streamed: its kind, its id, and its chunks since the last writes."""
         self._next_entry = 0
         self._turn_entry = 0
         self._base = 0
-        """How many messages stand in the database only, before those that are held here."""
+        """Messages that are only in the database, before those held here."""
         self._messages: list[Message] = []
         self._are_rebuilt = False
         self._writes: list[Write] = []
@@ -90,6 +90,7 @@ class Scribe:
         """Take one more record."""
         match recorded:
             case SessionFacts():
+                # Also while suspended: facts are state, not events, so the latest ones are enough.
                 self._facts = _later(self._facts, recorded)
             case Created():
                 self._facts, self.is_new = recorded.facts, True
@@ -112,9 +113,10 @@ class Scribe:
                 self._show(recorded)
 
     def rows(self) -> Sequence[Write]:
-        """Return what is to be written, in order."""
+        """Return the pending writes, in order."""
         self._close_stream()
         begun: list[Write] = []
+        # First: the rows of all other tables refer to the session's row.
         if self._facts is not None and self._facts is not self._saved:
             begun.append(partial(_save_facts, facts=self._facts, before=self._saved))
         if self.is_new:
@@ -123,15 +125,19 @@ class Scribe:
         return begun + self._writes
 
     def settle(self) -> None:
-        """Take note that all rows were written."""
+        """Note that all pending writes were committed."""
         self._writes = []
+        # Only now and not in `rows`: a failed transaction must write the facts again.
         self._saved = self._facts
         self.is_new = self._are_rebuilt = False
+        # During a turn its calls still change; releasing them would mean reading them back each
+        # time.
         if not self._is_turn_open:
             self._calls.let_go()
 
     def adopt(self, connection: Connection) -> None:
-        """Go on from what stands in the database; calls that were open there are failed."""
+        """Continue from the database's state; calls that are open there are marked as failed."""
+        # The process that ran these calls is gone; no further event will end them.
         fail_open_calls(connection, self.id)
         self._next_entry = number(
             connection,
@@ -143,25 +149,30 @@ class Scribe:
             self._calls.put_back(call_id, call)
 
     def break_off(self) -> None:
-        """Take note that no rows can be written."""
+        """Note that nothing can be written."""
         self._has_hole |= bool(self._writes)
+        # Without `_saved`, recovery writes all facts, also to a file that has none of them.
         self._writes, self._stream, self._saved = [], None, None
         self._is_broken_off = True
         self._calls.forget()
 
     def recover(self, connection: Connection, *, is_other_file: bool) -> bool:
-        """Make the session whole again, by rows that are now to be written; false if it cannot be.
+        """Complete the session in the open database; return False if that is impossible.
 
-        Then it was deleted, is another process's now, or its earlier messages are gone.
+        It is if the session was deleted, is held by another process, or has lost earlier messages.
+        The writes are queued; the caller executes them.
         """
         base = self._base
         if self._stands_in(connection):
             self.adopt(connection)
+            # `adopt` counts the messages in the file, some of which are also held here. Keep our
+            # own base, or they would be numbered twice.
             kept, self._base = self._base, base
         elif is_other_file or self.is_new:
             kept, self.is_new, self._next_entry = 0, True, 0
         else:
             return False
+        # Messages before `base` exist only in the file; if it has fewer, they are lost.
         if (kept < base and not self._are_rebuilt) or (self._facts is None and self.is_new):
             return False
         self._restate(0 if self._are_rebuilt else kept - base)
@@ -171,7 +182,7 @@ class Scribe:
         return self.id in leases.mine(connection, self._here)
 
     def _restate(self, first: int) -> None:
-        """Have everything written that is held here, the messages from one on."""
+        """Queue all state that is missing, the messages from index `first` on."""
         self._is_broken_off = False
         if self._has_hole:
             self._show(NoticeRaised("warning", HOLE, f"msg_{uuid4().hex}"))
@@ -196,12 +207,14 @@ class Scribe:
 
     def _append(self, message: Message) -> None:
         self._close_stream()
+        # Kept in memory even while suspended: `recover` writes from here.
         self._messages.append(message)
         row = self._message_row(message, self._base + len(self._messages) - 1)
         self._write(partial(add_message, session_id=self.id, row=row))
 
     def _rebuild(self, messages: tuple[Message, ...]) -> None:
         self._close_stream()
+        # From here on all messages are held in memory, so none depend on the file.
         self._base, self._messages, self._are_rebuilt = 0, list(messages), True
         rows = [self._message_row(message, seq) for seq, message in enumerate(messages)]
         self._write(partial(replace_messages, session_id=self.id, rows=rows))
@@ -230,18 +243,19 @@ class Scribe:
                 assert_never(event)
 
     def _note(self, event: PromptReceived | NoticeRaised | PlanChanged | CompactionChanged) -> None:
-        """Keep what is shown whole; of a compaction, that it has ended."""
+        """Save an event as its own entry; of a compaction only the end."""
         match event:
             case PromptReceived() | NoticeRaised():
                 self._enter(event, event.message_id)
             case PlanChanged():
                 self._enter(event, "")
             case CompactionChanged():
+                # A replay shows only compactions that have ended.
                 if event.status != "in_progress":
                     self._enter(event, event.compaction_id)
 
     def _say(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
-        """Go on with a text, or begin one."""
+        """Continue the current text, or start one."""
         is_summary = isinstance(chunk, SummaryChunk)
         key = CHUNKS[type(chunk)], chunk.compaction_id if is_summary else chunk.message_id
         if self._stream is None or self._stream[:2] != key:
@@ -250,7 +264,7 @@ class Scribe:
         self._stream[2].append(chunk.text)
 
     def _close_stream(self) -> None:
-        """Have the text that was said so far written as a piece."""
+        """Queue the text streamed so far as one chunk."""
         if self._stream is not None:
             kind, message_id, pieces = self._stream
             self._stream = None
@@ -270,7 +284,7 @@ class Scribe:
 
 
 def _later(before: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
-    """Return newer facts; a clock that went back does not make the session older."""
+    """Return the newer facts; if the clock was set back, the session keeps its later time."""
     if before is None or before.updated_at <= facts.updated_at:
         return facts
     return replace(facts, updated_at=before.updated_at)

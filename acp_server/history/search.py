@@ -1,8 +1,8 @@
-"""Looks into past sessions: the adapter of the port `session.recall`.
+"""Search over past sessions: the adapter of the port `session.ports.session_search`.
 
-Reads our own database and, if there is one, that of Hermes in the same home, in a thread. Whole
-words are looked for first; where they lead to fewer sessions than are wanted, parts of words are
-too. Of a word that is common only the newest texts are ranked (`shelves.MOST_CANDIDATES`).
+Reads this server's database and, if it exists, the one of Hermes in the same home directory, in a
+thread. Whole words are searched first; if they lead to fewer sessions than wanted, parts of words
+are too. For a common word only the newest texts are ranked (`search_database.MAX_CANDIDATES`).
 """
 
 import sqlite3
@@ -21,18 +21,18 @@ from acp_server.session.recall import ROLES, Findings, Inquiry, Passage, PastSes
 Result = TypeVar("Result")
 
 MOST_AT_ONCE = 2
-"""How many looks go on at the same time; further ones wait, so that they take no thread."""
+"""Searches that run at once; further ones wait, so that they occupy no thread."""
 
 
 class PastSessions:
-    """Past sessions of a home."""
+    """The past sessions of a home directory."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._limiter = CapacityLimiter(MOST_AT_ONCE)
 
     async def discover(self, inquiry: Inquiry) -> Findings:
-        """Return the sessions that have what is looked for."""
+        """Return the sessions that match a query."""
         return await self._look(partial(discover, inquiry=inquiry))
 
     async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
@@ -45,7 +45,7 @@ class PastSessions:
         return await self._look(look)
 
     async def read(self, session_id: str, most: int) -> Passage:
-        """Return a session: its beginning and its end, if it has more texts than `most`."""
+        """Return a session: its beginning and end, if it has more than `most` texts."""
 
         def look(shelves: Shelves) -> Passage:
             shelf, session = _found(shelves, session_id)
@@ -54,7 +54,7 @@ class PastSessions:
         return await self._look(look)
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
-        """Return the sessions that were last used, the newest first."""
+        """Return the most recently used sessions, newest first."""
 
         def look(shelves: Shelves) -> Sequence[PastSession]:
             recent = (each for shelf in shelves.all for each in shelf.recent(limit, excluded_id))
@@ -63,7 +63,7 @@ class PastSessions:
         return await self._look(look)
 
     async def identify(self, beginning: str, most: int) -> Sequence[PastSession]:
-        """Return sessions whose ids begin so; ours come first, and a whole id is itself."""
+        """Return sessions by id prefix, this server's first; an exact id matches alone."""
 
         def look(shelves: Shelves) -> Sequence[PastSession]:
             found = [each for shelf in shelves.all for each in shelf.beginning(beginning, most)]
@@ -73,23 +73,28 @@ class PastSessions:
         return await self._look(look)
 
     async def _look(self, look: Callable[[Shelves], Result]) -> Result:
-        """Do something with the databases, in a thread; given up, it ends by itself."""
+        """Run an action on the databases in a thread.
+
+        If the caller is cancelled, the thread is abandoned and ends by its own time limit.
+        """
 
         def work() -> Result:
+            # Opened in this thread: an SQLite connection belongs to the thread that made it.
             with opened(self._places) as shelves:
                 try:
                     return look(shelves)
                 except sqlite3.Error as error:
                     raise unreadable(self._places.ours, error) from error
 
+        # A search cannot be interrupted inside SQLite; a cancelled turn should not wait for it.
         return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 
 
 def _found(shelves: Shelves, session_id: str) -> tuple[Shelf, PastSession]:
-    """Return a session and where it is; ours come first.
+    """Return a session and its database, this server's first.
 
     Raises:
-        UnknownSessionError: it is nowhere.
+        UnknownSessionError: no database has it.
     """
     for shelf in shelves.all:
         session = shelf.session(session_id)

@@ -1,8 +1,8 @@
-"""One database of past texts, as long as a connection to it is open, whatever its layout.
+"""One open database of past texts, in any layout.
 
-Knows no queries, only expressions for its indexes. However large the database is, a look into it is
-bounded: the newest texts are looked through first (the oldest, if these are wanted), in ranges that
-grow, until enough is found or time is up.
+Takes index queries, not user input. However large the database is, each search is bounded: the
+newest texts come first (the oldest, if requested), in growing ranges, until there are enough
+results or the time is up.
 """
 
 import time
@@ -17,14 +17,14 @@ from acp_server.session.recall import Passage, PastSession, PastText, Role
 from acp_server.surrogates import mended
 
 MOST_CANDIDATES = 500
-"""How many texts that match are looked at: of a common word, the newest."""
+"""Matching texts that are examined: for a common word, the newest."""
 SCANNED_TEXTS = 20_000
-"""How many of the newest texts are read where no index helps."""
+"""The newest texts that are read if no index helps."""
 PATIENCE_SECONDS = 0.25
-"""How long one look goes on; what it has found by then is what it finds."""
+"""Time limit of one index search; it then returns its results so far."""
 FIRST_RANGE_TEXTS = 100_000
 _LAST_SECONDS = 250_000_000_000
-"""A time that can still be told; others may have written anything."""
+"""The latest time that can be represented; other programs may have written anything."""
 
 Column = str | bytes | int | float | None
 Row = tuple[Column, ...]
@@ -32,7 +32,7 @@ Row = tuple[Column, ...]
 
 @frozen
 class Reach:
-    """Which texts a look is for."""
+    """Restricts a search to roles and sessions."""
 
     roles: tuple[Role, ...]
     is_oldest_first: bool = False
@@ -41,7 +41,7 @@ class Reach:
 
 @frozen
 class Candidate:
-    """A text that may be what is wanted, and whose it is."""
+    """A text that may match, and its session."""
 
     session_id: str
     text: PastText
@@ -49,34 +49,37 @@ class Candidate:
 
 @frozen
 class Catch:
-    """What a look found."""
+    """The result of one search step."""
 
     candidates: tuple[Candidate, ...] = ()
     is_scan: bool = False
     """Whether no index helped, so that only the newest texts were read."""
     is_cut_short: bool = False
-    """Whether time was up before all texts were looked at."""
+    """Whether the time was up before all texts were examined."""
 
 
 class Shelf:
-    """The database."""
+    """A database of past texts."""
 
     def __init__(self, connection: Connection, layout: Layout) -> None:
         self.layout = layout
         self._connection = connection
 
     def look_up(self, index: str, expression: str, reach: Reach) -> Catch:
-        """Return the first texts that an index has for an expression."""
+        """Return the first texts that match an index query."""
         order = "ASC" if reach.is_oldest_first else "DESC"
         statement = (
             f"SELECT t.id, t.session_id, t.role, t.at, t.text FROM {index} AS found"  # noqa: S608 - names of ours
-            f" CROSS JOIN {self.layout.texts} AS t ON t.id = found.rowid"  # the index leads
+            # CROSS JOIN fixes the order in SQLite: index first. The planner might scan all texts.
+            f" CROSS JOIN {self.layout.texts} AS t ON t.id = found.rowid"
             f" WHERE {index} MATCH ? AND found.rowid BETWEEN ? AND ? AND {_role_in(reach.roles)}"
             f" AND t.session_id IS NOT ? ORDER BY found.rowid {order} LIMIT {MOST_CANDIDATES}"
         )
         found: list[Candidate] = []
         deadline_seconds = time.monotonic() + PATIENCE_SECONDS
         for low, high in self._ranges(is_upwards=reach.is_oldest_first):
+            # Checked between ranges: a query that runs cannot be interrupted, so each range is
+            # bounded.
             if time.monotonic() > deadline_seconds:
                 return Catch(tuple(found), is_cut_short=True)
             values = (expression, low, high, *reach.roles, reach.excluded_id)
@@ -86,7 +89,7 @@ class Shelf:
         return Catch(tuple(found[:MOST_CANDIDATES]))
 
     def scan(self, groups: Iterable[Sequence[str]], reach: Reach) -> Catch:
-        """Read the newest texts for those that have one of the parts of each group."""
+        """Return those of the newest texts that contain a part of each group."""
         likes = [[_like(part) for part in _cased(group)] for group in groups]
         one = "t.text LIKE ? ESCAPE '!'"
         condition = " AND ".join(f"({' OR '.join([one] * len(group))})" for group in likes)
@@ -100,7 +103,7 @@ class Shelf:
         return Catch(tuple(map(self._candidate, rows)), is_scan=True)
 
     def session(self, session_id: str) -> PastSession | None:
-        """Return a session, if there is one of this id."""
+        """Return a session by id, or None."""
         rows = self._connection.execute(
             f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions} WHERE id = ?",  # noqa: S608 - names of ours
             (session_id,),
@@ -108,16 +111,17 @@ class Shelf:
         return next(map(self._past_session, rows), None)
 
     def beginning(self, beginning: str, limit: int) -> list[PastSession]:
-        """Return sessions whose ids begin so, in their order."""
+        """Return the sessions whose ids start with `beginning`, ordered by id."""
         rows = self._connection.execute(
             f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions}"  # noqa: S608 - names of ours
             " WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            # A range instead of LIKE: uses the primary key and needs no escaping.
             (mended(beginning), mended(beginning) + "\U0010ffff", limit),
         )
         return list(map(self._past_session, rows))
 
     def recent(self, limit: int, excluded_id: str | None) -> list[PastSession]:
-        """Return the sessions that were last used and have a text, the newest first."""
+        """Return the most recently used sessions that have a text, newest first."""
         rows = self._connection.execute(
             "SELECT id, title, cwd, began, updated"  # noqa: S608 - names of ours
             f" FROM {self.layout.sessions} AS s WHERE id IS NOT ?"
@@ -130,7 +134,7 @@ class Shelf:
     def around(
         self, session: PastSession, text_id: int, window: int, roles: tuple[Role, ...]
     ) -> Passage:
-        """Return a text of a session with others on both sides; none if there is no such text."""
+        """Return a text with its neighbours; no texts if it does not exist."""
         itself = self._texts(session.id, "id = ?", (text_id,), 1)
         if not itself:
             return Passage(session, ())
@@ -147,7 +151,7 @@ class Shelf:
         )
 
     def ends(self, session: PastSession, most: int) -> Passage:
-        """Return a session: two thirds of `most` from its beginning, the rest from its end."""
+        """Return up to `most` texts of a session: two thirds from its start, the rest its end."""
         total = self._count(session.id, "id > ?", 0)
         if total <= most:
             return Passage(session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), most)))
@@ -157,7 +161,7 @@ class Shelf:
         return Passage(session, (*beginning, *end), omitted=total - most)
 
     def _ranges(self, *, is_upwards: bool) -> Iterator[tuple[int, int]]:
-        """Yield ranges of ids that lie side by side, each twice as long as the one before."""
+        """Yield adjacent ranges of ids, each twice as long as the one before."""
         row: tuple[int | None, int | None] = self._connection.execute(
             f"SELECT (SELECT min(id) FROM {self.layout.texts}),"  # noqa: S608 - names of ours
             f" (SELECT max(id) FROM {self.layout.texts})"
@@ -171,6 +175,7 @@ class Shelf:
             else:
                 yield max(lowest, highest - length + 1), highest
                 highest -= length
+            # Growing: rare words need few queries, common words end in the first range.
             length *= 2
 
     def _texts(
@@ -222,17 +227,18 @@ def _role_in(roles: Sequence[Role]) -> str:
 
 
 def _text(column: Column) -> str:
-    """Return a column as text, whatever was written to it."""
+    """Return a column as text, whatever type it has."""
     if isinstance(column, bytes):
         return mended(column.decode(errors="replace"))
     return "" if column is None else str(column)
 
 
 def _cased(parts: Iterable[str]) -> list[str]:
-    """Return parts in the cases that texts may have them in: LIKE knows that of ASCII alone."""
+    """Return the parts in the usual cases, because LIKE only folds the case of ASCII."""
     return list(dict.fromkeys(form for p in parts for form in (p, p.lower(), p.upper())))
 
 
 def _like(part: str) -> str:
+    # The escape character itself first, or the later escapes would be escaped again.
     escaped = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

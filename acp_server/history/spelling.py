@@ -1,8 +1,8 @@
-"""How texts are spelled for the index of words, where Chinese, Japanese and Korean have no spaces.
+"""Tokens for the word index, which needs spaces that Chinese, Japanese and Korean lack.
 
-A run of such characters is spelled as the pairs that stand side by side in it, so that any two or
-more of them are found as a phrase; each single one is there as a word too. Whoever indexes and
-whoever searches must spell alike. Knows no database.
+A run of such characters is written as its adjacent pairs, so that any two or more of them are found
+as a phrase; each single character is added as a word too. Indexing and searching must use the same
+tokens. Knows no database.
 """
 
 import re
@@ -25,16 +25,16 @@ _RANGES = (
 CJK_RUN = re.compile(f"[{_RANGES}]+")
 
 _BORDER = "\ue000"
-"""A word that stands in no text: no phrase reaches across it."""
+"""A word that occurs in no text: no phrase matches across it."""
 
 
 def is_word(text: str) -> bool:
-    """Whether the index of words holds anything of this: a letter or a digit."""
+    """Whether the word index holds any of this text: it needs a letter or a digit."""
     return any(character.isalnum() for character in text)
 
 
 def as_words(text: str) -> str:
-    """Return a text as the index of words takes it."""
+    """Return the text to put into the word index."""
     if text.isascii():
         return text
     singles = dict.fromkeys(each for run in CJK_RUN.findall(text) for each in run)
@@ -45,7 +45,7 @@ def as_words(text: str) -> str:
 
 
 def phrase(text: str, *, is_prefix: bool = False) -> str:
-    """Return the expression that finds a text in the index of words, as words side by side."""
+    """Return the index query that finds a text as adjacent words."""
     pieces: list[str] = []
     end = 0
     for run in CJK_RUN.finditer(text):
@@ -53,7 +53,7 @@ def phrase(text: str, *, is_prefix: bool = False) -> str:
         end = run.end()
         is_last = not is_word(text[end:])
         pieces.append(_sought(run[0], is_last=is_last))
-        if is_last:  # more of its run may follow in the text that is found
+        if is_last:  # its run may continue in a matching text
             is_prefix = len(run[0]) == 1 and is_word("".join(pieces[:-1]))
     pieces.append(text[end:])
     words = " ".join(pieces).replace('"', " ")

@@ -1,10 +1,10 @@
-"""When a process began, where there is no /proc: by psutil, which asks the system's clock."""
+"""Process start times without /proc: from psutil, measured by the system's clock."""
 
 import psutil
 
 
 def started(pid: int) -> str | None:
-    """Return what tells a process from an earlier one of its number; None when it has ended."""
+    """Return a token unique among processes with this id, or None if the process has ended."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
@@ -12,5 +12,5 @@ def started(pid: int) -> str | None:
         return f"{process.create_time():.2f}"
     except psutil.NoSuchProcess:
         return None
-    except psutil.AccessDenied:  # it is another user's, and alive
+    except psutil.AccessDenied:  # another user's process, so it is alive
         return ""

@@ -1,18 +1,19 @@
-"""When a process began, by the kernel's own count, which no clock can change."""
+"""Process start times on Linux: the kernel's own counter, which no clock change affects."""
 
 from pathlib import Path
 
 _STATE, _STARTED = 0, 19
-"""Places among the words behind the name of a process, in /proc/<pid>/stat."""
+"""Positions of the fields after the process name in /proc/<pid>/stat."""
 
 
 def started(pid: int) -> str | None:
-    """Return what tells a process from an earlier one of its number; None when it has ended."""
+    """Return a token unique among processes with this id, or None if the process has ended."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    except OSError:  # it is hidden from us, and alive
+    except OSError:  # hidden from this user, so it is alive
         return ""
+    # The last parenthesis: the process name before it may itself contain some, and spaces.
     words = told.rpartition(")")[2].split()
     return None if words[_STATE] in {"Z", "X"} else words[_STARTED]

@@ -1,6 +1,6 @@
-"""What is kept, read back: one session whole, or a page of all.
+"""Reads stored sessions: one complete session, or a page of the list.
 
-Knows the tables for reading only.
+Only reads the tables.
 """
 
 import json
@@ -46,14 +46,14 @@ _WHOLE = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskM
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]
-"""Where a page ends: when its last session was used, in microseconds, and its id."""
+"""The end of a page: when its last session was used, in microseconds, and its id."""
 
 
 def load(connection: Connection, session_id: str) -> StoredSession:
-    """Return all that is kept of a session.
+    """Return everything stored of a session.
 
     Raises:
-        UnknownSessionError: there is none of this id.
+        UnknownSessionError: there is no session with this id.
     """
     row: Row | None = connection.execute(
         f"SELECT {FACTS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
@@ -64,6 +64,7 @@ def load(connection: Connection, session_id: str) -> StoredSession:
     entries = list(_entries(connection, session_id))
     messages, after_entry = _messages(connection, session_id)
     is_turn_open = bool(row[-1])
+    # Shown after the last message: the model has not seen it, because its turn never finished.
     unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
     return StoredSession(
         facts=facts_of(row, _system(connection, session_id)),
@@ -75,16 +76,18 @@ def load(connection: Connection, session_id: str) -> StoredSession:
 
 
 def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Holder) -> Page:
-    """Return some of the sessions, the one that was last used first, without system prompts.
+    """Return a page of sessions, most recently used first, without system prompts.
 
-    Those in which nothing was said are among them while a process has them.
+    Empty sessions are included while a process has them open.
 
     Raises:
-        InvalidCursorError: the cursor is none that was given out.
+        InvalidCursorError: the cursor was not issued by this server.
     """
     wanted: list[str] = []
     values: list[Column] = []
     if cursor is not None:
+        # By position instead of OFFSET: sessions that are used between two pages do not shift the
+        # rest.
         wanted.append("(updated_us, id) < (?, ?)")
         values += _position_of(cursor)
     if cwd is not None:
@@ -99,12 +102,13 @@ def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Hol
         values,
     ).fetchall()
     found = tuple(facts_of(row) for row in rows[:PAGE_SIZE])
+    # One row more than a page was read, only to know whether another page follows.
     last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
     return Page(found, None if last is None else _cursor_at(last))
 
 
 def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
-    """Return the sessions in which nothing was said and that no process has."""
+    """Return the empty sessions that no process holds."""
     held = set(_held_and_empty(connection, here))
     found: list[tuple[str]] = connection.execute(
         f"SELECT id FROM sessions WHERE {IS_EMPTY.format('sessions.id')}"  # noqa: S608 - names of ours
@@ -113,7 +117,7 @@ def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
 
 
 def _held_and_empty(connection: Connection, here: Holder) -> Iterator[str]:
-    """Return the sessions in which nothing was said and that a process has."""
+    """Return the empty sessions that a process holds."""
     found: list[tuple[str]] = connection.execute(
         f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY.format('held.session_id')}"  # noqa: S608 - names of ours
     ).fetchall()
@@ -132,7 +136,7 @@ def _system(connection: Connection, session_id: str) -> SavedSystem | None:
 
 
 def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
-    """Return the conversation, and the last entry that was there when its last message came."""
+    """Return the conversation, and the last entry that existed when its last message came."""
     rows: list[Row] = connection.execute(
         "SELECT body, after_entry FROM messages WHERE session_id = ? ORDER BY seq", (session_id,)
     ).fetchall()
@@ -142,7 +146,7 @@ def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, .
 
 
 def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Entry]]:
-    """Return what was shown with its numbers, texts still in pieces."""
+    """Return the numbered entries, with texts still in chunks."""
     output = _output(connection, session_id)
     rows: list[tuple[int, str, Column, Column]] = connection.execute(
         "SELECT seq, kind, ref, body FROM entries WHERE session_id = ? ORDER BY seq", (session_id,)
@@ -159,7 +163,7 @@ def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Ent
 
 
 def _output(connection: Connection, session_id: str) -> dict[int, str]:
-    """Return what the commands of calls printed, by the numbers of their entries."""
+    """Return the output of the calls' commands, by entry number."""
     pieces: dict[int, list[str]] = {}
     for entry, data in connection.execute(
         "SELECT entry, data FROM output WHERE session_id = ? ORDER BY entry, seq", (session_id,)

@@ -1,6 +1,6 @@
-"""The rows of what was said and shown: how they are written.
+"""Writes the rows of conversations and of the history shown to the user.
 
-Knows the tables `entries`, `output` and `messages`; when a row is written is decided elsewhere.
+Knows the tables `entries`, `output` and `messages`; `session_rows` decides when a row is written.
 """
 
 import logging
@@ -23,22 +23,22 @@ from acp_server.turn.conversation import Message
 logger = logging.getLogger(__name__)
 
 Write = Callable[[Connection], object]
-"""Writes rows, inside of a transaction."""
+"""Writes rows, inside a transaction."""
 
 MESSAGE, THOUGHT, SUMMARY = "message", "thought", "summary"
-"""Kinds of entries whose body is a piece of a text."""
+"""Kinds of entries whose body is a chunk of a text."""
 IS_EMPTY = (
     "NOT EXISTS (SELECT 1 FROM messages WHERE session_id = {0})"
     " AND NOT EXISTS (SELECT 1 FROM entries WHERE session_id = {0})"
 )
-"""Whether nothing was said in the session that stands in the braces."""
+"""SQL: whether the session id in place of the braces has neither messages nor entries."""
 OPEN_CALL, CALL = "open call", "call"
-"""Kinds of entries that are one call; one that is open may still change."""
+"""Kinds of entries that are one call; an open one may still change."""
 
 
 @frozen
 class MessageRow:
-    """A message, and where it stands: behind which entry, and when it came."""
+    """A message, the entry it follows, and its time."""
 
     seq: int
     after_entry: int
@@ -49,17 +49,18 @@ class MessageRow:
 
 @dataclass(slots=True)
 class KeptCall:
-    """A call: the number of its entry, and what it is now, unless that was let go."""
+    """A call: its entry number, and its current record unless that was released."""
 
     entry: int
     record: CallRecord | None = None
     pieces: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
-    """The number and the length of each piece of output."""
+    """The number and length of each chunk of output."""
 
 
 def save_entry(connection: Connection, row: Row) -> None:
     """Write an entry: its session, number, kind, reference and body."""
     connection.execute(
+        # A conflict is a call that changed: its row is rewritten at its place in the history.
         "INSERT INTO entries VALUES (?, ?, ?, ?, ?) ON CONFLICT (session_id, seq)"
         " DO UPDATE SET kind = excluded.kind, body = excluded.body",
         row,
@@ -67,7 +68,7 @@ def save_entry(connection: Connection, row: Row) -> None:
 
 
 def join_pieces(connection: Connection, session_id: str, first: int) -> None:
-    """Make one row of the pieces of each text, from an entry on."""
+    """Merge the chunks of each text into one row, starting at an entry."""
     found: list[tuple[int, str, Column, Column]] = connection.execute(
         "SELECT seq, kind, ref, body FROM entries"
         " WHERE session_id = ? AND seq >= ? AND kind IN (?, ?, ?) ORDER BY kind, ref, seq",
@@ -88,7 +89,7 @@ def join_pieces(connection: Connection, session_id: str, first: int) -> None:
 
 
 def save_output(connection: Connection, session_id: str, entry: int, row: tuple[int, str]) -> None:
-    """Write a piece of what a command printed: its number and its text."""
+    """Write a chunk of command output: its number and its text."""
     number, data = row
     connection.execute(
         "INSERT INTO output VALUES (?, ?, ?, ?)", (session_id, entry, number, spelled(data))
@@ -96,7 +97,7 @@ def save_output(connection: Connection, session_id: str, entry: int, row: tuple[
 
 
 def drop_output(connection: Connection, session_id: str, entry: int, before: int) -> None:
-    """Take away the pieces before one."""
+    """Delete the chunks before a number."""
     connection.execute(
         "DELETE FROM output WHERE session_id = ? AND entry = ? AND seq < ?",
         (session_id, entry, before),
@@ -104,32 +105,33 @@ def drop_output(connection: Connection, session_id: str, entry: int, before: int
 
 
 def add_message(connection: Connection, session_id: str, row: MessageRow) -> None:
-    """Write a message behind all others, and what searches know of it."""
+    """Append a message, and its texts for the search."""
     _insert_message(connection, session_id, row)
     texts.add(connection, session_id, row.at, row.message)
 
 
 def replace_messages(connection: Connection, session_id: str, rows: Sequence[MessageRow]) -> None:
-    """Write messages in the place of all. Searches go on finding what was said before."""
+    """Replace all messages. Searches still find the replaced ones."""
     connection.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
     for row in rows:
         _insert_message(connection, session_id, row)
 
 
 def forget(connection: Connection, session_id: str) -> None:
-    """Take a session away, searches included."""
+    """Delete a session and its texts."""
+    # First: removing a text from an index needs the text, which lives in the other table.
     texts.delete(connection, session_id)
     connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
 
 def is_empty(connection: Connection, session_id: str) -> bool:
-    """Whether nothing was said in a session, not even to a command of ours."""
+    """Whether nothing was said in a session, not even to a slash command."""
     found = connection.execute(f"SELECT {IS_EMPTY.format('?1')}", (session_id,))
     return bool(found.fetchone()[0])
 
 
 def number(connection: Connection, query: str, *values: Column) -> int:
-    """Return the one number that a query finds."""
+    """Return the single number a query selects."""
     return cast("int", connection.execute(query, values).fetchone()[0])
 
 
@@ -141,7 +143,7 @@ def _insert_message(connection: Connection, session_id: str, row: MessageRow) ->
 
 
 def kept_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, KeptCall]]:
-    """Return the calls of a session by their ids, held no longer than they must be."""
+    """Return the calls of a session by id, without their records."""
     found = connection.execute(
         "SELECT ref, entries.seq, max(output.seq), sum(length(data)) FROM entries"
         " LEFT JOIN output ON output.session_id = entries.session_id AND entry = entries.seq"
@@ -154,20 +156,20 @@ def kept_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, K
 
 
 def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord | None:
-    """Return the call that stands in an entry, without its output."""
+    """Return the call stored in an entry, without its output; None if it cannot be read."""
     row = connection.execute(
         "SELECT body FROM entries WHERE session_id = ? AND seq = ?", (session_id, entry)
     ).fetchone()
     try:
         record = None if row is None else decode(read_text(row[0]))
     except UnreadableError as error:
-        logger.warning("a call cannot be read: %s", error)
+        logger.warning("cannot read a stored tool call: %s", error)
         return None
     return record if isinstance(record, CallRecord) else None
 
 
 def fail_open_calls(connection: Connection, session_id: str) -> None:
-    """Write every call that is open as one that has failed."""
+    """Mark every open call as failed."""
     found = connection.execute(
         "SELECT seq FROM entries WHERE session_id = ? AND kind = ?", (session_id, OPEN_CALL)
     ).fetchall()

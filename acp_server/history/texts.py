@@ -1,9 +1,9 @@
-"""The texts that can be searched: what was said in each session, and the indexes over it.
+"""The searchable texts of each session, and the full-text indexes over them.
 
-Owns the tables whose names begin with `texts`. A text stays when its conversation is summed up, and
-goes only with its session. Knows nothing of queries (`queries`, `search`), nor of how a session is
-replayed. The indexes hold no text of their own: what stood in one is taken out of it by the same
-text, so a text never changes once it is there.
+Owns the tables whose names start with `texts`. A text survives the compaction of its conversation
+and is deleted with its session. Knows nothing of queries (`queries`, `search`) or of replay. The
+indexes store no text: to remove an entry, FTS5 needs exactly the text that was indexed, so a text
+never changes once it is stored.
 """
 
 import json
@@ -33,13 +33,13 @@ from acp_server.turn.conversation import (
 )
 
 MOST_SAID_CHARACTERS = 20_000
-"""How much of what a person or the model said is kept for searches."""
+"""Stored length of a message for searches, in characters."""
 MOST_ATTACHED_CHARACTERS = 4_000
 MOST_TOOL_CHARACTERS = 2_000
-"""How much of a call's arguments, or of its result, is kept for searches."""
+"""Stored length of a call's arguments or its result for searches, in characters."""
 
 SCHEMA: tuple[str, ...] = (
-    # An id is never used again: it says which texts are indexed, and models quote it.
+    # AUTOINCREMENT never reuses an id: it marks which texts are indexed, and models quote it.
     """
     CREATE TABLE texts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -57,8 +57,8 @@ SCHEMA: tuple[str, ...] = (
         user, assistant, tool, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'
     )
     """,
-    # Which three characters stand in a text, not where, which takes far less room. Whether they
-    # stand side by side is looked up in the text.
+    # detail=none stores which trigrams a text has, not where, in far less space. Whether they are
+    # adjacent is checked in the text itself.
     """
     CREATE VIRTUAL TABLE texts_threes USING fts5 (
         text, content='', detail=none, columnsize=0, tokenize='trigram'
@@ -69,7 +69,7 @@ SCHEMA: tuple[str, ...] = (
 
 @frozen
 class _Index:
-    """One of the indexes: its table, and what of a text stands in which of its columns."""
+    """A full-text index: its table, and the values of its columns for a text."""
 
     table: str
     columns: tuple[str, ...]
@@ -78,7 +78,7 @@ class _Index:
 
 
 def add(connection: Connection, session_id: str, at: datetime, message: Message) -> None:
-    """Keep what a message says, to be searched. No search finds it before `index_pending`."""
+    """Store the texts of a message. No search finds them before `index_pending`."""
     connection.executemany(
         "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, ?, ?, ?)",
         [
@@ -90,7 +90,7 @@ def add(connection: Connection, session_id: str, at: datetime, message: Message)
 
 
 def index_pending(connection: Connection) -> None:
-    """Have searches find every text that was added since this was last called."""
+    """Index every text added since the last call."""
     rows: list[tuple[int, str, str]] = connection.execute(
         "SELECT id, role, text FROM texts WHERE id > (SELECT last_id FROM texts_indexed)"
     ).fetchall()
@@ -102,9 +102,10 @@ def index_pending(connection: Connection) -> None:
 
 
 def delete(connection: Connection, session_id: str) -> None:
-    """Forget what was said in a session."""
+    """Delete the texts of a session."""
     rows: list[tuple[int, str, str]] = connection.execute(
         "SELECT id, role, text FROM texts"
+        # Removing a text that was never added would corrupt the index.
         " WHERE session_id = ? AND id <= (SELECT last_id FROM texts_indexed)",
         (session_id,),
     ).fetchall()
@@ -116,8 +117,9 @@ def delete(connection: Connection, session_id: str) -> None:
 def _write(
     connection: Connection, index: _Index, rows: list[tuple[int, str, str]], *, is_deletion: bool
 ) -> None:
-    """Put texts into an index, or take them out."""
+    """Add texts to an index, or remove them."""
     columns = ("rowid", *index.columns)
+    # FTS5's 'delete' command: the table's own name is a column, followed by the indexed values.
     command = (index.table,) if is_deletion else ()
     names = ", ".join((*command, *columns))
     values = ", ".join(["'delete'"] * len(command) + ["?"] * len(columns))
@@ -138,7 +140,7 @@ _INDEXES = (
 
 
 def _said_in(message: Message) -> Iterator[tuple[Role, str]]:
-    """Return who said what; thinking and the ids of calls are nothing that was said."""
+    """Return the texts of a message by role; reasoning and call ids are not searchable."""
     match message:
         case UserMessage():
             prompt = [
@@ -163,7 +165,7 @@ def _said_in(message: Message) -> Iterator[tuple[Role, str]]:
 
 
 def _ends(text: str) -> str:
-    """Return a long text without its middle: a failure often says why in its last lines."""
+    """Return a long text without its middle: the cause of a failure is often in its last lines."""
     if len(text) <= MOST_TOOL_CHARACTERS:
         return text
     tail = MOST_TOOL_CHARACTERS // 4
@@ -171,7 +173,7 @@ def _ends(text: str) -> str:
 
 
 def _told(call: ToolCall) -> str:
-    """Return the texts among a call's arguments, without the signs of JSON between them."""
+    """Return the strings in a call's arguments, without JSON syntax."""
     try:
         return "\n".join(_strings(arguments_of(call)))
     except ValueError:

@@ -1,8 +1,8 @@
-"""The thread that writes: the one place that has the database, for all sessions of a process.
+"""The writer thread: the only user of the database, for all sessions of a process.
 
-Takes what the inbox holds, has it written in one transaction, and answers questions behind it. When
-the database fails, the user is told once why, and work goes on without it; it is tried again with
-the next turn or question. A damaged file is moved aside, and the open sessions go into a new one.
+It takes the items of the queue, writes them in one transaction, then answers the queries. If the
+database fails, the user is told once and work continues without it; every later turn or query tries
+again. A damaged file is moved aside and the open sessions are written to a new one.
 """
 
 import logging
@@ -32,15 +32,15 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-NOT_KEPT = "Sessions are not kept from now on: {reason}. It is tried again with each prompt."
-LOST = "The session {session_id} is not kept from now on: it was deleted, or opened, elsewhere."
+NOT_KEPT = "Sessions are no longer saved: {reason}. The server tries again with each prompt."
+LOST = "Session {session_id} is no longer saved: it was deleted or opened elsewhere."
 CANNOT_BE_MADE_WHOLE = (
-    "The session {session_id} is not kept from now on: what was kept of it before is gone."
+    "Session {session_id} is no longer saved: its earlier messages were lost with the database."
 )
 
 
 class Writer:
-    """Writes and answers, in the thread that calls `run`; a desk for those who ask."""
+    """Writes records and answers queries, in the thread that calls `run`."""
 
     def __init__(
         self,
@@ -49,42 +49,43 @@ class Writer:
         tell: Callable[[str], None],
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:
-        """Prepare; while sessions are ours, others are shown every so often that we are alive."""
+        """Set up; while this process holds sessions, it sends a heartbeat every `beat_seconds`."""
         self._beat_seconds = beat_seconds
         self._database = database
         self._inbox = inbox
         self._tell = tell
         self._told: set[str] = set()
+        # One identity for the process's lifetime; leases outlive a reopened database.
         self._here = Holder()
         self._scribes: dict[str, Scribe] = {}
         self._problem: str | None = None
-        """Why nothing can be kept, while it is so."""
+        """Why nothing can be saved, while that is so."""
         self._is_sync_due = False
         self._is_leaving = False
         self._questions: deque[Question] = deque()
         self._next_beat_seconds = time.monotonic() + self._beat_seconds
 
     def run(self) -> None:
-        """Write until somebody has asked to leave."""
+        """Write until a query asks to end."""
         try:
             self._open(self._database.open)
             while not self._is_leaving:
                 self._work()
         finally:
             self._database.close()
-            for question in self._questions:  # what ended the thread, they need not wait for
+            for question in self._questions:  # taken from the queue, but not answered yet
                 question.give_up()
 
     def read(self, session_id: str) -> StoredSession:
-        """Return what is kept of a session."""
+        """Return a stored session."""
         return self._reading(partial(stored.load, session_id=session_id))
 
     def page(self, cwd: Path | None, cursor: str | None) -> Page:
-        """Return kept sessions."""
+        """Return a page of stored sessions."""
         return self._reading(partial(stored.page, cwd=cwd, cursor=cursor, here=self._here))
 
     def resume(self, session_id: str) -> None:
-        """Take a session that is kept, unless another process that is alive has it."""
+        """Take over a stored session, unless another live process holds it."""
         if session_id in self._scribes:
             return
         scribe = self._new_scribe(session_id)
@@ -92,19 +93,19 @@ class Writer:
         self._scribes[session_id] = scribe
 
     def delete(self, session_id: str) -> None:
-        """Forget a session."""
+        """Delete a session."""
         self._writing(partial(tables.forget, session_id=session_id))
         self._scribes.pop(session_id, None)
 
     def release(self, session_id: str) -> None:
-        """Let others have a session; what of it could not be kept is tried a last time."""
+        """Give up a session; unsaved records are tried one last time."""
         if session_id in self._scribes:
             self._try_again()
         if self._scribes.pop(session_id, None) is not None and self._problem is None:
             self._writing(partial(self._give_back, session_ids=[session_id]))
 
     def leave(self) -> None:
-        """Let others have all sessions, and end; what could not be kept is tried a last time."""
+        """Give up all sessions and end; unsaved records are tried one last time."""
         self._is_leaving = True
         if self._scribes:
             self._try_again()
@@ -114,19 +115,20 @@ class Writer:
             self._writing(partial(self._give_back, session_ids=session_ids))
 
     def _work(self) -> None:
-        """Write and answer what is there, or note that we are alive."""
+        """Process the queued items, or send a heartbeat."""
         for item in self._inbox.wait(self._patience_seconds()):
             if isinstance(item, tuple):
                 self._take(*item)
             else:
                 self._questions.append(item)
+        # Records before queries: a query may only be answered once everything before it is written.
         self._flush()
         self._answer()
         if self._is_sync_due or self._patience_seconds() == 0.0:
             self._sync()
 
     def _answer(self) -> None:
-        """Answer all questions, and wake those who asked together: no session goes ahead."""
+        """Answer all queries, and wake their tasks in one hop: no session goes ahead of others."""
         for question in self._questions:
             question.answer(self)
         answered, self._questions = self._questions, deque()
@@ -134,7 +136,7 @@ class Writer:
             answered[0].hop(lambda: _wake(answered))
 
     def _patience_seconds(self) -> float | None:
-        """Return how long nothing need be done: for ever while no session is ours."""
+        """Return the time until the next heartbeat; None while no session is held."""
         if not self._scribes:
             return None
         return max(0.0, self._next_beat_seconds - time.monotonic())
@@ -143,7 +145,7 @@ class Writer:
         if isinstance(recorded, Created):
             self._scribes[session_id] = self._new_scribe(session_id)
         scribe = self._scribes.get(session_id)
-        if scribe is None:  # it was closed, deleted or lost
+        if scribe is None:  # the session was closed, deleted or lost
             return
         self._is_sync_due |= isinstance(recorded, SyncWanted)
         try:
@@ -164,7 +166,7 @@ class Writer:
             return tables.read_call(connection, session_id, entry)
 
     def _flush(self) -> None:
-        """Have what was taken written."""
+        """Write the records taken so far."""
         if self._problem is None:
             try:
                 self._write_rows()
@@ -176,9 +178,12 @@ class Writer:
         if not pending:
             return
         with self._database.transaction() as connection:
+            # Inside the transaction: no other process can take a lease over between check and
+            # write.
             ours = leases.mine(connection, self._here)
             lost = [scribe for scribe in pending if not scribe.is_new and scribe.id not in ours]
             for scribe, rows in pending.items():
+                # A lost session belongs to another process now; writing on would mix two histories.
                 for write in rows if scribe not in lost else ():
                     write(connection)
         for scribe in pending:
@@ -186,7 +191,7 @@ class Writer:
         self._drop(lost, LOST)
 
     def _sync(self) -> None:
-        """Have all of it reach the disk, and found by searches; others see that we are alive."""
+        """Sync to the disk, index new texts for search, and send a heartbeat."""
         self._next_beat_seconds = time.monotonic() + self._beat_seconds
         self._is_sync_due, is_durable = False, self._is_sync_due
         if self._problem is None:
@@ -198,8 +203,8 @@ class Writer:
                 self._fail(error)
 
     def _fail(self, error: StoreError) -> None:
-        """Go on without the database, or with another one in its place."""
-        logger.warning("the database of sessions failed: %s", error.reason)
+        """Continue without the database, or with a new one."""
+        logger.warning("the session database failed: %s", error.reason)
         self._abandon()
         match error:
             case DamagedError():
@@ -210,30 +215,33 @@ class Writer:
                 self._give_up(error)
 
     def _open(self, open_file: Callable[[], Sequence[str]]) -> None:
-        """Open the database and have written there what is missing of the open sessions."""
+        """Open the database and write the missing state of the open sessions."""
         before = self._database.origin
         try:
             notices = open_file()
             self._recover(is_other_file=self._database.origin != before)
         except StoreError as error:
             self._abandon()
+            # Replace at most once: a new file that is damaged at once points to the disk.
             if isinstance(error, DamagedError) and open_file != self._database.replace:
                 self._open(self._database.replace)
             else:
                 self._give_up(error)
         else:
-            self._told.discard(NOT_KEPT.format(reason=self._problem))  # the next time it is news
+            # The problem is solved; if it returns, report it again.
+            self._told.discard(NOT_KEPT.format(reason=self._problem))
             self._problem = None
             for notice in notices:
                 self._say(notice)
 
     def _try_again(self) -> None:
-        """Have the database there, if it has failed, with all that was not kept meanwhile."""
+        """Reopen the database if it has failed, and write all unsaved state."""
         if self._problem is not None:
             self._open(self._database.open)
 
     def _recover(self, *, is_other_file: bool) -> None:
         with self._database.transaction() as connection:
+            # Left by processes that ended without a release.
             for session_id in stored.abandoned(connection, self._here):
                 tables.forget(connection, session_id)
             texts.index_pending(connection)
@@ -242,11 +250,12 @@ class Writer:
                 for scribe in self._scribes.values()
                 if not scribe.recover(connection, is_other_file=is_other_file)
             ]
+        # After the transaction: tell users only about a state that was committed.
         self._drop(lost, CANNOT_BE_MADE_WHOLE if is_other_file else LOST)
         self._write_rows()
 
     def _abandon(self) -> None:
-        """Give up what was to be written; nothing of it is in the database."""
+        """Drop all pending writes; their transaction was rolled back."""
         for scribe in self._scribes.values():
             scribe.break_off()
 
@@ -275,13 +284,14 @@ class Writer:
 
     @contextmanager
     def _asked(self) -> Generator[None]:
-        """Have the database there for a question, and its failures told to who asked."""
+        """Make the database available for a query, and report failures to its sender."""
         self._try_again()
         if self._problem is not None:
             raise ArchiveError(self._problem)
         try:
             yield
         except StoreError as error:
+            # Busy passes by itself, and the records are safe: only the query fails.
             if not isinstance(error, BusyError):
                 self._fail(error)
             raise ArchiveError(error.reason) from error
@@ -293,11 +303,12 @@ class Writer:
         lease = leases.find(connection, scribe.id)
         if lease is not None and not lease.is_over(self._here, leases.now_us()):
             raise SessionInUseError(scribe.id, lease.described(self._here))
+        # In the transaction of the check above: two processes must not both find the lease expired.
         leases.take(connection, scribe.id, self._here)
         scribe.adopt(connection)
 
     def _give_back(self, connection: Connection, session_ids: Sequence[str]) -> None:
-        """Let others have sessions of ours; of those in which nothing was said nothing stays."""
+        """Release sessions this process holds, and delete the empty ones."""
         ours = leases.mine(connection, self._here)
         for session_id in session_ids:
             if session_id in ours and tables.is_empty(connection, session_id):
