@@ -1,1 +1,1 @@
-"""ACP in, engine out: the only place where both vocabularies meet."""
+"""Translation between ACP and the engine: the only package that imports both vocabularies."""

@@ -1,4 +1,4 @@
-"""authenticate and logout. The way in is a stored key; nobody types one over the wire."""
+"""Handlers of authenticate and logout. A stored key signs in; none is sent over the wire."""
 
 from collections.abc import Awaitable, Callable
 
@@ -15,13 +15,13 @@ from acp_server.protocol.lifecycle import (
 )
 
 NO_KEY = (
-    "there is no key yet: set ANTHROPIC_API_KEY where the editor starts this server, or run "
+    "no API key found: set ANTHROPIC_API_KEY where the editor starts this server, or run "
     "`acp-server setup` in a terminal"
 )
 
 
 class AuthHandlers:
-    """What a client can do about signing in."""
+    """Handlers of the authentication methods."""
 
     def __init__(
         self,
@@ -29,17 +29,17 @@ class AuthHandlers:
         sign_out: Callable[[], Awaitable[None]],
         hint: str | None = None,
     ) -> None:
-        """Take what signs in and out; `hint` says what to do without a key, if not the usual."""
+        """Take the callbacks that sign in and out; `hint` replaces the usual advice."""
         self._sign_in = sign_in
         self._sign_out = sign_out
         self._hint = hint or NO_KEY
 
     def authenticate(self, request: AuthenticateRequest, call: Call) -> Job:
-        """Look for a key again; say where to put one if there is none."""
+        """Look for a key again; without one, answer with advice where to put it."""
         del call
         if request.method_id not in AUTH_METHOD_IDS:
             known = ", ".join(AUTH_METHOD_IDS)
-            reason = f"methodId: unknown method {request.method_id!r}; there are {known}"
+            reason = f"methodId: unknown method {request.method_id!r}; use one of {known}"
             raise InvalidParamsError(reason)
 
         async def run() -> Reply:
@@ -50,7 +50,7 @@ class AuthHandlers:
         return run
 
     def logout(self, request: LogoutRequest, call: Call) -> Job:
-        """Forget the stored key; prompts that need a model are refused from then on."""
+        """Delete the stored key. Prompts that need a model are refused from then on."""
         del request, call
 
         async def run() -> Reply:

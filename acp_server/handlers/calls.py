@@ -1,4 +1,4 @@
-"""Tool calls in ACP's words: the engine's content, places and plans become the wire's."""
+"""Maps tool call events of the engine to ACP: content, locations and plans."""
 
 from collections.abc import Mapping, Sequence
 from typing import assert_never
@@ -36,7 +36,7 @@ from acp_server.turn.events import (
 
 
 def call_start(event: CallAppeared) -> ToolCallStart:
-    """Return the first word of a call."""
+    """Return the update that announces a call."""
     return ToolCallStart(
         tool_call_id=event.call_id,
         title=event.title or event.name,
@@ -48,17 +48,17 @@ def call_start(event: CallAppeared) -> ToolCallStart:
 
 
 PARENT = "parentToolUseId"
-"""The key in `_meta` under which a sub-agent's call names the one that delegated."""
+"""The `_meta` key under which a sub-agent's call names the call that delegated."""
 Meta = dict[str, JsonValue] | None
 
 _COMMAND = "Run a command"
-"""Stands for a call's own title until that is told again."""
+"""A stand-in for the call's title until the next title update."""
 
 TerminalNews = TerminalOpened | TerminalPrinted | TerminalEnded
 
 
 def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCallProgress:
-    """Return what has changed about a call."""
+    """Return the update for a change of a call."""
     if not isinstance(event, CallChanged):
         return _terminal_progress(event)
     return ToolCallProgress(
@@ -74,7 +74,7 @@ def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCall
 
 
 def call_meta(parent_id: str, more: Mapping[str, JsonValue] | None = None) -> Meta:
-    """Return what goes along with a call; one of a sub-agent's names the call that delegated."""
+    """Return the `_meta` of a call: the delegating call, for a sub-agent, and other members."""
     parent: dict[str, JsonValue] = {PARENT: parent_id} if parent_id else {}
     return {**parent, **(more or {})} or None
 
@@ -85,17 +85,17 @@ def _instructions(event: CallChanged) -> Mapping[str, JsonValue]:
 
 
 def contents(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
-    """Return what a call shows, block by block."""
+    """Return the content blocks of a call."""
     return tuple(_content(part) for part in shown)
 
 
 def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
-    """Return the places that a call touches."""
+    """Return the locations a call touches."""
     return tuple(ToolCallLocation(path=place.path, line=place.line) for place in places)
 
 
 def _terminal_progress(event: TerminalNews) -> ToolCallStart | ToolCallProgress:
-    """Return news of a command of ours, under the `_meta` keys that editors know."""
+    """Return the update for a command of this server, in the `_meta` keys editors understand."""
     match event:
         case TerminalOpened():
             return _terminal_start(event)
@@ -115,10 +115,10 @@ def _terminal_progress(event: TerminalNews) -> ToolCallStart | ToolCallProgress:
 
 
 def _terminal_start(event: TerminalOpened) -> ToolCallStart:
-    """Return the call once more, now with a terminal.
+    """Return the call's start again, now with a terminal.
 
-    Editors look for `terminal_info` in a `tool_call` only, and take one whose id they know as news
-    of that call. A terminal that they were not told of so, they refuse as content.
+    Editors look for `terminal_info` in a `tool_call` only, and treat one with a known id as an
+    update of that call. They reject a terminal in the content that was not announced this way.
     """
     info: dict[str, JsonValue] = {"terminal_id": event.terminal_id, "cwd": event.cwd}
     return ToolCallStart(
@@ -132,7 +132,7 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
 
 
 def plan(event: PlanChanged) -> Plan:
-    """Return the plan, whole."""
+    """Return the complete plan."""
     return Plan(
         entries=tuple(
             PlanEntry(content=entry.content, priority=entry.priority, status=entry.status)
@@ -156,7 +156,7 @@ def _content(part: CallContent) -> ToolCallContent:
 
 
 def _media(media: Media) -> ContentBlock:
-    """Return a picture as one, and any other document as a resource."""
+    """Return an image as image content, any other document as an embedded resource."""
     if media.mime_type.startswith("image/"):
         return ImageContent(data=media.data, mime_type=media.mime_type)
     blob = BlobResourceContents(

@@ -1,4 +1,4 @@
-"""One client's connection: the table of methods, and the peer that serves them."""
+"""One client's connection: the method table, and the peer that serves it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -48,11 +48,11 @@ from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 
 CLOSING_SECONDS = 0.5
-"""How long what tools left running may take to end; whatever still runs then is killed."""
+"""Time for processes left by tools to end; those still running are then killed."""
 
 
 class Connection:
-    """Serves one client."""
+    """The agent's side of one client's connection."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Connection:
         self._client = link.client
         self._lull = Lull()
         self._unheard: list[str] = []
-        """Problems of which no session was there to be told."""
+        """Problems reported while no session existed to show them."""
         if initialize_params is not None:
             self._meet(read(InitializeRequest, initialize_params))
 
@@ -82,27 +82,29 @@ class Connection:
             self._link.background = background
             warm_up = partial(background.start_soon, self._warm_up)
             try:
+                # At the end of the stream, turns are cancelled first: each still answers its
+                # prompt.
                 await self._peer.run(self._handlers(warm_up), self._sessions.end_turns)
             finally:
                 await self._sessions.close(CLOSING_SECONDS)
             background.cancel_scope.cancel()
 
     async def wait_until_left(self) -> None:
-        """Return when the client has ended its stream; turns may still be on their way out."""
+        """Return when the client has ended its stream; turns may still be ending."""
         await self._peer.has_ended.wait()
 
     async def end_turns(self) -> None:
-        """Cancel every turn and wait until each has been answered."""
+        """Cancel every turn and wait until each prompt is answered."""
         await self._sessions.end_turns()
         await self._peer.wait_until_answered()
 
     def tell_options(self) -> None:
-        """Send every session's options again: what can be chosen has changed."""
+        """Send every session's options again, after the available choices have changed."""
         for session in self._sessions:
             self._client.update_now(session.id, options_update(session))
 
     def tell_problem(self, problem: str) -> None:
-        """Tell the user in every session why nothing is kept of it, or else in the next one."""
+        """Tell the user in every session why sessions are not saved; without one, in the next."""
         sessions = tuple(self._sessions)
         for session in sessions:
             session.bulletin.say(problem)
@@ -110,13 +112,16 @@ class Connection:
             self._unheard.append(problem)
 
     async def _warm_up(self, session: Session) -> None:
+        # Swapped before the first await: two sessions that warm up together must not both show
+        # them.
         unheard, self._unheard = self._unheard, []
         for problem in unheard:
             session.bulletin.say(problem)
         await self._lull.wait()
         await build_models()
         await self._sessions.warm_up(session, self._lull.wait)
-        self._lull.dismiss()  # many sessions one behind the other are ready for prompts at once
+        # From now on everything is imported: further sessions need not wait to get ready.
+        self._lull.dismiss()
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._link, self._sessions, warm_up)
@@ -141,7 +146,7 @@ class Connection:
         if self._is_unstable:
             requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)
         requests = {name: self._lull.watched(handler) for name, handler in requests.items()}
-        # These may take hours, and have what they need got ready themselves.
+        # Not watched: a prompt may take hours, and starts the imports that it needs itself.
         requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, ready)
         requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, ready)
         notifications = {
@@ -155,7 +160,7 @@ class Connection:
         return Handlers(requests, notifications)
 
     def _initialize(self, request: InitializeRequest, call: Call) -> Job:
-        """Answer every time; the newest word on the client's capabilities counts."""
+        """Answer; a client may send it again, and its latest capabilities count."""
         self._meet(request)
 
         async def run() -> Reply:

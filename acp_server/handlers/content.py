@@ -1,4 +1,4 @@
-"""Content blocks of a prompt become the engine's message."""
+"""Maps content blocks of a prompt to the engine's message, and back."""
 
 import base64
 import binascii
@@ -20,17 +20,17 @@ from acp_server.turn.conversation import Attachment, Link, Media, PromptPart, Te
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MOST_IMAGE_CHARACTERS = 5_000_000
-"""What providers take of one image, as base64."""
+"""The largest image providers accept, in characters of base64."""
 
 
 def user_message(blocks: Sequence[ContentBlock]) -> UserMessage:
-    """Return the message that a prompt's blocks make.
+    """Return the user message for the content blocks of a prompt.
 
     Raises:
-        InvalidParamsError: there is no block, or one that cannot be taken; the error names it.
+        InvalidParamsError: there is no block, or one is not supported; the error names it.
     """
     if not blocks:
-        reason = "prompt: there is nothing in it; send at least one content block"
+        reason = "prompt: it is empty; send at least one content block"
         raise InvalidParamsError(reason)
     return UserMessage(tuple(_part(index, block) for index, block in enumerate(blocks)))
 
@@ -58,8 +58,11 @@ def _image(index: int, mime_type: str, data: str) -> Media:
         names = ", ".join(IMAGE_TYPES)
         return _refuse(index, f"{mime_type or 'bytes of no type'!r} is not accepted, only {names}")
     if len(data) > MOST_IMAGE_CHARACTERS:
-        return _refuse(index, f"an image may have {MOST_IMAGE_CHARACTERS:,} characters of base64")
+        return _refuse(
+            index, f"an image may have at most {MOST_IMAGE_CHARACTERS:,} characters of base64"
+        )
     try:
+        # Refuse it now: once in the conversation, the provider would reject every further request.
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return _refuse(index, "the image is not valid base64")
@@ -67,12 +70,12 @@ def _image(index: int, mime_type: str, data: str) -> Media:
 
 
 def _refuse(index: int, problem: str) -> NoReturn:
-    reason = f"prompt.{index}: {problem}; this agent's promptCapabilities name what is"
+    reason = f"prompt.{index}: {problem}; see this agent's promptCapabilities"
     raise InvalidParamsError(reason)
 
 
 def content_of(part: PromptPart) -> ContentBlock:
-    """Return a part of a prompt as it can be shown again."""
+    """Return a part of a prompt as a content block, for replay."""
     match part:
         case Text():
             return TextContent(text=part.text)

@@ -1,7 +1,8 @@
-"""What MCP servers ask the user, passed on to the editor where it can show it.
+"""Forwards questions of MCP servers to the editor, if it can show them.
 
-A server's form is a flat JSON schema, nearly the editor's own; what does not fit is declined. The
-user reads who asks. Nothing that a server says decides on whether it may ask.
+A server's form is a flat JSON schema, nearly the editor's own; a form that does not fit is
+declined. The user sees which server asks. The server's own text has no influence on whether it may
+ask.
 """
 
 from collections.abc import Mapping
@@ -23,13 +24,13 @@ from acp_server.protocol.elicitation import (
 from acp_server.session.elicitation import DECLINED, Answer, Form, Page
 
 ASKS = "The MCP server “{server}” asks: {message}"
-NO_SECRETS = "It is a program of its own: enter no passwords or keys."
+NO_SECRETS = "It is a separate program: do not enter passwords or keys."
 MOST_MESSAGE_CHARACTERS = 4_000
 PAGE_SCHEMES = frozenset({"http", "https"})
 
 
 class EditorElicitor:
-    """Asks the user of one session's editor."""
+    """Asks the user through one session's editor."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
@@ -41,7 +42,7 @@ class EditorElicitor:
         return self._has_forms or self._has_pages
 
     async def ask(self, question: Form | Page) -> Answer:
-        """Ask; see the port."""
+        """Ask the user; see the port."""
         request = self._request(question)
         if request is None:
             return DECLINED
@@ -51,12 +52,13 @@ class EditorElicitor:
             return DECLINED
 
     async def complete(self, page_id: str) -> None:
-        """Tell that a page has done its work; see the port."""
+        """Report that a page has done its work; see the port."""
         done = CompleteElicitationNotification(elicitation_id=page_id)
         await Calls(self._link.client).complete_elicitation(done)
 
     def _request(self, question: Form | Page) -> SessionForm | SessionUrl | None:
-        """Return what the client is asked; None for what it cannot show."""
+        """Return the request for the client, or None if it cannot show the question."""
+        # The prefix comes first and the cut last: a long message must not hide which server asks.
         message = ASKS.format(server=question.server, message=question.message)
         message = message[:MOST_MESSAGE_CHARACTERS]
         match question:
@@ -92,7 +94,7 @@ class EditorElicitor:
 
 
 def _schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
-    """Return a server's form as the editor's, or None where it is none."""
+    """Return a server's form as the editor's type, or None if it does not fit."""
     given = schema.get("properties")
     properties = {} if not isinstance(given, dict) else given
     named: dict[str, JsonValue] = {name: _titled(each) for name, each in properties.items()}
@@ -103,7 +105,7 @@ def _schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
 
 
 def _titled(field: JsonValue) -> JsonValue:
-    """Return a field whose choices have their names where they belong: older servers list them."""
+    """Return a field with option titles as `oneOf`; older servers send them as `enumNames`."""
     if not isinstance(field, dict):
         return field
     values, names = field.get("enum"), field.get("enumNames")
@@ -120,6 +122,7 @@ def _is_page(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
+    # The editor opens the URL: only web pages, never file: or an application's scheme.
     return parts.scheme in PAGE_SCHEMES and bool(parts.hostname)
 
 
@@ -132,5 +135,5 @@ def _answer(response: CreateElicitationResponse) -> Answer:
             return Answer("accept", content)
         case "decline":
             return DECLINED
-        case _:  # also what is not known: it is no consent
+        case _:  # an unknown action is not consent
             return Answer("cancel")

@@ -1,4 +1,4 @@
-"""The model's questions, put to the user as forms, where the client shows forms."""
+"""Asks the model's questions as forms, if the client shows forms."""
 
 from acp_server.handlers.link import Link
 from acp_server.protocol.calls import Calls
@@ -18,7 +18,7 @@ CHOICE, OWN_WORDS = "choice", "answer"
 
 
 class EditorEnquirer:
-    """Asks the user of one session's editor."""
+    """Asks the user through one session's editor."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
@@ -26,17 +26,17 @@ class EditorEnquirer:
 
     @property
     def is_attended(self) -> bool:
-        """Whether somebody sits at the client."""
+        """Whether a person uses the client."""
         return self._link.is_attended
 
     @property
     def has_forms(self) -> bool:
-        """Whether the client has said that it shows forms."""
+        """Whether the client supports forms."""
         elicitation = self._link.capabilities.elicitation
         return elicitation is not None and elicitation.form is not None
 
     async def ask(self, enquiry: Enquiry) -> str | None:
-        """Ask with a form on the call; see the port."""
+        """Ask with a form attached to the call; see the port."""
         form = SessionForm(
             session_id=self._session_id,
             tool_call_id=enquiry.call_id,
@@ -50,7 +50,7 @@ class EditorEnquirer:
 
 
 def _schema(choices: tuple[str, ...]) -> ElicitationSchema:
-    """Return a form with a field for the user's own words, and one to choose from if they may."""
+    """Return a form with a text field, and a choice if there are options."""
     own_words = StringPropertySchema(title="Something else" if choices else "Answer")
     properties: dict[str, ElicitationPropertySchema] = {OWN_WORDS: own_words}
     if not choices:
@@ -61,7 +61,7 @@ def _schema(choices: tuple[str, ...]) -> ElicitationSchema:
 
 
 def _answer(response: CreateElicitationResponse) -> str | None:
-    """Return what was filled in: own words count before a choice."""
+    """Return the user's answer; a typed text takes precedence over a choice."""
     content = response.content or {}
     given = [content.get(field) for field in (OWN_WORDS, CHOICE)]
     texts = [text.strip() for text in given if isinstance(text, str) and text.strip()]

@@ -1,4 +1,4 @@
-"""The one table from what went wrong to what the client is told.
+"""The one table from the engine's errors to error answers.
 
 -32000 means "sign in first" to every ACP client and is used for nothing else.
 """
@@ -26,10 +26,11 @@ from acp_server.turn.errors import (
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 
+# The first match counts, so subclasses come before SessionError and TurnError.
 _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSessionError, RESOURCE_NOT_FOUND, "Session not found"),
     (SessionInUseError, INTERNAL_ERROR, "Session in use"),
-    (ArchiveError, INTERNAL_ERROR, "Sessions cannot be kept"),
+    (ArchiveError, INTERNAL_ERROR, "Sessions cannot be saved"),
     (SessionError, INVALID_PARAMS, "Invalid params"),
     (CredentialsMissingError, AUTH_REQUIRED, "Authentication required"),
     (PromptTooLargeError, INVALID_PARAMS, "Prompt too large"),
@@ -39,7 +40,7 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
 
 @contextmanager
 def translated() -> Generator[None]:
-    """Turn the engine's errors into answers; `data.message` carries the cause."""
+    """Turn the engine's errors into error answers; `data.message` carries the cause."""
     try:
         yield
     except (SessionError, TurnError) as error:

@@ -1,4 +1,4 @@
-"""One client's line: what can be sent over it, and what the client has said it understands."""
+"""One client's connection: the peer to send through, and the client's declared capabilities."""
 
 from dataclasses import dataclass, field
 
@@ -13,26 +13,26 @@ from acp_server.protocol.lifecycle import ClientCapabilities
 
 @dataclass(slots=True)
 class Link:
-    """The way to one client; shared by all that speak to it."""
+    """The connection to one client, shared by everything that sends to it."""
 
     peer: Peer
     client: Client
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
-    """What the client can do: nothing, until it says so."""
+    """The client's capabilities: none until it declares them."""
     client_name: str = ""
-    """What the client says that it is."""
+    """The name the client gives itself."""
     background: TaskGroup = field(init=False)
-    """For what goes on between requests; there while the connection is served."""
+    """Tasks between requests; set while the connection is served."""
 
     @classmethod
     def over(cls, transport: Transport) -> "Link":
-        """Return the line that a transport carries."""
+        """Return the connection over a transport."""
         peer = Peer(transport)
         return cls(peer, Client(peer))
 
     @property
     def is_attended(self) -> bool:
-        """Whether there may be a person at the other end: not where we drive ourselves."""
+        """Whether a person may use the client: not if this program drives itself."""
         return self.client_name != HEADLESS_CLIENT
 
     @property
@@ -43,11 +43,11 @@ class Link:
 
     @property
     def shows_compactions(self) -> bool:
-        """Whether it shows when a conversation is summed up, and how."""
+        """Whether the client shows compactions of the conversation."""
         session = self.capabilities.session
         return session is not None and session.compaction is not None
 
     @property
     def shows_terminal_output(self) -> bool:
-        """Whether it shows output that comes under `_meta` as a live terminal."""
+        """Whether the client shows output under `_meta` as a live terminal."""
         return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -1,4 +1,4 @@
-"""Imports in a thread what asks the editor something: the first session is open before that."""
+"""Lazy imports of the code that asks the editor; the first session opens without it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,19 +28,19 @@ class EditorSide:
 
 
 async def open_editor_side(link: Link, session_id: str) -> EditorSide:
-    """Return a session's editor; imports what speaks to it."""
+    """Return a session's editor services, importing them first."""
     return await to_thread.run_sync(_editor_side, link, session_id)
 
 
 class LazyTrustAsker:
-    """Asks the user of one session's editor, from the first question on."""
+    """Asks the user of one session's editor, and imports that code at the first question."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
         self._session_id = session_id
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> "Verdict | None":
-        """Ask; see the port."""
+        """Ask the user; see the port."""
         asker = await to_thread.run_sync(_trust_asker, self._link, self._session_id)
         return await asker.ask_trust(root, uses)
 

@@ -1,7 +1,7 @@
-"""Moments in which the client waits for no answer: when it is time to get ready for what may come.
+"""Detects moments in which the client waits for no response, to import modules then.
 
-Imports take their share of the interpreter from whatever else runs: beside them an answer takes
-two or three times as long. Knows no methods; whoever makes the table says what is watched.
+Imports compete for the interpreter lock: a response that runs at the same time takes two or three
+times as long. Independent of methods; the method table decides which requests count.
 """
 
 import anyio
@@ -11,13 +11,13 @@ from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call, RequestHandler
 
 QUIET_SECONDS = 0.05
-"""How long nothing has been asked when it is quiet: requests often come one behind the other."""
+"""Time without a request that counts as idle: requests often follow each other closely."""
 PATIENCE_SECONDS = 2.0
-"""How long quiet is waited for: a client that never rests must not keep us from getting ready."""
+"""The longest wait for idle time: a busy client must not postpone the imports forever."""
 
 
 class Lull:
-    """Knows whether requests are being answered."""
+    """Idle detector: knows whether requests are being answered."""
 
     def __init__(
         self, quiet_seconds: float = QUIET_SECONDS, patience_seconds: float = PATIENCE_SECONDS
@@ -31,12 +31,14 @@ class Lull:
         self._is_dismissed = False
 
     def watched(self, handler: RequestHandler) -> RequestHandler:
-        """Return a handler whose requests nobody wants disturbed."""
+        """Return the handler with its requests counted as activity."""
 
         def admit(params: JsonValue, call: Call) -> Job:
             job = handler(params, call)
 
             async def run() -> Reply:
+                # In the job, not in the synchronous part: a job that is cancelled before it starts
+                # would never count down again.
                 self._begin()
                 try:
                     return await job()
@@ -48,19 +50,20 @@ class Lull:
         return admit
 
     async def wait(self) -> None:
-        """Return when it is quiet, or when that takes too long."""
+        """Return when the client is idle, or after the longest wait."""
         with anyio.move_on_after(self._patience_seconds):
             while not self._is_dismissed and (self._under_way or self._unrest_seconds > 0):
                 await self._rest.wait()
+                # A request may arrive during the sleep, hence the loop.
                 await anyio.sleep(max(self._unrest_seconds, 0))
 
     def dismiss(self) -> None:
-        """Have nobody wait from now on: everything is imported, and the rest disturbs little."""
+        """Let all waits return at once from now on: the imports are done."""
         self._is_dismissed = True
 
     @property
     def _unrest_seconds(self) -> float:
-        """How long nothing more may come until it is quiet."""
+        """How long no request may arrive before this counts as idle."""
         return self._rest_began_seconds + self._quiet_seconds - anyio.current_time()
 
     def _begin(self) -> None:

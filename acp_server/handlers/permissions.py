@@ -1,4 +1,4 @@
-"""The gate's questions, put to the user by `session/request_permission`."""
+"""Asks the permission gate's questions with `session/request_permission`."""
 
 from collections.abc import Sequence
 
@@ -17,17 +17,17 @@ from acp_server.turn.conversation import Text
 
 
 class EditorAsker:
-    """Asks the user of one session's editor."""
+    """Asks the user through one session's editor."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
         self._session_id = session_id
 
     async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
-        """Ask on the call's own id, with its diff or its command; see the port.
+        """Ask under the call's own id, with its diff or command; see the port.
 
         Raises:
-            AskingError: the editor did not answer, or chose what was not offered.
+            AskingError: the editor did not answer, or chose an option that was not offered.
         """
         told = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
         request = RequestPermissionRequest(
@@ -52,6 +52,7 @@ class EditorAsker:
             raise AskingError(str(error)) from error
         if not isinstance(response.outcome, SelectedPermissionOutcome):
             return None
+        # Never trust the id as given: an unknown option must not count as permission.
         chosen = response.outcome.option_id
         for choice in choices:
             if choice.id == chosen:

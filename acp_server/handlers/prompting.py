@@ -1,4 +1,4 @@
-"""session/prompt, session/cancel and _session/steering."""
+"""Handlers of session/prompt, session/cancel and _session/steering."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,14 +34,14 @@ FIRST_TURN = (
     *(PromptRequest, PromptResponse, SessionInfoUpdate),
     *(TextContent, AgentMessageChunk, Cost, UsageUpdate),
 )
-"""The models of the plainest turn there is."""
+"""The models of the simplest possible turn."""
 
 
 async def build_models() -> None:
-    """Build the models of a first turn while nobody waits for them.
+    """Build the models of a first turn while the client waits for nothing.
 
-    On the loop, one at a time: each takes some milliseconds, and could not be used by the loop
-    while a thread builds it.
+    On the loop, one at a time: each takes some milliseconds, and the loop could not use a model
+    that a thread is building.
     """
     for model in FIRST_TURN:
         model.model_rebuild()
@@ -49,7 +49,7 @@ async def build_models() -> None:
 
 
 class PromptHandlers:
-    """The user's turns."""
+    """Handlers of prompts and of their cancellation."""
 
     def __init__(self, link: Link, sessions: SessionRegistry) -> None:
         self._link = link
@@ -57,10 +57,14 @@ class PromptHandlers:
         self._outlet = Outlet(link)
 
     def prompt(self, request: PromptRequest, call: Call) -> Job:
-        """Answer a prompt. It has its place in the queue before the next message is looked at."""
+        """Queue and answer a prompt."""
         session = self._sessions.find(request.session_id)
+        # Everything up to `run` happens before the next message is read: prompts keep their order,
+        # and a cancel right behind one finds its ticket.
         manner, message = addressed(user_message(request.prompt), session.busy_prompt)
         ticket = session.admit(message, manner)
+        # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
+        # stopReason "cancelled", not with an error.
         call.on_cancel = ticket.cancel
         screen = EditorScreen(self._link, session.id, self._outlet)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
@@ -72,7 +76,7 @@ class PromptHandlers:
         return run
 
     def steer(self, request: SteeringRequest, call: Call) -> Job:
-        """Say something to a session: part of the turn that runs, else a turn of its own."""
+        """Add a message to the running turn, or start a turn with it."""
         del call
         session = self._sessions.find(request.session_id)
         _, message = addressed(user_message(request.prompt), "steer")
@@ -80,22 +84,23 @@ class PromptHandlers:
         if is_idle and not request.may_begin_a_turn:
             return _answered(SteeringResponse(outcome="failed"))
         ticket = session.admit(message, "steer")
+        # Not in the request's own task: that ends with its answer.
         self._link.background.start_soon(self._run_unanswered, session, ticket, message)
         outcome = "startedNewTurn" if is_idle else "injected"
         return _answered(SteeringResponse(outcome=outcome))
 
     async def _run_unanswered(self, session: Session, ticket: Ticket, message: UserMessage) -> None:
-        """Run a prompt whose request was answered; what fails is said in the chat."""
+        """Run a prompt whose request is already answered; errors are shown in the chat."""
         screen = EditorScreen(self._link, session.id, self._outlet)
         with suppress(TurnError):
             await session.prompt(ticket, message, screen, lambda: None)
 
     def cancel(self, request: CancelNotification) -> None:
-        """Stop a session's work, at once; unknown and idle sessions have none."""
+        """Stop a session's work at once; ignored for unknown and idle sessions."""
         self._sessions.cancel(request.session_id)
 
     def cancel_task(self, request: CancelTaskNotification) -> None:
-        """Stop one task of a sub-agent's, at once; one that does not run needs none."""
+        """Stop one sub-agent task at once; ignored if it does not run."""
         session = self._sessions.get(request.session_id)
         if session is not None:
             session.tasks.cancel(request.tool_call_id, request.task)
@@ -111,7 +116,7 @@ def _answered(response: SteeringResponse) -> Job:
 def _response(
     answer: Answer, instructions: Sequence[LoadedFile], skills: Sequence[str]
 ) -> PromptResponse:
-    """Return the answer to a prompt; what ACP has no field for goes where it has room."""
+    """Return the answer to a prompt; facts without an ACP field go under `_meta`."""
     told: dict[str, JsonValue] = {}
     if answer.spent.requests:
         told["usage"] = _usage(answer.spent)

@@ -1,4 +1,4 @@
-"""Parameters become models, or one error that says which field is wrong and why."""
+"""Validates parameters; an error names the field and the reason."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,10 +15,10 @@ P = TypeVar("P", bound=WireModel)
 
 
 def read(model: type[P], params: JsonValue) -> P:
-    """Return the parameters of a method; absent ones count as an empty object.
+    """Return the parameters of a method as a model; absent ones count as an empty object.
 
     Raises:
-        InvalidParamsError: they are no object, or a field does not fit.
+        InvalidParamsError: they are not an object, or a field does not fit.
     """
     if params is not None and not isinstance(params, dict):
         reason = "params must be an object"
@@ -32,7 +32,7 @@ def read(model: type[P], params: JsonValue) -> P:
 def request_handler(
     model: type[P], handle: Callable[[P, Call], Job], check: Callable[[], None]
 ) -> RequestHandler:
-    """Return a peer's handler from one that takes a model; `check` runs first and may refuse."""
+    """Adapt a handler that takes a model; `check` runs first and may refuse."""
 
     def admit(params: JsonValue, call: Call) -> Job:
         check()
@@ -49,7 +49,7 @@ def request_handler(
 
 
 def notification_handler(model: type[P], handle: Callable[[P], None]) -> NotificationHandler:
-    """Return a peer's notification handler from one that takes a model."""
+    """Adapt a notification handler that takes a model."""
 
     def accept(params: JsonValue) -> None:
         handle(read(model, params))

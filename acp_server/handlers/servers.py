@@ -1,4 +1,4 @@
-"""The MCP servers that a request names, in our words."""
+"""Maps the MCP servers of a request to server configs."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -13,7 +13,7 @@ from acp_server.session.server_configs import ProcessServer, RemoteServer, Serve
 
 
 def server_configs(servers: Sequence[McpServer]) -> tuple[ServerConfig, ...]:
-    """Return the servers of a request; of two of one name, the first."""
+    """Return the configs of a request's servers; of two with the same name, the first."""
     found: dict[str, ServerConfig] = {}
     for server in servers:
         found.setdefault(server.name, _config(server))

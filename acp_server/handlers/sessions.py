@@ -1,4 +1,4 @@
-"""session/new, load, resume, list, close, delete, set_mode and set_config_option."""
+"""Handlers of session/new, load, resume, list, close, delete, set_mode and set_config_option."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -55,7 +55,7 @@ from acp_server.session.session import Session
 
 
 class SessionHandlers:
-    """What a client can do with sessions, beside prompting."""
+    """Handlers of the session methods other than prompting."""
 
     def __init__(
         self, link: Link, sessions: SessionRegistry, warm_up: Callable[[Session], object]
@@ -67,7 +67,7 @@ class SessionHandlers:
         self._warm_up = warm_up
 
     def new(self, request: NewSessionRequest, call: Call) -> Job:
-        """Open a session; its commands are advertised after the answer, never before."""
+        """Open a session. Its commands are advertised after the response, never before."""
         del call
 
         async def run() -> Reply:
@@ -86,7 +86,7 @@ class SessionHandlers:
         return run
 
     def load(self, request: LoadSessionRequest, call: Call) -> Job:
-        """Take a session up again: all of it is shown anew before the answer."""
+        """Reopen a session and replay all of it before the response."""
         del call
 
         async def run() -> Reply:
@@ -102,7 +102,7 @@ class SessionHandlers:
         return run
 
     def resume(self, request: ResumeSessionRequest, call: Call) -> Job:
-        """Take a session up again for a client that knows what was said."""
+        """Reopen a session without replay, for a client that has its history."""
         del call
 
         async def run() -> Reply:
@@ -115,7 +115,7 @@ class SessionHandlers:
         return run
 
     def fork(self, request: ForkSessionRequest, call: Call) -> Job:
-        """Begin a session that goes on from another one."""
+        """Open a session that continues from a copy of another one."""
         del call
 
         async def run() -> Reply:
@@ -136,7 +136,7 @@ class SessionHandlers:
         return run
 
     def page(self, request: ListSessionsRequest, call: Call) -> Job:
-        """List kept sessions, some at a time."""
+        """List stored sessions, one page at a time."""
         del call
 
         async def run() -> Reply:
@@ -147,7 +147,7 @@ class SessionHandlers:
         return run
 
     def delete(self, request: DeleteSessionRequest, call: Call) -> Job:
-        """Forget a session for good; one that is not there needs nothing."""
+        """Delete a stored session; a missing one is not an error."""
         del call
 
         async def run() -> Reply:
@@ -167,7 +167,7 @@ class SessionHandlers:
         return reopened
 
     def _listen(self, session: Session) -> None:
-        """Pass on what a session tells by itself."""
+        """Forward changes the session makes on its own."""
         session.on_choice = partial(self._tell_choices, session)
         session.chronicle.on_title = partial(self._tell_title, session)
         session.skills.on_offer = partial(self._tell_commands, session)
@@ -175,7 +175,7 @@ class SessionHandlers:
         session.on_notice(partial(self._show_notice, session))
 
     def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:
-        """Return what is told and begun once the client knows that a session is there."""
+        """Return the follow-up of an opened session: advertise commands and usage, warm up."""
 
         async def advertise() -> None:
             await self._client.update(session.id, commands_update(session.commands.all()))
@@ -193,33 +193,34 @@ class SessionHandlers:
         self._client.update_now(session.id, info_update(session))
 
     def _show_notice(self, session: Session, sentence: str) -> bool:
-        """Show a sentence at once, if the client shows any outside of a turn; return whether."""
+        """Show a notice at once if the client supports that; return whether."""
         if self._link.shows_notices:
             self._client.update_now(session.id, Notice(severity="info", title=sentence))
         return self._link.shows_notices
 
     def look_at(self, notification: ActiveFileNotification) -> None:
-        """Note which file is in the user's view; sessions that are not there have none."""
+        """Record the file in the user's view; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
             session.active_file = path
 
     def take_diagnostics(self, notification: DiagnosticsNotification) -> None:
-        """Note what is wrong with a file; sessions that are not there hear of nothing."""
+        """Record the problems of a file; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
             session.diagnostics.receive(path, [_problem(item) for item in notification.items])
 
     def _tell_choices(self, session: Session) -> None:
-        """Tell of a choice that the session made by itself."""
+        """Send the mode and options after the session changed them on its own."""
         self._client.update_now(session.id, mode_update(session))
         self._client.update_now(session.id, options_update(session))
 
     def close(self, request: CloseSessionRequest, call: Call) -> Job:
-        """Cancel a session's work and forget it; what arrives later does not find it."""
+        """Cancel a session's work and remove it; later messages do not find it."""
         del call
+        # Synchronously: a prompt right behind this request must not reach the closing session.
         session = self._sessions.remove(request.session_id)
         session.cancel()
 
@@ -230,7 +231,7 @@ class SessionHandlers:
         return run
 
     def set_mode(self, request: SetSessionModeRequest, call: Call) -> Job:
-        """Switch the mode, also while a turn runs; the mode option follows."""
+        """Switch the mode, also during a turn; the mode option follows."""
         del call
         session = self._sessions.find(request.session_id)
         session.set_mode(request.mode_id)
@@ -244,9 +245,9 @@ class SessionHandlers:
         return run
 
     def set_config_option(self, request: SetSessionConfigOptionRequest, call: Call) -> Job:
-        """Choose a value and answer with all options; the mode follows.
+        """Set an option and answer with all options; the mode follows.
 
-        A model that nobody has told of yet is refused only once its endpoint has had time to.
+        A model that is not listed yet is refused only after its endpoint has had time to list it.
         """
         del call
         session = self._sessions.find(request.session_id)

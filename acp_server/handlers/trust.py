@@ -1,4 +1,4 @@
-"""The question whether to trust a workspace: a form where the client shows forms, else a call."""
+"""Asks whether to trust a workspace: with a form if the client has forms, else a tool call."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,14 +27,14 @@ _OPTIONS = (
 
 
 class EditorTrustAsker:
-    """Asks the user of one session's editor."""
+    """Asks the user through one session's editor."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
         self._session_id = session_id
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
-        """Ask; see the port. An editor that cannot ask says neither yes nor no."""
+        """Ask the user; see the port. An editor that cannot ask counts as no decision."""
         elicitation = self._link.capabilities.elicitation
         try:
             if elicitation is not None and elicitation.form is not None:
@@ -59,6 +59,7 @@ class EditorTrustAsker:
         shown = (Content(content=TextContent(text=text)),)
         client = self._link.client
         start = ToolCallStart(tool_call_id=call_id, title=title, status="pending", content=shown)
+        # A permission request needs a tool call the editor has seen.
         await client.update(self._session_id, start)
         request = RequestPermissionRequest(
             session_id=self._session_id,
@@ -72,6 +73,8 @@ class EditorTrustAsker:
                 verdict = _verdict(outcome.option_id)
         finally:
             status = "completed" if verdict == "trusted" else "failed"
+            # Also when cancelled, and without waiting: the call must not stay pending in the
+            # editor.
             client.update_now(
                 self._session_id, ToolCallProgress(tool_call_id=call_id, status=status)
             )
@@ -89,6 +92,6 @@ def _verdict(option_id: str) -> Verdict | None:
 def _text(root: Path, uses: Sequence[str]) -> str:
     listed = "\n".join(f"- {use}" for use in uses)
     return (
-        f"{root} brings settings or programs of its own:\n{listed}\n\nThey are used only if you "
-        "trust this workspace. `acp-server trust --revoke` takes it back."
+        f"{root} contains its own settings or programs:\n{listed}\n\nThey are used only if you "
+        "trust this workspace. To revoke it later, run `acp-server trust --revoke`."
     )

@@ -1,4 +1,4 @@
-"""The engine's events become session updates."""
+"""Maps the engine's events to session updates."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -64,9 +64,9 @@ _PIECES: dict[type[MessageChunk | ThoughtChunk], PieceType] = {
 
 
 class Outlet:
-    """The way out that the turns of all sessions share.
+    """The back-pressure shared by the turns of all sessions.
 
-    While the editor reads slowly they wait in one line, and none overtakes the others.
+    While the editor reads slowly, turns wait in one queue and none overtakes the others.
     """
 
     def __init__(self, link: Link) -> None:
@@ -74,14 +74,15 @@ class Outlet:
         self._line = anyio.Lock(fast_acquire=True)
 
     async def wait(self) -> None:
-        """Return when an update may be sent, before anything else is awaited."""
+        """Return when an update may be sent; send it before awaiting anything else."""
+        # Also when the queue has capacity but others wait: a fast turn would otherwise starve them.
         if self._line.locked() or not self._client.has_room:
             async with self._line:
                 await self._client.wait_for_room()
 
 
 def updates_of(event: Event | PromptReceived, link: Link) -> Sequence[SessionUpdate]:
-    """Return what a client is shown of an event; a prompt is shown part by part."""
+    """Return the updates that show an event; a prompt gives one for each part."""
     if isinstance(event, CompactionChanged | SummaryChunk) and not link.shows_compactions:
         notice = event.notice if isinstance(event, CompactionChanged) else None
         return () if notice is None else updates_of(notice, link)
@@ -114,7 +115,7 @@ def _update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
 
 
 def _notice(event: NoticeRaised, *, shows_notices: bool) -> SessionUpdate:
-    """Return a notice; for a client that shows none a thought, or a message."""
+    """Return a notice; for a client without notices, a thought or a message."""
     if shows_notices:
         return Notice(severity=event.severity, title=event.title)
     content = TextContent(text=f"{event.title}\n")
@@ -136,12 +137,13 @@ def _usage(event: ContextMeasured) -> UsageUpdate:
 
 
 def _key(event: Event) -> Hashable:
-    """Return what an event may take the place of while that is unsent; None for nothing."""
+    """Return the key of the unsent update this event replaces; None if it replaces none."""
+    # Only passing states: a status or a result must never be dropped.
     return event.call_id if isinstance(event, CallChanged) and event.is_passing else None
 
 
 class EditorScreen:
-    """Shows a session's events in the editor."""
+    """Sends a session's events to the editor."""
 
     def __init__(self, link: Link, session_id: str, outlet: Outlet) -> None:
         self._link = link
@@ -154,11 +156,11 @@ class EditorScreen:
         await self._outlet.wait()
 
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
-        """Send what was shown before, in order."""
+        """Send past events again, in order."""
         for event in events:
             for update in updates_of(event, self._link):
                 if isinstance(update, Notice):
-                    continue  # where they are notices they are live, and no part of what was said
+                    continue  # clients with notices show them live, not as part of the history
                 await self._outlet.wait()
                 self._link.client.update_now(self._session_id, update)
 
@@ -173,7 +175,7 @@ class EditorScreen:
 
 
 def mode_state(current: Mode) -> SessionModeState:
-    """Return the modes and the one that holds."""
+    """Return all modes and the current one."""
     modes = tuple(
         SessionMode(id=mode.id, name=mode.name, description=mode.description) for mode in MODES
     )
@@ -181,35 +183,35 @@ def mode_state(current: Mode) -> SessionModeState:
 
 
 def config_options(session: Session) -> tuple[SessionConfigOption, ...]:
-    """Return the complete list of a session's options."""
+    """Return a session's complete list of options."""
     return tuple(_select(option) for option in session.options)
 
 
 def mode_update(session: Session) -> CurrentModeUpdate:
-    """Return the mode that holds, for clients that show modes."""
+    """Return the current mode, for clients that show modes."""
     return CurrentModeUpdate(current_mode_id=session.mode)
 
 
 def options_update(session: Session) -> ConfigOptionUpdate:
-    """Return all options as they stand, for clients that show options."""
+    """Return all options with their values, for clients that show options."""
     return ConfigOptionUpdate(config_options=config_options(session))
 
 
 def info_update(session: Session) -> SessionInfoUpdate:
-    """Return what a list of sessions shows of this one."""
+    """Return a session's title and time, for a list of sessions."""
     chronicle = session.chronicle
     return SessionInfoUpdate(title=chronicle.title, updated_at=written(chronicle.updated_at))
 
 
 def usage_update(session: Session) -> UsageUpdate | None:
-    """Return how full the window is, where that is known."""
+    """Return how full the context window is, if known."""
     used = session.spent.context_tokens
     measured = ContextMeasured(used, session.window_tokens, session.spent.cost_usd)
     return _usage(measured) if used else None
 
 
 def written(moment: datetime) -> str:
-    """Return a moment as ISO 8601, in UTC.
+    """Return a time as ISO 8601, in UTC.
 
     >>> written(datetime(2026, 11, 22, 9, 30, tzinfo=UTC))
     '2026-11-22T09:30:00Z'
@@ -218,7 +220,7 @@ def written(moment: datetime) -> str:
 
 
 def commands_update(commands: Sequence[Command | Errand | Offer]) -> AvailableCommandsUpdate:
-    """Return the slash commands, all of them."""
+    """Return all slash commands."""
     return AvailableCommandsUpdate(
         available_commands=tuple(_command(command) for command in commands)
     )

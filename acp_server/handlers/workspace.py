@@ -1,7 +1,7 @@
 """The editor's files and terminals, as the tools of one session use them.
 
-What opens or ends a terminal is an errand: the editor does it whether or not somebody still waits
-for the answer, so it is never taken back, and a terminal that comes too late is given back.
+Requests that open or end a terminal are uncancellable: the editor acts on them whether or not the
+caller still waits, so they are never cancelled, and a terminal that opens too late is released.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -30,13 +30,13 @@ from acp_server.protocol.terminals import (
 from acp_server.session.editor import EditorError, EditorTerminal, Exit, Launch, Screenful
 
 OPEN_SECONDS = 10.0
-"""How long an editor may take to open a terminal."""
+"""Time an editor may take to open a terminal."""
 
 R = TypeVar("R")
 
 
 class EditorWorkspace:
-    """One session's view of its editor. What it can do is what the client has said last."""
+    """One session's view of its editor, limited to the client's latest capabilities."""
 
     def __init__(self, link: Link, session_id: str) -> None:
         self._link = link
@@ -64,23 +64,23 @@ class EditorWorkspace:
         return self._link.shows_terminal_output
 
     async def read_text(self, path: Path) -> str:
-        """Return the text of a file, unsaved changes included."""
+        """Return the text of a file, including unsaved changes."""
         request = ReadTextFileRequest(session_id=self._session_id, path=str(path))
         with _translated():
             return (await self._calls.read_text_file(request)).content
 
     async def write_text(self, path: Path, text: str) -> None:
-        """Make this the text of a file."""
+        """Replace the text of a file."""
         request = WriteTextFileRequest(session_id=self._session_id, path=str(path), content=text)
         with _translated():
             await self._calls.write_text_file(request)
 
     async def open_terminal(self, launch: Launch) -> EditorTerminal:
-        """Start a command in a terminal of the editor's.
+        """Start a command in an editor terminal.
 
         Raises:
             EditorError: the editor refused.
-            TimeoutError: it did not answer; what it opens after all is given back.
+            TimeoutError: it did not answer; a terminal it still opens is released.
         """
         command, *args = launch.argv
         request = CreateTerminalRequest(
@@ -92,6 +92,7 @@ class EditorWorkspace:
             output_byte_limit=launch.keep_bytes,
         )
         errand = _Errand(self._link, lambda: self._calls.create_terminal(request))
+        # A flag and not `except`: cancellation must release the terminal too.
         is_open = False
         try:
             with anyio.fail_after(OPEN_SECONDS):
@@ -106,7 +107,7 @@ class EditorWorkspace:
         return _Terminal(self._link, self._session_id, response.terminal_id)
 
     async def _give_back_late(self, errand: "_Errand[CreateTerminalResponse]") -> None:
-        """Give a terminal back that nobody waits for, should there ever be one."""
+        """Kill and release a terminal the caller no longer waits for, if it ever opens."""
         try:
             terminal = self._terminal(await errand.result())
         except EditorError:
@@ -116,20 +117,21 @@ class EditorWorkspace:
 
 
 class _Errand(Generic[R]):
-    """A question to the editor that is not taken back when whoever asked is cancelled."""
+    """A request to the editor that is not cancelled together with its caller."""
 
     def __init__(self, link: Link, ask: Callable[[], Awaitable[R]]) -> None:
         self._ask = ask
         self._is_over = anyio.Event()
         self._response: R | None = None
         self._error: EditorError | None = None
+        # In the connection's task group, which outlives the caller.
         link.background.start_soon(self._run)
 
     async def result(self) -> R:
-        """Wait for the answer.
+        """Wait for the response.
 
         Raises:
-            EditorError: it was an error, or none can come any more.
+            EditorError: it was an error, or none can arrive any more.
         """
         await self._is_over.wait()
         if self._response is None:
@@ -147,7 +149,7 @@ class _Errand(Generic[R]):
 
 
 class _Terminal:
-    """A terminal of the editor's."""
+    """An editor terminal."""
 
     def __init__(self, link: Link, session_id: str, terminal_id: str) -> None:
         self._link = link
@@ -157,7 +159,7 @@ class _Terminal:
 
     @property
     def id(self) -> str:
-        """What the editor calls it."""
+        """The id the editor gave it."""
         return self._id
 
     async def wait(self) -> Exit:
@@ -167,7 +169,7 @@ class _Terminal:
             return _exit(await self._calls.wait_for_terminal_exit(request))
 
     async def output(self) -> Screenful:
-        """Return what it has printed until now."""
+        """Return the output so far."""
         request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self._id)
         with _translated():
             response = await self._calls.terminal_output(request)
@@ -175,19 +177,21 @@ class _Terminal:
         return Screenful(response.output, response.truncated, status and _exit(status))
 
     async def kill(self) -> None:
-        """End the command."""
+        """Kill the command."""
         await self.begin_kill().result()
 
     def begin_kill(self) -> _Errand[KillTerminalResponse]:
-        """Have the command ended."""
+        """Start to kill the command, without waiting."""
         request = KillTerminalRequest(session_id=self._session_id, terminal_id=self._id)
         return _Errand(self._link, lambda: self._calls.kill_terminal(request))
 
     async def release(self) -> None:
-        """Give the terminal back. The answer is not waited for: nothing follows from it."""
+        """Release the terminal, without waiting: the response changes nothing."""
         request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._id)
         _Errand(self._link, lambda: self._calls.release_terminal(request))
-        await lowlevel.cancel_shielded_checkpoint()  # by then it is sent, before what comes next
+        # Let the request's task run once, so that it is queued before anything the caller sends
+        # next.
+        await lowlevel.cancel_shielded_checkpoint()
 
 
 def _exit(status: TerminalExitStatus) -> Exit:

@@ -1,1 +1,1 @@
-"""A symmetric JSON-RPC 2.0 peer over lines of bytes. It has never heard of ACP."""
+"""A symmetric JSON-RPC 2.0 peer over newline-delimited bytes. Independent of ACP."""

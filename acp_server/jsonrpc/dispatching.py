@@ -1,7 +1,8 @@
-"""jsonrpcserver as this peer uses it: finds the method, checks the call, shapes the outcome.
+"""Adapter to jsonrpcserver: selects the method, checks the call, shapes the outcome.
 
-It is awaited in the request's own task (its own entry points gather in a foreign one, which would
-cut shielded clean-up short), and its JSON-schema validator is not used: the envelope was checked.
+`dispatch_request` is awaited in the request's own task. The library's own entry points gather in
+another task, which would cut short a job's shielded clean-up. Its JSON-schema validator is not
+used: `parsing` has already checked the envelope.
 """
 
 import logging
@@ -31,7 +32,10 @@ logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs f
 
 @frozen
 class Reply:
-    """A handler's answer, and what to do once it is queued (such as updates that must follow)."""
+    """The result of a handler, and an action to run after the response is queued.
+
+    `then` is for updates that must follow the response on the wire.
+    """
 
     result: Payload
     then: Callable[[], Awaitable[None]] | None = None
@@ -41,30 +45,33 @@ Job = Callable[[], Awaitable[Reply]]
 
 
 class Prepared(Protocol):
-    """A request whose synchronous part is done."""
+    """An inbound request whose synchronous part is done."""
 
     @property
     def request(self) -> Request:
-        """What was asked."""
+        """The request to answer."""
         ...
 
     @property
     def job(self) -> Job:
-        """What answers it."""
+        """The coroutine function that produces the answer."""
         ...
 
 
 def method_table(names: Iterable[str]) -> Methods:
-    """Return the dispatch table: every name leads to the job that its request carries."""
+    """Return a dispatch table in which each name runs the job its request carries."""
     return dict.fromkeys(names, cast("Method", _run_job))
 
 
 async def dispatch(methods: Methods, call: Prepared) -> Reply | ErrorObject:
-    """Run a prepared request's job and return its outcome. Raises only cancellation."""
+    """Run the job of a prepared request and return its outcome. Raises only cancellation."""
+    # No params: the job has bound its own. jsonrpcserver only selects the method by name.
     request = DispatchRequest(call.request.method, [], call.request.id)
     _, result = await dispatch_request(methods, call, request)
     response = cast("ResponseType", to_response(request, result))
     outcome = cast("dict[str, object]", to_serializable_one(response))
+    # The `Reply` passes through the library untouched, so the result is encoded once, by
+    # `result_line`.
     if "result" in outcome:
         return cast("Reply", outcome["result"])
     return _error(call.request.method, cast("dict[str, JsonValue]", outcome["error"]))
@@ -76,13 +83,14 @@ async def _run_job(call: Prepared) -> Result:
 
 def _error(method: str, error: dict[str, JsonValue]) -> ErrorObject:
     code, message = cast("int", error["code"]), cast("str", error["message"])
+    # The library's `data` is the bare name; this peer always sends an object with a message.
     if code == METHOD_NOT_FOUND:
         return ErrorObject(code, message, {"message": f"there is no method {method!r}"})
     return ErrorObject(code, message, error.get("data"))
 
 
 def failing(error: JsonRpcError) -> Job:
-    """Return a job that fails so."""
+    """Return a job that raises the error."""
 
     async def fail() -> Reply:
         raise error

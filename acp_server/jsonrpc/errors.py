@@ -1,14 +1,14 @@
-"""What can go wrong between two JSON-RPC peers.
+"""Errors between two JSON-RPC peers.
 
 JsonRpcError (jsonrpcserver)
-  RpcError                 what a handler raises to answer a request with an error
+  RpcError                 raised by a handler to answer a request with an error
     InvalidRequestError    -32600
     InvalidParamsError     -32602
     InternalError          -32603
 Exception
   RemoteError              the other side answered our request with an error
-  ConnectionClosedError    the other side is gone: no answer can come any more
-  MalformedError           a line that is no message; carries the answer that it deserves
+  ConnectionClosedError    the other side is gone; no answer can arrive
+  MalformedError           a line that is not a message; carries the answer to send
 """
 
 from pydantic import JsonValue
@@ -25,36 +25,38 @@ REQUEST_CANCELLED = -32800
 
 
 class RpcError(JsonRpcError):
-    """An error answer: `code`, one line of `message`, and `data` with a `message` that says why."""
+    """An error answer: `code`, a one-line `message`, and `data` whose `message` is the reason."""
 
     def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
         super().__init__(code, message, data)
+        # Exception keeps the arguments of the subclass, such as the reason alone; show all in
+        # str().
         self.args = (code, message, data)
 
 
 class InvalidRequestError(RpcError):
-    """The message is JSON but not a request that may be made now."""
+    """The message is JSON, but not a request that is allowed at this point."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(INVALID_REQUEST, "Invalid Request", {"message": reason})
 
 
 class InvalidParamsError(RpcError):
-    """The method exists; its parameters do not fit."""
+    """The method exists, but its parameters do not fit."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(INVALID_PARAMS, "Invalid params", {"message": reason})
 
 
 class InternalError(RpcError):
-    """Our own failure, or that of something we depend on; `reason` is for a person."""
+    """A failure of this side or of a dependency; `reason` is written for a person."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(INTERNAL_ERROR, "Internal error", {"message": reason})
 
 
 class RemoteError(Exception):
-    """The other side's error answer to a request of ours."""
+    """An error response to a request that this side sent."""
 
     def __init__(self, error: ErrorObject) -> None:
         super().__init__(f"{error.message} ({error.code})")
@@ -64,13 +66,13 @@ class RemoteError(Exception):
 
 
 class ConnectionClosedError(Exception):
-    """The stream ended before the answer came."""
+    """The stream ended before the response arrived."""
 
 
 class MalformedError(Exception):
-    """A line that is no message.
+    """A line that is not a message.
 
-    `error` is what to answer, under `request_id` (None where no id could be read).
+    `error` is the answer to send under `request_id` (None if no id could be read).
     """
 
     def __init__(self, code: int, message: str, reason: str, request_id: RequestId = None) -> None:

@@ -1,7 +1,8 @@
-"""Notifications that are sent often, alike but for one text: written once, then filled in.
+"""Precomputed notification lines for streamed text.
 
-A streamed message has thousands of pieces. Each costs what its own text costs, and pieces that
-nobody has read yet can be joined (`outbox.Seam`).
+A streamed message has thousands of chunks whose notifications differ only in one text. The constant
+part is encoded once, so each chunk costs only its own text, and unread chunks can be coalesced
+(`outbox.CoalesceKey`).
 """
 
 from dataclasses import dataclass, field
@@ -13,26 +14,29 @@ from acp_server.jsonrpc.outbox import Seam
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NotificationForm:
-    """A line with a gap in one of its strings."""
+    """A notification line with a placeholder inside one of its strings."""
 
     head: bytes
     tail: bytes
     seam: Seam = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out where two lines can be joined."""
+        """Compute where two lines can be joined."""
         object.__setattr__(self, "seam", Seam(len(self.head), len(self.tail)))
 
     @classmethod
     def around(cls, gap: str, method: str, params: Encodable) -> Self:
-        """Return the form of a notification in which `gap` stands once, as the whole of a string.
+        """Return the template of a notification in which `gap` is one entire string value.
 
         Raises:
-            ValueError: it does not.
+            ValueError: `gap` does not occur exactly once.
         """
+        # Splitting on the encoded gap includes its quotes; they go back on, so `filled` can insert
+        # escaped text between them. The unpacking fails unless there is exactly one occurrence.
         head, tail = notification_line(method, params).split(encode(gap))
         return cls(head + b'"', b'"' + tail)
 
     def filled(self, text: str) -> bytes:
-        """Return the line with a text in the gap."""
+        """Return the line with `text` in the placeholder."""
+        # [1:-1]: the template already has the quotes of the string.
         return b"%b%b%b" % (self.head, encode(text)[1:-1], self.tail)

@@ -1,4 +1,4 @@
-"""Bytes become lines: newline framing with a size cap. Pure; knows no JSON and no descriptor."""
+"""Newline framing with a size limit. Pure: no JSON and no descriptors."""
 
 from acp_server.frozen import frozen
 
@@ -8,7 +8,7 @@ HEAD_BYTES = 4096
 
 @frozen
 class Oversized:
-    """A line longer than the cap: its first bytes (the id may stand there) and the cap."""
+    """A line above the limit: its first bytes, which may contain the id, and the limit."""
 
     head: bytes
     limit_bytes: int
@@ -18,10 +18,10 @@ Line = bytes | Oversized
 
 
 class LineSplitter:
-    """Collects chunks and gives out whole lines, without their newline and without blank ones.
+    """Incremental splitter of byte chunks into non-blank lines without their newline.
 
-    Every byte is looked at once, however long the line is, and at most `limit_bytes` are held. An
-    oversized line is reported the moment it passes the cap; the rest of it is skipped.
+    Each byte is scanned once, however long the line is, and at most `limit_bytes` are buffered. An
+    oversized line is reported as soon as it passes the limit; the rest of it is skipped.
     """
 
     def __init__(self, limit_bytes: int = MAX_MESSAGE_BYTES) -> None:
@@ -30,7 +30,7 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, chunk: bytes) -> list[Line]:
-        """Take the next bytes of the stream; return the lines that they complete."""
+        """Consume the next bytes of the stream and return the lines they complete."""
         lines: list[Line] = []
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
@@ -41,7 +41,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> list[Line]:
-        """Return the unterminated last line of a stream that has ended, if there is one."""
+        """Return the unterminated last line of a stream that has ended, if any."""
         lines: list[Line] = []
         self._finish_line(lines)
         return lines
@@ -51,11 +51,15 @@ class LineSplitter:
             return
         self._held += part
         if len(self._held) > self._limit:
+            # Report before the newline arrives: the sender may wait for the answer before it sends
+            # the rest. Drop the buffer, or a hostile line would still grow it.
             lines.append(Oversized(bytes(self._held[:HEAD_BYTES]), self._limit))
             self._held = bytearray()
             self._skipping = True
 
     def _finish_line(self, lines: list[Line]) -> None:
+        # Not a bare strip(): JSON whitespace only. Other control bytes must reach the parser and be
+        # refused there.
         line = bytes(self._held).strip(b" \t\r")
         self._held = bytearray()
         self._skipping = False

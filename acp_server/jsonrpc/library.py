@@ -1,9 +1,9 @@
-"""What is used of jsonrpcserver, and how it is imported: part by part.
+"""The parts of jsonrpcserver this package uses, imported without the package's `__init__`.
 
-The package's own `__init__` also sets up what nobody here uses, a JSON-schema validator and an
-HTTP server, and costs more than all the rest of this package. So `jsonrpcserver` and `oslash`,
-which it is built on, are entered without their `__init__`, until somebody asks either for a name of
-its own: then it runs as ever. No other module of ours imports jsonrpcserver.
+That `__init__` also sets up an unused JSON-schema validator and HTTP server, and costs more than
+the rest of this package together. `jsonrpcserver` and `oslash`, which it is built on, are therefore
+registered as packages whose `__init__` has not run; it runs when an attribute of the package itself
+is first requested. No other module of this project imports jsonrpcserver.
 """
 
 # ruff: noqa: E402  # the parts can only be imported once their packages were entered
@@ -15,8 +15,9 @@ from types import ModuleType
 
 
 def _enter(name: str) -> None:
-    """Make the parts of a package importable; its `__init__` runs when a name of it is missed."""
+    """Make the submodules of a package importable without running its `__init__` yet."""
     spec = find_spec(name)
+    # Never replace a package that is already imported: its modules would exist twice.
     if name not in sys.modules and spec is not None:
         sys.modules[name] = _unopened(spec)
 
@@ -25,6 +26,7 @@ def _unopened(spec: ModuleSpec) -> ModuleType:
     package = module_from_spec(spec)
 
     def open_for(attribute: str) -> object:
+        # First: a name looked up while the `__init__` still runs would start it again.
         del package.__dict__["__getattr__"]
         if spec.loader is not None:
             spec.loader.exec_module(package)

@@ -1,4 +1,4 @@
-"""Two crossed transports in one process: for tests, and for driving the server without pipes."""
+"""Two connected in-process transports: for tests, and to drive the server without pipes."""
 
 from collections.abc import Hashable, Sequence
 from types import TracebackType
@@ -15,7 +15,7 @@ UNBOUNDED_BYTES = 2**62
 
 
 class _Pipe:
-    """One direction: what was sent, who waits for room, and whether more can come."""
+    """One direction: its queue, the tasks waiting for capacity, and whether it has ended."""
 
     def __init__(self, capacity_bytes: int) -> None:
         self.outbox = Outbox(capacity_bytes)
@@ -30,7 +30,7 @@ class _Pipe:
 
 
 class MemoryTransport:
-    """One end of a pair; what one end sends the other receives, framed as on a pipe."""
+    """One end of a pair; each end receives the bytes the other sends, framed as on a pipe."""
 
     def __init__(
         self, outgoing: _Pipe, incoming: _Pipe, limit_bytes: int, *, is_file: bool
@@ -41,7 +41,7 @@ class MemoryTransport:
         self._splitter = LineSplitter(limit_bytes)
 
     async def __aenter__(self) -> Self:
-        """Nothing to start."""
+        """Return self; there is nothing to start."""
         return self
 
     async def __aexit__(
@@ -50,8 +50,10 @@ class MemoryTransport:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the stream for the other side, which need not wait for a reader any more."""
+        """End the stream for the other side and release its senders."""
         self.end()
+        # The other side may wait for capacity in a queue that is never read again: close it, then
+        # wake the waiters so that they see it.
         self._incoming.outbox.close(discard=True)
         self._incoming.room.announce()
 
@@ -74,18 +76,21 @@ class MemoryTransport:
         await self._outgoing.room.wait_empty()
 
     def end(self) -> None:
-        """Close the outgoing half: the other end reads what is queued, then the end."""
+        """Close the outgoing half: the other end reads the queued lines, then the end."""
         self._outgoing.end()
 
     async def receive(self) -> Sequence[Line]:
-        """Return the lines that the other end has sent."""
+        """Return the lines the other end has sent."""
         while True:
+            # Renew the event before looking at the queue: a line sent in between sets the new event
+            # and is found without waiting.
             self._incoming.arrived = anyio.Event()
             chunks = self._incoming.outbox.take_now(BATCH_BYTES)
             self._incoming.room.announce()
             lines = [line for chunk in chunks for line in self._splitter.feed(chunk)]
             if lines:
                 return lines
+            # Data without a newline yet: look for more before testing for the end.
             if chunks:
                 continue
             if self._incoming.ended:
@@ -99,10 +104,10 @@ def memory_pair(
     limit_bytes: int = MAX_MESSAGE_BYTES,
     is_file: bool = False,
 ) -> tuple[MemoryTransport, MemoryTransport]:
-    """Return two ends, as two processes joined by pipes would have them.
+    """Return two ends, connected like two processes joined by pipes.
 
-    `capacity_bytes` bounds the first end's outgoing queue (the second's is unbounded), and with
-    `is_file` the first end's input ends like a file: what was read is still answered.
+    `capacity_bytes` bounds the first end's outgoing queue (the second's is unbounded). With
+    `is_file` the first end's input ends like a file: requests that were read are still answered.
     """
     there, back = _Pipe(capacity_bytes), _Pipe(UNBOUNDED_BYTES)
     first = MemoryTransport(there, back, limit_bytes, is_file=is_file)

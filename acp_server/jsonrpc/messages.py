@@ -1,7 +1,7 @@
-"""The JSON-RPC 2.0 envelope, in and out: typed messages, and the bytes of one line each.
+"""The JSON-RPC 2.0 envelope: typed messages, and how each is encoded as one line.
 
-Source: https://www.jsonrpc.org/specification, narrowed as ACP narrows it (no batches, ids are
-null, 64-bit integers or strings).
+Source: https://www.jsonrpc.org/specification, narrowed as ACP narrows it (no batches; ids are null,
+64-bit integers or strings).
 """
 
 import json
@@ -15,15 +15,15 @@ from acp_server.surrogates import mended
 
 RequestId = int | str | None
 LONGEST_REASON = 2_000
-"""Characters of a text in an error's data."""
+"""The longest text in an error's data, in characters."""
 _MOST_METHODS = 64
-"""How many names of methods are kept as they are written: only ours are."""
+"""Encoded method names to cache. Only names of this program are encoded."""
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _JSON_TYPES = (str, int, float, list, dict)
 
 
 class Encodable(Protocol):
-    """Anything that knows its own JSON, such as a pydantic message model."""
+    """An object that encodes itself as JSON, such as a pydantic message model."""
 
     def to_json(self) -> bytes:
         """Return compact UTF-8 JSON without a newline."""
@@ -52,7 +52,7 @@ class Notification:
 
 @frozen
 class ErrorObject:
-    """The error half of a response."""
+    """The error member of a response."""
 
     code: int
     message: str
@@ -61,7 +61,7 @@ class ErrorObject:
 
 @frozen
 class Response:
-    """The other side's answer to a request of ours: a result, or an error."""
+    """The other side's response to a request of this side: a result or an error."""
 
     id: RequestId
     result: JsonValue = None
@@ -72,9 +72,12 @@ Message = Request | Notification | Response
 
 
 def encode(payload: Payload) -> bytes:
-    """Return one line's worth of JSON: compact, valid UTF-8, no NaN, no newline."""
-    # Told by what JSON is made of: to look whether an object has a method takes ten times as long.
+    """Return a payload as one line of JSON: compact, valid UTF-8, no NaN, no newline."""
+    # isinstance against JSON's own types, not a check for `to_json`: ten times as fast, and this
+    # runs for every line sent.
     if payload is None or isinstance(payload, _JSON_TYPES):
+        # A lone surrogate is valid in a Python string but has no UTF-8; replace it instead of
+        # raising.
         return mended(_JSON.encode(payload)).encode("utf-8")
     return payload.to_json()
 
@@ -85,7 +88,7 @@ def _method(name: str) -> bytes:
 
 
 def request_line(request_id: RequestId, method: str, params: Payload) -> bytes:
-    """Return the line of a request of ours."""
+    """Return the line of an outgoing request."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
         encode(request_id),
         _method(method),
@@ -99,14 +102,15 @@ def notification_line(method: str, params: Payload) -> bytes:
 
 
 def result_line(request_id: RequestId, result: Payload) -> bytes:
-    """Return the line of a successful answer."""
+    """Return the line of a successful response."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode(request_id), encode(result))
 
 
 def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
-    """Return the line of an error answer; `message` stays on one line.
+    """Return the line of an error response; `message` is kept on one line.
 
-    Whatever of the request is quoted in it stays short: an error is never larger than its cause.
+    Strings in `data` are shortened, so an error that quotes a request is never larger than the
+    request.
     """
     body: dict[str, JsonValue] = {"code": error.code, "message": " ".join(error.message.split())}
     if isinstance(error.data, dict):
@@ -119,5 +123,6 @@ def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
 def _shortened(value: JsonValue) -> JsonValue:
     if not isinstance(value, str) or len(value) <= LONGEST_REASON:
         return value
+    # Keep both ends: the cause of an error is often in its last words.
     half = LONGEST_REASON // 2
     return f"{value[:half]} … {value[-half:]}"

@@ -1,6 +1,6 @@
-"""One line of bytes becomes one message, or a `MalformedError` that knows its own answer.
+"""Parses one line of bytes into a message, or raises a `MalformedError` with the answer to send.
 
-Never raises anything else, whatever the line holds.
+Raises nothing else, whatever the line contains.
 """
 
 import json
@@ -17,24 +17,30 @@ from acp_server.jsonrpc.messages import ErrorObject, Message, Notification, Requ
 from acp_server.jsonrpc.messages import Response as ResponseMessage
 from acp_server.surrogates import mended
 
+# A cheap test before the costly repair: only an escape can bring a lone surrogate into decoded
+# JSON.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# Only top-level members: no `{` or `[` may come before the id, or an id inside params would be
+# answered. The closing `[,}]` proves that the id was not cut off.
 _LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,512}")\s*[,}]')
 _LEADING_ANSWER = re.compile(rb'\A\s*\{[^{\[]*?"(?:result|error)"\s*:')
 _INT64 = range(-(2**63), 2**63)
 _ABSENT = object()
 MOST_DIGITS = 40
-"""Of a number that is quoted in an error."""
+"""Digits of a number that are quoted in an error."""
 
 
 def parse_message(line: bytes) -> Message | None:
-    """Return the message on a line; None for one that rightly gets silence.
+    """Return the message on a line; None for one that must not be answered.
 
-    Silence is for response-shaped objects that fit nothing, for answering them would make two peers
-    answer each other's errors for ever, and for notifications that cannot be used.
+    None stands for response-shaped objects that match nothing (answering them would let two peers
+    answer each other's errors forever) and for notifications that cannot be used.
 
     Raises:
-        MalformedError: the line deserves an error answer.
+        MalformedError: the line must be answered with an error.
     """
+    # Collected while decoding and judged afterwards: the right answer depends on the kind of
+    # message, which is known only once all of it is decoded.
     endless: list[str] = []
     value = _decode(line, partial(_read_fraction, endless))
     if not isinstance(value, dict):
@@ -46,7 +52,7 @@ def parse_message(line: bytes) -> Message | None:
 
 
 def leading_id(head: bytes) -> RequestId:
-    """Return the id that stands at the head of a line too long to be read, if it can be seen."""
+    """Return the id at the start of a line too long to parse, if it is visible."""
     found = _LEADING_ID.match(head)
     if found is None:
         return None
@@ -58,12 +64,13 @@ def leading_id(head: bytes) -> RequestId:
 
 
 def is_leading_answer(head: bytes) -> bool:
-    """Whether the head of a line too long to be read is that of an answer."""
+    """Whether a line too long to parse starts like a response."""
     return _LEADING_ANSWER.match(head) is not None
 
 
 def is_request_id(value: object) -> TypeGuard[RequestId]:
-    """Whether a JSON value may be a request id; true and 1.0 may not."""
+    """Whether a JSON value is a valid request id; true and 1.0 are not."""
+    # bool is an int in Python, and `True == 1`: it would match request 1.
     if isinstance(value, bool):
         return False
     return value is None or isinstance(value, str) or (isinstance(value, int) and value in _INT64)
@@ -71,13 +78,17 @@ def is_request_id(value: object) -> TypeGuard[RequestId]:
 
 def _decode(line: bytes, read_fraction: Callable[[str], float]) -> JsonValue:
     try:
+        # -sig: some Windows clients begin their stream with a byte order mark.
         text = line.decode("utf-8-sig")
         value: JsonValue = json.loads(
             text, parse_constant=_refuse_constant, parse_float=read_fraction
         )
         if _SURROGATE_ESCAPE.search(line):
+            # Valid JSON, but not encodable as UTF-8: without this the value would fail when written
+            # to a file, a database or the wire.
             return json.loads(mended(json.dumps(value, ensure_ascii=False)))
         return value
+    # json recurses once for each nesting level, so a line of brackets must not end the read loop.
     except RecursionError:
         raise MalformedError(PARSE_ERROR, "Parse error", "nested too deeply") from None
     except ValueError as error:
@@ -89,7 +100,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_fraction(endless: list[str], digits: str) -> float:
-    """Return a number, noting one too large for us: it is JSON, and could not be written again."""
+    """Parse a float and collect it if it overflows: valid JSON that could not be written again."""
     number = float(digits)
     if math.isinf(number):
         endless.append(digits[:MOST_DIGITS])
@@ -97,10 +108,10 @@ def _read_fraction(endless: list[str], digits: str) -> float:
 
 
 def _refused(message: Message | None, digits: str) -> Message | None:
-    """Return what becomes of a message with such a number: no call, and an answer that failed.
+    """Return the outcome for a message with such a number: no call, or a failed response.
 
     Raises:
-        MalformedError: it is a request.
+        MalformedError: the message is a request.
     """
     reason = f"the number {digits} is too large"
     match message:
@@ -118,6 +129,8 @@ def _call(value: dict[str, JsonValue]) -> Message:
     identifier: object = value.get("id", _ABSENT)
     known = identifier if is_request_id(identifier) else None
     method, params = value["method"], value.get("params")
+    # The id is checked first: every later error is answered under it, and `null` is an id in ACP,
+    # so "absent" needs its own sentinel.
     if identifier is not _ABSENT and not is_request_id(identifier):
         reason = "id must be null, a 64-bit integer or a string"
         raise MalformedError(INVALID_REQUEST, "Invalid Request", reason)
@@ -137,11 +150,13 @@ def _response(value: dict[str, JsonValue]) -> Message | None:
     if not value.keys() & {"id", "result", "error"}:
         raise MalformedError(INVALID_REQUEST, "Invalid Request", "neither a call nor an answer")
     identifier = value.get("id")
+    # Never answer a response. Ids of this side are integers from 1, so null matches nothing.
     if "id" not in value or not is_request_id(identifier) or identifier is None:
         return None
     if "error" in value and value["error"] is not None:
         return ResponseMessage(identifier, error=_error_object(value["error"]))
-    return ResponseMessage(identifier, value.get("result"))  # JavaScript drops undefined results
+    # No `result` at all counts as null: JSON.stringify drops members that are undefined.
+    return ResponseMessage(identifier, value.get("result"))
 
 
 def _error_object(value: JsonValue) -> ErrorObject:
@@ -149,6 +164,7 @@ def _error_object(value: JsonValue) -> ErrorObject:
         return ErrorObject(0, "the answer was a malformed error", value)
     code, message = value.get("code"), value.get("message")
     return ErrorObject(
+        # A response is read leniently: a request of this side must end, however sloppy its answer.
         code if isinstance(code, int) and not isinstance(code, bool) else 0,
         message if isinstance(message, str) else "unknown error",
         value.get("data"),

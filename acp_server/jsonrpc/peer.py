@@ -1,9 +1,9 @@
-"""One end of a JSON-RPC connection: ids, waiters, scopes, cancelling, and order.
+"""One end of a JSON-RPC connection: request ids, pending requests, cancellation and ordering.
 
-The read loop awaits no handler. It does each message's synchronous part in arrival order (a
-handler is a plain function that registers what it must and returns the job), then spawns the job
-in a task and a cancel scope of its own, dispatched by jsonrpcserver. All that leaves goes through
-the transport's one FIFO queue, so what a job sent before its answer is on the wire before it.
+The read loop awaits no handler. For each message it runs the synchronous part in arrival order (a
+handler is a plain function that registers its state and returns a job), then starts the job in its
+own task and cancel scope, dispatched by jsonrpcserver. All output goes through the transport's
+single FIFO queue, so everything a job sends before its response precedes it on the wire.
 """
 
 import itertools
@@ -57,27 +57,29 @@ FAREWELL_SECONDS = 0.8
 
 
 class Call:
-    """An inbound request on its way to its one answer."""
+    """An inbound request, from arrival to its single response."""
 
     def __init__(self, request: Request, answer: Callable[[bytes], None]) -> None:
         self.request = request
         self.scope = anyio.CancelScope()
         self.on_cancel: Callable[[], None] = self.scope.cancel
-        """What `$/cancel_request` does; a handler may put a gentler way here."""
+        """The action of `$/cancel_request`; a handler may install a gentler one."""
         self.is_answered = False
         self.is_done = anyio.Event()
         self.job: Job
         self._answer = answer
 
     def succeed(self, result: Payload) -> None:
-        """Answer now, unless that has happened; the job may go on."""
+        """Send the result now, unless the request is already answered. The job may continue."""
         if not self.is_answered:
+            # Encode first: if the result is not JSON this raises, and the request must still count
+            # as unanswered, so that `fail` can report it.
             line = result_line(self.request.id, result)
             self.is_answered = True
             self._answer(line)
 
     def fail(self, error: ErrorObject) -> None:
-        """Answer with an error now, unless an answer was given."""
+        """Send an error now, unless the request is already answered."""
         if not self.is_answered:
             line = error_line(self.request.id, error)
             self.is_answered = True
@@ -90,7 +92,7 @@ NotificationHandler = Callable[[JsonValue], None]
 
 @frozen
 class Handlers:
-    """What this end answers: by method name, run in arrival order, never awaited there."""
+    """The methods this end serves, by name. Called in arrival order and never awaited."""
 
     requests: Mapping[str, RequestHandler] = field(default_factory=dict[str, RequestHandler])
     notifications: Mapping[str, NotificationHandler] = field(
@@ -99,7 +101,7 @@ class Handlers:
 
 
 class _Waiter:
-    """Our own request, until its answer comes or cannot come any more."""
+    """An outgoing request, until its response arrives or can no longer arrive."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()
@@ -111,16 +113,18 @@ class _Waiter:
 
 
 class Peer:
-    """Speaks JSON-RPC both ways over a transport; `run` serves until the stream ends."""
+    """A bidirectional JSON-RPC endpoint; `run` serves until the stream ends."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._handlers = Handlers()
+        # Keyed by type too: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
         self._calls: dict[tuple[type, RequestId], Call] = {}
+        # Not derivable from `_calls`: requests may share the id null, a single key there.
         self._unfinished: set[Call] = set()
         self._waiters: dict[RequestId, _Waiter] = {}
         self.has_ended = anyio.Event()
-        """Set when the other side has ended its stream, however long the rest then takes."""
+        """Set when the other side has ended its stream, however long the shutdown takes."""
         self._ids = itertools.count(1)
         self._closed = False
         self._methods: Methods
@@ -131,19 +135,23 @@ class Peer:
     ) -> None:
         """Serve these handlers until the other side ends its stream.
 
-        Then requests of ours fail with ConnectionClosedError. Requests of theirs are finished where
-        the input was a file. Else `farewell` is called, to end what would take long, what then
-        ends within FAREWELL_SECONDS is answered, and the rest is cancelled.
+        Then outgoing requests fail with ConnectionClosedError. If the input was a file, inbound
+        requests are finished. Otherwise `farewell` is called to end long-running work, requests
+        that end within FAREWELL_SECONDS are answered, and the rest is cancelled.
         """
         self._handlers = handlers
         self._methods = method_table(handlers.requests)
         async with anyio.create_task_group() as self._tasks:
             while batch := await self._transport.receive():
                 for line in batch:
-                    if self._transport.finishes_requests_at_end:  # no cancel can come too late
+                    # Only for a file: waiting here on a live stream would also delay a cancel
+                    # behind a full queue. A file has no live sender to deadlock with.
+                    if self._transport.finishes_requests_at_end:
                         await self._transport.wait_for_room()
                     self._accept(line)
+                # `receive` may return without waiting: let the tasks just started run.
                 await lowlevel.checkpoint()
+            # Before the drain: a job that waits for the client's answer could never end otherwise.
             self._end_waiters()
             self.has_ended.set()
             if not self._transport.finishes_requests_at_end:
@@ -151,30 +159,33 @@ class Peer:
                 self._tasks.cancel_scope.cancel()
 
     async def _take_leave(self, farewell: Callable[[], Awaitable[None]] | None) -> None:
-        """See quick requests through: a script may have closed its end behind the last one."""
+        """Let quick requests finish: a script may close its end right after its last request."""
         if farewell is not None:
             with anyio.move_on_after(FAREWELL_SECONDS):
                 await farewell()
                 await self.wait_until_answered()
 
     async def request(self, method: str, params: Payload) -> JsonValue:
-        """Ask the other side; cancelling the wait tells it so.
+        """Send a request and return its result. Cancelling the wait cancels it on the other side.
 
         Raises:
-            RemoteError: it answered with an error.
-            ConnectionClosedError: it will not answer any more.
+            RemoteError: the other side answered with an error.
+            ConnectionClosedError: no answer can arrive any more.
         """
         if self._closed:
             raise ConnectionClosedError
         number, waiter = next(self._ids), _Waiter()
+        # Register before sending: the response may be read before this task runs again.
         self._waiters[number] = waiter
         self._transport.send(request_line(number, method, params))
         try:
             await waiter.done.wait()
         except anyio.get_cancelled_exc_class():
+            # `send` does not wait, so it also works inside a cancelled scope.
             self._transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
             raise
         finally:
+            # A response that arrives after a cancel finds no entry and is ignored.
             self._waiters.pop(number, None)
         if waiter.response is None:
             raise ConnectionClosedError
@@ -183,24 +194,24 @@ class Peer:
         return waiter.response.result
 
     async def notify(self, method: str, params: Payload, replaces: Hashable = None) -> None:
-        """Tell the other side, waiting first while too much is unsent.
+        """Send a notification, first waiting while too much is unsent.
 
-        With `replaces`, an unsent notification of the same key is dropped in favour of this one.
+        With `replaces`, an unsent notification with the same key is dropped in favour of this one.
         """
         await self.wait_for_room()
         self.notify_now(method, params, replaces)
 
     def notify_now(self, method: str, params: Payload, replaces: Hashable = None) -> None:
-        """Tell the other side at once, however much is unsent."""
+        """Send a notification at once, however much is unsent."""
         self._transport.send(notification_line(method, params), replaces)
 
     def notify_piece(self, form: NotificationForm, text: str) -> None:
-        """Tell the other side a piece of a text at once; unread ones of the form may be joined."""
+        """Send a chunk of text at once; unread chunks of the same template may be coalesced."""
         self._transport.send(form.filled(text), seam=form.seam)
 
     @property
     def has_room(self) -> bool:
-        """Whether what is unsent is below the transport's bound."""
+        """Whether the unsent bytes are below the transport's bound."""
         return self._transport.has_room
 
     async def wait_for_room(self) -> None:
@@ -209,7 +220,8 @@ class Peer:
             await self._transport.wait_for_room()
 
     async def wait_until_answered(self) -> None:
-        """Wait until every request that was read so far is done with."""
+        """Wait until every request read so far is finished."""
+        # A copy: the set shrinks while waiting, and requests that arrive later do not count.
         for call in tuple(self._unfinished):
             await call.is_done.wait()
 
@@ -230,27 +242,33 @@ class Peer:
             case Response():
                 self._resolve(message)
             case None:
-                logger.debug("ignored an answer to nothing")
+                logger.debug("ignored a response without a usable id")
 
     def _refuse_oversized(self, line: Oversized) -> None:
-        """Answer a call that was not read; an answer that was not read ends its request."""
-        reason = f"the message is longer than {line.limit_bytes} bytes; send less at once"
+        """Answer an oversized call; if it is a response, fail its request."""
+        reason = f"the message is longer than {line.limit_bytes} bytes; send a smaller message"
         error = ErrorObject(INVALID_REQUEST, "Message too large", {"message": reason})
         identifier = leading_id(line.head)
+        # A response must never be answered; its own request fails instead of waiting forever.
         if is_leading_answer(line.head):
             self._resolve(Response(identifier, error=error))
         else:
             self._transport.send(error_line(identifier, error))
 
     def _refuse(self, malformed: MalformedError) -> None:
-        """Answer a line that is no message; not, when nobody reads and nobody can match it."""
+        """Answer a line that is not a message, unless it has no id and the reader is behind."""
         logger.debug("malformed line: %s", malformed)
+        # Without an id the client cannot match the answer, and a stream of garbage must not fill
+        # the queue without bound.
         if malformed.request_id is not None or self._transport.has_room:
             self._transport.send(error_line(malformed.request_id, malformed.error))
 
     def _admit(self, request: Request) -> None:
+        # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
+        # request is read next and must find it in `_calls`.
         call = Call(request, self._transport.send)
         key = (type(request.id), request.id)
+        # Null ids cannot be told apart and are all served.
         if request.id is not None and key in self._calls:
             reason = f"id {request.id!r} is in use by a request that is not answered yet"
             call.fail(ErrorObject(INVALID_REQUEST, "Invalid Request", {"message": reason}))
@@ -260,6 +278,7 @@ class Peer:
             call.job = _prepare(handler, call)
         self._calls[key] = call
         self._unfinished.add(call)
+        # An unknown method is started too: `dispatch` answers it like any other error.
         self._tasks.start_soon(self._serve, call, key)
 
     async def _serve(self, call: Call, key: tuple[type, RequestId]) -> None:
@@ -267,10 +286,13 @@ class Peer:
             with call.scope:
                 await _answer(call, await dispatch(self._methods, call))
         finally:
-            if not self._tasks.cancel_scope.cancel_called:  # whoever cancelled it, it is answered
+            # Cancelled by the client or from inside the job: either way the request needs an
+            # answer. Not while the peer shuts down, when the client is gone.
+            if not self._tasks.cancel_scope.cancel_called:
                 call.fail(ErrorObject(REQUEST_CANCELLED, "Request cancelled"))
             call.is_done.set()
             self._unfinished.discard(call)
+            # A later request with id null may have taken the entry.
             if self._calls.get(key) is call:
                 del self._calls[key]
 
@@ -285,11 +307,14 @@ class Peer:
         try:
             handler(notification.params)
         except RpcError as error:
-            logger.warning("bad notification %s: %s", notification.method, error.data)
+            logger.warning(
+                "ignored an invalid notification %s: %s", notification.method, error.data
+            )
         except Exception:
             logger.exception("the notification %s failed", notification.method)
 
     def _cancel(self, params: JsonValue) -> None:
+        # False marks "absent": it is not a valid id, whereas null is.
         identifier: object = params.get("requestId", False) if isinstance(params, dict) else False
         if is_request_id(identifier):
             call = self._calls.get((type(identifier), identifier))
@@ -299,18 +324,19 @@ class Peer:
     def _resolve(self, response: Response) -> None:
         waiter = self._waiters.pop(response.id, None)
         if waiter is None:
-            logger.debug("ignored an answer to %r: nobody waits for it", response.id)
+            logger.debug("ignored a response to %r: no request is pending under it", response.id)
         else:
             waiter.resolve(response)
 
     def _end_waiters(self) -> None:
         self._closed = True
         for waiter in self._waiters.values():
+            # Only wakes them; each removes itself from the dict later, so iterating it is safe.
             waiter.resolve(None)
 
 
 def _prepare(handler: RequestHandler, call: Call) -> Job:
-    """Run a handler's synchronous part; a failure there is the job's."""
+    """Run a handler's synchronous part; if it fails, return a job that raises that error."""
     try:
         job = handler(call.request.params, call)
     except RpcError as error:
@@ -322,7 +348,7 @@ def _prepare(handler: RequestHandler, call: Call) -> Job:
 
 
 def _contained(job: Job, call: Call) -> Job:
-    """Return the job with every unforeseen failure turned into one error answer."""
+    """Return the job with every unexpected failure turned into one error answer."""
 
     async def run() -> Reply:
         try:
@@ -341,7 +367,7 @@ def _unexpected(error: Exception) -> RpcError:
 
 
 async def _answer(call: Call, outcome: Reply | ErrorObject) -> None:
-    """Answer, then do what follows; what cannot be written, or fails there, is ours to bear."""
+    """Send the response, then run its follow-up; a failure in either ends here."""
     try:
         if isinstance(outcome, ErrorObject):
             call.fail(outcome)
@@ -351,5 +377,6 @@ async def _answer(call: Call, outcome: Reply | ErrorObject) -> None:
             await outcome.then()
     except Exception as error:
         logger.exception("%s failed at its answer", call.request.method)
+        # If the response was already sent, `fail` does nothing and the log line is all there is.
         failure = _unexpected(error)
         call.fail(ErrorObject(failure.code, failure.message, failure.data))

@@ -1,8 +1,8 @@
-"""The transport over two file descriptors: a thread that reads, a thread that writes.
+"""Transport over two file descriptors: one reader thread and one writer thread.
 
 Plain os.read and os.write on private descriptors work for pipes, sockets, terminals and regular
 files alike, never switch a descriptor that others share to non-blocking, and cost the event loop
-one hop a batch. Neither thread keeps the process alive.
+one hop for each batch. Neither thread keeps the process alive.
 """
 
 import os
@@ -29,7 +29,7 @@ READ_AHEAD_BATCHES = 16
 
 @frozen
 class Descriptors:
-    """A connection's two private descriptors, and bytes already read from the first."""
+    """The two private descriptors of a connection, and bytes already read from the first."""
 
     read: int
     write: int
@@ -37,7 +37,7 @@ class Descriptors:
 
 
 class StdioTransport:
-    """Lines over a pair of descriptors; closes neither (a thread may still block in them)."""
+    """Lines over a pair of descriptors. Closes neither: a thread may still block in them."""
 
     def __init__(
         self,
@@ -71,14 +71,16 @@ class StdioTransport:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop reading and drop what is unsent; a blocked thread dies with the process."""
+        """Stop reading and drop unsent lines; a blocked thread dies with the process."""
         self._outbox.close(discard=True)
         self._batches.close()
         self._arrivals.close()
+        # After the streams, whose closing makes a blocked `send` fail: until its call returns, the
+        # thread needs a running loop.
         await self._hop.end()
 
     async def receive(self) -> Sequence[Line]:
-        """Return the next batch of lines."""
+        """Return the next batch of lines; empty at the end of the stream."""
         try:
             return await self._batches.receive()
         except anyio.EndOfStream:
@@ -104,6 +106,8 @@ class StdioTransport:
     def _read_all(self) -> None:
         for chunk in _chunks(self._descriptors):
             lines = self._splitter.feed(chunk)
+            # The hop waits while the loop has READ_AHEAD_BATCHES unread: a fast sender fills the
+            # pipe, not this process's memory.
             if lines and not self._hop.run(lambda lines=lines: self._arrivals.send(lines)):
                 return
         last = self._splitter.finish()
@@ -116,7 +120,10 @@ class StdioTransport:
             if not _write_whole(self._descriptors.write, b"".join(lines)):
                 self._outbox.close(discard=True)
                 self.finishes_requests_at_end = False
-                self._hop.run(self._arrivals.aclose)  # who does not read any more has left
+                # A client that no longer reads is gone: end the input too, or the peer would serve
+                # on.
+                self._hop.run(self._arrivals.aclose)
+            # Before waking: a waiter in `flush` looks at the queue again as soon as it runs.
             self._outbox.delivered()
             if self._room.is_awaited:
                 self._hop.run(self._announce)
@@ -126,7 +133,7 @@ class StdioTransport:
 
 
 class _LoopHop:
-    """Runs coroutine functions on the event loop from foreign threads, while the loop is there."""
+    """Runs coroutine functions on the event loop from other threads, while the loop exists."""
 
     def __init__(self) -> None:
         self._token = lowlevel.current_token()
@@ -135,7 +142,9 @@ class _LoopHop:
         self._under_way = 0
 
     def run(self, call: Callable[[], Coroutine[None, None, None]]) -> bool:
-        """Wait for the call; false when the receiving end is gone, or the transport was left."""
+        """Run the call and wait for it; False if the receiving end or the transport is closed."""
+        # Check and count in one step: between them `end` could return, the loop close, and this
+        # thread wait forever for a loop that no longer runs.
         with self._lock:
             if self._is_over:
                 return False
@@ -150,7 +159,7 @@ class _LoopHop:
         return True
 
     async def end(self) -> None:
-        """Start no more calls, and see those through that a closing loop would leave hanging."""
+        """Refuse new calls and wait for those under way, which a closing loop would strand."""
         with self._lock:
             self._is_over = True
         while self._under_way:
@@ -158,13 +167,15 @@ class _LoopHop:
 
 
 def _chunks(descriptors: Descriptors) -> Iterator[bytes]:
-    """Yield what arrives until the end; a terminal that hangs up is an end too."""
+    """Yield data until the end of input; a terminal that hangs up also counts as the end."""
     if descriptors.unread:
         yield descriptors.unread
     while True:
         try:
             chunk = os.read(descriptors.read, READ_BYTES)
-        except BlockingIOError:  # inherited as non-blocking: wait here, leave the flag alone
+        except BlockingIOError:
+            # Inherited as non-blocking. Wait here instead of clearing the flag: it belongs to the
+            # open file description, which the parent process shares.
             select.select([descriptors.read], [], [])
             continue
         except OSError:
@@ -175,10 +186,11 @@ def _chunks(descriptors: Descriptors) -> Iterator[bytes]:
 
 
 def _write_whole(descriptor: int, data: bytes) -> bool:
-    """Write all of it; false when nobody reads any more."""
+    """Write all bytes; return False if the other side no longer reads."""
     view = memoryview(data)
     while view:
         try:
+            # os.write may write only a part, for a pipe that is nearly full or after a signal.
             view = view[os.write(descriptor, view) :]
         except BlockingIOError:
             select.select([], [descriptor], [])

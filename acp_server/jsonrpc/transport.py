@@ -1,4 +1,4 @@
-"""What a peer needs of the world: lines in, lines out, and a place to wait for room."""
+"""The transport a peer needs: lines in, lines out, and back-pressure."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
@@ -12,21 +12,21 @@ from acp_server.jsonrpc.outbox import Outbox, Seam
 
 
 class Transport(AbstractAsyncContextManager["Transport"], Protocol):
-    """A duplex stream of lines. Entering starts it, leaving stops it and drops what is unsent."""
+    """A duplex stream of lines. Entering starts it; leaving stops it and drops unsent lines."""
 
     @property
     def finishes_requests_at_end(self) -> bool:
-        """Whether the end of input is the end of a file: what was read is still to be answered."""
+        """Whether the input is a file: requests read before its end are still answered."""
         ...
 
     async def receive(self) -> Sequence[Line]:
-        """Return the next lines, at least one; an empty sequence is the end, for good."""
+        """Return the next lines, at least one. An empty sequence is the permanent end."""
         ...
 
     def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
-        """Queue a line behind all others. Never waits; silent once the other side is gone.
+        """Queue a line behind all others. Never waits; a no-op once the other side is gone.
 
-        `replaces` and `seam` say which unsent lines it stands for, or may be joined to.
+        `replaces` and `seam` select the unsent line that this one replaces or may be joined to.
         """
         ...
 
@@ -36,16 +36,16 @@ class Transport(AbstractAsyncContextManager["Transport"], Protocol):
         ...
 
     async def wait_for_room(self) -> None:
-        """Wait until the queue is below its bound. Waiters go on together, in order."""
+        """Wait until the queue is below its bound. Waiters resume together, in order."""
         ...
 
     async def flush(self) -> None:
-        """Wait until everything queued was handed to the other side, or that side is gone."""
+        """Wait until all queued lines were written, or the other side is gone."""
         ...
 
 
 class Room:
-    """Where streams wait for an outbox to drain. Used on the event loop only."""
+    """Tasks that wait for an outbox to drain. Used on the event loop only."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -57,7 +57,7 @@ class Room:
         return bool(self._waiting)
 
     async def wait(self) -> None:
-        """Return when the outbox has room."""
+        """Return when the outbox is below its bound."""
         await self._wait_until(lambda: self._outbox.has_room)
 
     async def wait_empty(self) -> None:
@@ -68,12 +68,14 @@ class Room:
         while not satisfied():
             event = anyio.Event()
             self._waiting.append(event)
-            if satisfied():  # the writer may have looked just before we queued
+            # The writer thread checks `is_awaited` without a lock. It may have taken the last lines
+            # just before the append above and will then never announce them.
+            if satisfied():
                 return
             await event.wait()
 
     def announce(self) -> None:
-        """Let everybody who waits look again."""
+        """Wake all waiters, so that each checks its condition again."""
         waiting, self._waiting = self._waiting, deque()
         for event in waiting:
             event.set()
