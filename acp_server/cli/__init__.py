@@ -1,1 +1,1 @@
-"""The command line: one file per command, and what they share."""
+"""Command-line interface: one module per command, and the modules they share."""

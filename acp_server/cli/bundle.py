@@ -1,7 +1,4 @@
-"""What a report of a fault needs to know of this machine, in one archive without secrets.
-
-Takes what the checks found; looks itself only at versions, names of variables and the log.
-"""
+"""Zip archive for a bug report: check results, settings, versions and log, without secrets."""
 
 import json
 import locale
@@ -31,15 +28,15 @@ MOST_LOG_BYTES = 512_000
 TELLING_VARIABLES = ("ACP_SERVER_", "ANTHROPIC_", "HERMES_", "XDG_", "LC_")
 TELLING_NAMES = {"LANG", "TERM", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SHELL"}
 README = """\
-A report of `acp-server doctor --bundle`: what was found, the settings, the machine, the end of the
-log. Keys, tokens and the path of the home are taken out as far as they were recognised. Look
-through it before you hand it on.
+A report of `acp-server doctor --bundle`: check results, settings, machine and the end of the log.
+Keys, tokens and the path of the home directory were removed where they were recognised. Review the
+files before you share them.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What goes into the archive."""
+    """Contents of the archive."""
 
     findings: Sequence[Finding]
     rows: Sequence[SettingRow]
@@ -56,7 +53,7 @@ def bundle(evidence: Evidence, redactor: Redactor) -> bytes:
         "editors.json": [asdict(editor) for editor in evidence.editors],
         "environment.json": machine(evidence.environment),
     }
-    plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # its tuples are lists then
+    plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # turns tuples into lists
     texts = {name: json.dumps(clean(each, redactor), indent=2) for name, each in plain.items()}
     log = redactor.redacted(log_end(evidence.log_file))
     stream = BytesIO()
@@ -67,22 +64,23 @@ def bundle(evidence: Evidence, redactor: Redactor) -> bytes:
 
 
 def keep(archive: bytes, file: Path, *, is_forced: bool) -> None:
-    """Write an archive that only the user can read.
+    """Write the archive so that only the user can read it.
 
     Raises:
-        FileExistsError: there is a file of that name, and it is not to be replaced.
-        OSError: it cannot be written.
+        FileExistsError: The file exists and `is_forced` is not set.
+        OSError: The file cannot be written.
     """
     if is_forced:
         write_atomically(file, archive, PRIVATE)
         return
+    # O_EXCL: a check before opening could be overtaken by another process.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(file, flags, PRIVATE), "wb") as stream:
         stream.write(archive)
 
 
 def machine(environment: Mapping[str, str]) -> JsonValue:
-    """Return versions, the platform, and which variables are set: their names, not their values."""
+    """Return versions, the platform and the names (not the values) of relevant variables."""
     return {
         "version": __version__,
         "python": sys.version,
@@ -94,12 +92,12 @@ def machine(environment: Mapping[str, str]) -> JsonValue:
 
 
 def log_end(file: Path | None) -> str:
-    """Return the last lines of the log, or why there are none."""
+    """Return the last lines of the log, or the reason that there are none."""
     if file is None:
-        return "No log file is set: `log.file`, ACP_SERVER_LOG_FILE or --log-file.\n"
+        return "No log file is set. Set one with `log.file`, ACP_SERVER_LOG_FILE or --log-file.\n"
     try:
-        if file.exists() and not file.is_file():
-            return f"{file} is no file\n"
+        if file.exists() and not file.is_file():  # reading a pipe would block
+            return f"{file} is not a regular file\n"
         with file.open("rb") as stream:
             stream.seek(max(0, file.stat().st_size - MOST_LOG_BYTES))
             lines = stream.read(MOST_LOG_BYTES).decode("utf-8", "replace").splitlines()
@@ -109,7 +107,7 @@ def log_end(file: Path | None) -> str:
 
 
 def clean(value: JsonValue, redactor: Redactor) -> JsonValue:
-    """Return a document without secrets in its texts."""
+    """Return a document with the secrets in its strings redacted."""
     match value:
         case str():
             return redactor.redacted(value)
@@ -126,7 +124,7 @@ def _is_telling(variable: str) -> bool:
 
 
 def _packages() -> Mapping[str, str]:
-    """Return the versions of what we need, as far as it is installed."""
+    """Return the versions of this program's dependencies."""
     found: dict[str, str] = {}
     try:
         required = metadata.requires(DISTRIBUTION) or []

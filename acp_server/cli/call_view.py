@@ -1,4 +1,4 @@
-"""A tool call as a person reads it: what it does, how far it is, what it shows, what it asks."""
+"""Terminal view of a tool call: title, status, content and permission request."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -29,12 +29,12 @@ MOST_LOCATIONS = 3
 MOST_BLOCKS = 6
 MOST_TITLE_CHARACTERS = 300
 SILENT_KINDS: frozenset[ToolKind] = frozenset({"think"})
-"""What they show on success is for the model; the user sees the plan."""
+"""Kinds whose successful output is not shown: the user sees the plan instead."""
 _STYLES = {"+": "added", "-": "removed", " ": "quiet", "gap": "quiet"}
 
 
 class CallView:
-    """Draws one call, as a block of the stage."""
+    """Screen block for one tool call."""
 
     def __init__(self, screen: Screen, state: CallState) -> None:
         self.state = state
@@ -42,16 +42,16 @@ class CallView:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the call has ended."""
         return self.state.is_over
 
     def draw(self, *, is_final: bool) -> RenderableType:
-        """Return how it looks: while the model still writes it, the end of what is there."""
+        """Return the renderable; it shows the end of the content while the model writes it."""
         state = self.state
         is_growing = not is_final and state.question is None and state.status == "pending"
         content = Group(*self._content("last" if is_growing else "first"))
         answers = Group(*self._answers())
-        is_result = state.kind == "execute"  # what a command prints comes after the leave for it
+        is_result = state.kind == "execute"  # a command prints only after permission was given
         parts = (answers, content) if is_result else (content, answers)
         return Group("", self._head(), *parts, *self._remarks())
 
@@ -69,7 +69,7 @@ class CallView:
         return Indented(line, " " * label.cell_len, first_prefix=label)
 
     def _places(self) -> Iterator[str]:
-        """Yield the first places as names and lines."""
+        """Yield the first locations as file names with lines."""
         places = dict.fromkeys(map(_place, self.state.locations))
         shown = folded(list(places), MOST_LOCATIONS, "first")
         yield from shown.lines
@@ -114,7 +114,7 @@ class CallView:
             yield self._row(Text(self._more(hidden, "block"), "quiet"))
 
     def _remarks(self) -> Iterator[RenderableType]:
-        """Yield what the call has led to beside what it shows itself."""
+        """Yield effects of the call besides its content: files written, plan entries."""
         for name in self.state.written:
             yield self._row(Text(f"{one_line(name)} was written by the editor", "quiet"))
         for entry in self.state.plan:
@@ -156,7 +156,7 @@ class CallView:
         return f"{self._screen.signs.ellipsis} {count(hidden, f'more {noun}')}"
 
     def _answers(self) -> Iterator[RenderableType]:
-        """Yield the answers that the user may give, and the one they gave."""
+        """Yield the permission options and the user's answer."""
         question, signs = self.state.question, self._screen.signs
         if question is None:
             return
@@ -173,13 +173,13 @@ class CallView:
             yield Indented(line, " " * label.cell_len, first_prefix=label)
             label = Text(" " * label.cell_len)
         if question.is_answered:
-            said = "nothing; it was taken back" if question.answer is None else question.answer.name
+            said = "withdrawn by the agent" if question.answer is None else question.answer.name
             you = Text.assemble((f"  {signs.prompt} ", "accent"), "you".ljust(LABEL_COLUMNS))
             yield Indented(Text(one_line(said), "prompt"), " " * you.cell_len, first_prefix=you)
 
 
 def _is_in(lines: Sequence[str], title: str) -> bool:
-    """Whether a title says it all, as that of a short command does."""
+    """Whether the title already contains the text, as with a short command."""
     return len(lines) == 1 and lines[0] in title
 
 
@@ -194,6 +194,6 @@ def _size(lines: Sequence[DiffLine]) -> str:
 
 
 def plan_line(screen: Screen, entry: PlanEntry) -> str:
-    """Return an entry of the plan as it looks."""
+    """Return one line for a plan entry."""
     signs = {"completed": screen.signs.ok, "in_progress": screen.signs.prompt}
     return f"{signs.get(entry.status, screen.signs.open_box)} {one_line(entry.content)}"

@@ -1,6 +1,6 @@
-"""What `acp-server doctor` looks at: each check is a fact, how bad it is, and what to do about it.
+"""Checks of `acp-server doctor`; each returns a fact, a status and advice.
 
-Knows nothing of how it is shown. No secret leaves this module.
+Secrets are removed from all texts here.
 """
 
 import os
@@ -39,7 +39,7 @@ ROUND_TRIP_SECONDS = 20.0
 
 
 async def examine(configuration: Configuration, tell: Callable[[Finding], None]) -> None:
-    """Make every check, quick ones first, and tell each finding as soon as it is made."""
+    """Run all checks, fast ones first, and pass each result to `tell` immediately."""
     tell(installation())
     tell(command_on_path())
     tell(home_folder(configuration.home))
@@ -57,76 +57,77 @@ async def examine(configuration: Configuration, tell: Callable[[Finding], None])
 
 
 def installation() -> Finding:
-    """Say what is installed, and on what."""
+    """Return the versions of this program, Python and the system."""
     python = f"Python {platform.python_version()}"
     system = f"{platform.system()} {platform.machine()}"
     return Finding("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
 
 
 def command_on_path() -> Finding:
-    """Look for the command that editors are told to start."""
+    """Check that the command on PATH belongs to this installation."""
     found = shutil.which(PROGRAM)
     ours = Path(sysconfig.get_path("scripts"))
     if found is None:
-        advice = f"give your editor the whole command: {ours / PROGRAM}"
+        advice = f"use the full path in your editor: {ours / PROGRAM}"
         return Finding("command", "warning", f"{PROGRAM} is not on PATH", advice)
     if Path(found).resolve().parent != ours.resolve():
-        advice = f"this one is {ours / PROGRAM}; put its folder first, or name it in full"
-        return Finding("command", "warning", f"{found} is of another installation", advice)
+        advice = f"put the directory of {ours / PROGRAM} first on PATH, or use its full path"
+        return Finding("command", "warning", f"{found} belongs to another installation", advice)
     return Finding("command", "ok", found)
 
 
 def home_folder(home: Path) -> Finding:
-    """Look whether HERMES_HOME can hold what must be kept."""
+    """Check that HERMES_HOME is a writable directory or can be created."""
     nearest = next(folder for folder in (home, *home.parents) if folder.exists())
-    advice = "set HERMES_HOME to a folder that you can write to"
+    advice = "set HERMES_HOME to a directory that you can write to"
     if not nearest.is_dir():
-        return Finding("home", "problem", f"{nearest} is not a folder", advice)
+        return Finding("home", "problem", f"{nearest} is not a directory", advice)
     if not os.access(nearest, os.W_OK | os.X_OK):
-        return Finding("home", "problem", f"{nearest} cannot be written to", advice)
-    fact = str(home) if nearest == home else f"{home} (will be made when it is needed)"
+        return Finding("home", "problem", f"{nearest} is not writable", advice)
+    fact = str(home) if nearest == home else f"{home} (will be created when needed)"
     return Finding("home", "ok", fact)
 
 
 def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
-    """Return a finding for all that is wrong in the settings, or one that says nothing is."""
+    """Yield a result for each problem in the settings, or one that says that there is none."""
     found = checked_files(configuration)
     for each in found:
         if each.problem.is_harmless:
-            yield Finding("configuration", "warning", str(each), f"`{PROGRAM} config edit`")
+            yield Finding("configuration", "warning", str(each), f"run `{PROGRAM} config edit`")
         else:
-            yield Finding("configuration", "problem", str(each), "correct it, or take it out")
+            yield Finding("configuration", "problem", str(each), "correct or remove it")
     if not found:
-        yield Finding("configuration", "ok", "everything that is set was understood")
+        yield Finding("configuration", "ok", "no problems in the settings")
 
 
 async def model(configuration: Configuration) -> Finding:
-    """Look whether there is a model to ask, and something to sign in with."""
+    """Check that a model is configured and that there is a credential for it."""
     current, origins = configuration.settings, configuration.origins
-    name = current.model or "the endpoint's first that is known"
+    name = current.model or "the endpoint's first known model"
     if scripted_catalog(current.model or "") is not None:
         return Finding("model", "ok", f"{name} ({origins['model']})")
     providers = configured_providers(configuration)
     if providers is None:
-        fact = f"the provider {current.provider!r} ({origins['provider']}) is not known here"
-        advice = "set `model.base_url` to where it is, in HERMES_HOME/acp/config.yaml"
+        fact = f"unknown provider {current.provider!r} ({origins['provider']})"
+        advice = "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml"
         return Finding("model", "warning", fact, advice)
     first = providers[0]
     credential = await Credentials(first.configured, first.store).current()
     if credential is None and first.needs_key:
         variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
         advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
-        return Finding("model", "warning", "no key: prompts will be refused", advice)
+        return Finding("model", "warning", "no API key: prompts will fail", advice)
     if credential is None:
         return Finding("model", "ok", f"{name}, at {without_secrets(first.address)} without a key")
-    return Finding("model", "ok", f"{name}, with the key of {credential.source}")
+    return Finding("model", "ok", f"{name}, with the key from {credential.source}")
 
 
 async def git() -> Finding:
-    """Look for git."""
+    """Check that git is installed and runs."""
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    # Never run a `git` from the current directory: it may be an untrusted workspace.
     found = find_program("git", environment.get("PATH"), outside=[Path()])
-    advice = "install git: the demo and the view of your workspace use it"
+    advice = "install git: the demo and the workspace context use it"
     if found is None:
         return Finding("git", "warning", "git is not on PATH", advice)
     try:
@@ -138,8 +139,8 @@ async def git() -> Finding:
 
 
 async def round_trip() -> Finding:
-    """Start the server as an editor does, open a session, and leave."""
-    advice = f"run `{PROGRAM} serve --log-level debug` and look at what it says"
+    """Start the server as an editor does, open and close a session, and stop it."""
+    advice = f"run `{PROGRAM} serve --log-level debug` and look at its messages"
     try:
         with anyio.fail_after(ROUND_TRIP_SECONDS):
             return await _take_round_trip(advice)

@@ -1,7 +1,7 @@
-"""JSON as editors keep their settings: with comments and trailing commas, changed in place.
+"""Edits JSON with comments and trailing commas (JSONC) in place, as editors use for settings.
 
-Pure: texts in, texts out. Reads what a person wrote and puts a value into it so that every other
-byte stays, comments and indentation too. Knows no editor and no file.
+Pure functions on strings. Setting a value leaves every other byte of the text unchanged, including
+comments and indentation.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 MOST_LEVELS = 100
-"""Settings are nowhere near as deep; what is deeper is refused instead of exhausting the stack."""
+"""Deepest nesting accepted; the parser recurses, so deeper text could exhaust the stack."""
 DEFAULT_INDENT = "  "
 
 _BLANK = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -23,24 +23,24 @@ _MARGIN = re.compile(r"[ \t]*")
 
 
 class CommentedJsonError(ValueError):
-    """A text that is not JSON with comments, or has something else where a value should go."""
+    """The text is not JSON with comments, or a value on the path is not an object."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(f"line {line}: {reason}")
         self.reason = reason
         self.line = line
-        """Counted from one."""
+        """Line number, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A value and where it stands in the text."""
+    """A parsed value and its position in the text."""
 
     start: int
     end: int
     value: JsonValue
     members: tuple["_Member", ...] = ()
-    """Those of an object, in order."""
+    """Members of an object, in order."""
     trailing_comma: bool = False
 
 
@@ -50,16 +50,16 @@ class _Member:
     start: int
     node: _Node
     end: int
-    """Behind its comma, if there is one."""
+    """Position after the member's comma, if it has one."""
 
 
 def look_up(text: str, path: Sequence[str]) -> JsonValue:
-    """Return what stands at a path of names, or None where nothing does.
+    """Return the value at a path of member names, or None if there is none.
 
-    Of two members with one name the last counts.
+    Of members with the same name, the last one counts.
 
     Raises:
-        CommentedJsonError: the text is not JSON with comments.
+        CommentedJsonError: The text is not JSON with comments.
     """
     reader = _Reader(text)
     value = None if reader.is_empty() else reader.document().value
@@ -69,13 +69,13 @@ def look_up(text: str, path: Sequence[str]) -> JsonValue:
 
 
 def put(text: str, path: Sequence[str], value: JsonValue) -> str:
-    """Return the text with a value at a path of names; the objects on the way are made.
+    """Return the text with a value set at a path of member names; missing objects are created.
 
-    What stands there already is replaced; where it is the same, the text is returned as it is. A
-    text that says nothing becomes an object.
+    An existing value is replaced; if it is equal already, the text is returned unchanged. An empty
+    text, or one with comments only, gets an object.
 
     Raises:
-        CommentedJsonError: the text cannot be read, or something on the way is not an object.
+        CommentedJsonError: The text cannot be parsed, or a value on the path is not an object.
     """
     reader = _Reader(text)
     if reader.is_empty():
@@ -85,12 +85,13 @@ def put(text: str, path: Sequence[str], value: JsonValue) -> str:
     unit = _indent_unit(text, node)
     for depth, name in enumerate(path):
         if not isinstance(node.value, dict):
-            where = ".".join(path[:depth]) or "the whole text"
+            where = ".".join(path[:depth]) or "the top-level value"
             raise reader.error(f"{where} is not an object", node.start)
         member = next((each for each in reversed(node.members) if each.name == name), None)
         if member is None:
             return _insert(text, node, (name, _nested(path[depth + 1 :], value)), unit)
         node = member.node
+    # The type check: in Python, True == 1 and 1 == 1.0, but the JSON texts differ.
     if node.value == value and type(node.value) is type(value):
         return text
     written = _written(value, _margin(text, node.start), unit, _newline(text))
@@ -104,7 +105,7 @@ def _nested(path: Sequence[str], value: JsonValue) -> JsonValue:
 
 
 def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> str:
-    """Put a member behind the last one of an object, in the style of those before it."""
+    """Append a member to an object, in the style of the existing members."""
     newline = _newline(text)
     outer = _margin(text, node.start)
     inner = outer + unit
@@ -114,6 +115,8 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
     name_written = json.dumps(name, ensure_ascii=False)
     member = f"{newline}{inner}{name_written}: {_written(value, inner, unit, newline)}"
     last_end = node.members[-1].end if node.members else node.start + 1
+    # A comment on the last member's line belongs to that member: insert after it, and put the
+    # comma before it.
     here = _behind_comments(text, last_end, node.end - 1)
     has_own_line = "\n" in text[here : node.end - 1]
     before = text[last_end:here] if has_own_line else text[last_end:here].rstrip(" \t")
@@ -123,7 +126,7 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
 
 
 def _behind_comments(text: str, position: int, end: int) -> int:
-    """Return where the next line could begin: behind the comments that belong to this one."""
+    """Return the position after the comments on the rest of the line."""
     found = _REST_OF_LINE.match(text, position, end)
     return found.end() if found else position
 
@@ -142,7 +145,7 @@ def _line_start(text: str, position: int) -> int:
 
 
 def _margin(text: str, position: int) -> str:
-    """Return the blanks with which the line of a position begins."""
+    """Return the indentation of the line at a position."""
     found = _MARGIN.match(text, _line_start(text, position))
     return found[0] if found else ""
 
@@ -157,7 +160,7 @@ def _indent_unit(text: str, root: _Node) -> str:
 
 
 class _Reader:
-    """Reads one text from its beginning to its end."""
+    """Recursive-descent parser for one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -172,7 +175,7 @@ class _Reader:
         node = self._value()
         self._skip()
         if self._position < len(self._text):
-            raise self.error("there is something behind the end", self._position)
+            raise self.error("unexpected text after the end", self._position)
         return node
 
     def error(self, reason: str, position: int) -> CommentedJsonError:
@@ -183,7 +186,7 @@ class _Reader:
         self._position = found.end() if found else self._position
 
     def _next(self) -> str:
-        """Return the next character that means something, or nothing at the end."""
+        """Skip blanks and comments; return the next character, or "" at the end."""
         self._skip()
         return self._text[self._position : self._position + 1]
 
@@ -195,7 +198,7 @@ class _Reader:
 
     def _value(self) -> _Node:
         if self._level == MOST_LEVELS:
-            raise self.error("it is nested too deeply", self._position)
+            raise self.error("nested too deeply", self._position)
         self._level += 1
         first = self._next()
         node = {"{": self._object, "[": self._array}.get(first, self._scalar)()
@@ -209,7 +212,7 @@ class _Reader:
         try:
             value: JsonValue = json.loads(found[0] if found else "")
         except ValueError:
-            raise self.error("a value was expected", start) from None
+            raise self.error("expected a value", start) from None
         self._position = found.end() if found else start
         return _Node(start, self._position, value)
 
@@ -220,7 +223,7 @@ class _Reader:
         has_comma = True
         while not self._takes("]"):
             if not has_comma:
-                raise self.error("a comma or ] was expected", self._position)
+                raise self.error("expected a comma or ]", self._position)
             values.append(self._value().value)
             has_comma = self._takes(",")
         return _Node(start, self._position, values)
@@ -232,7 +235,7 @@ class _Reader:
         has_comma = True
         while not self._takes("}"):
             if not has_comma:
-                raise self.error("a comma or } was expected", self._position)
+                raise self.error("expected a comma or }", self._position)
             members.append(self._member())
             has_comma = members[-1].end > members[-1].node.end
         value: JsonValue = {each.name: each.node.value for each in members}
@@ -240,10 +243,10 @@ class _Reader:
 
     def _member(self) -> _Member:
         if self._next() != '"':
-            raise self.error("a name in quotes was expected", self._position)
+            raise self.error("expected a name in double quotes", self._position)
         name = self._scalar()
         if not self._takes(":"):
-            raise self.error("a colon was expected", self._position)
+            raise self.error("expected a colon", self._position)
         node = self._value()
         end = node.end
         if self._takes(","):

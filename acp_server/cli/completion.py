@@ -1,4 +1,4 @@
-"""`acp-server completion`: the scripts of click's own shell completion."""
+"""`acp-server completion`: prints the scripts of click's shell completion."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -9,7 +9,10 @@ CALLS = {
     "zsh": "zsh_complete {program})",
     "fish": "COMP_CWORD=(commandline -t) {program})",
 }
-"""How each script calls the program to complete: with no arguments, and that would serve."""
+"""How click's scripts call the program: without arguments, which would start the server.
+
+The argument `completion` is inserted there.
+"""
 
 
 @click.command(
@@ -24,11 +27,11 @@ Examples:
 @click.argument("shell", type=click.Choice(list(CALLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL: bash, zsh or fish."""
+    """Print the completion script for SHELL (bash, zsh or fish)."""
     root = context.find_root()
     complete = get_completion_class(shell)
     if complete is None:
-        raise click.ClickException(f"there is no completion for {shell}")
+        raise click.ClickException(f"no completion is available for {shell}")
     program = root.info_name or ""
     source = complete(root.command, {}, program, VARIABLE).source()
     call = CALLS[shell].format(program=program)

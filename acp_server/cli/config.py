@@ -1,4 +1,4 @@
-"""`acp-server config`: what is configured and why, the file to change it in, and what is wrong."""
+"""`acp-server config`: shows, edits and checks the settings."""
 
 import json
 import sys
@@ -34,11 +34,11 @@ Examples:
 """
 )
 def command() -> None:
-    """Show, change and check the settings.
+    """Show, edit and check the settings.
 
-    They stand in HERMES_HOME/config.yaml, in HERMES_HOME/acp/config.yaml, which wins, in
-    HERMES_HOME/.env, in the environment and in options. A trusted project's .hermes.md may narrow
-    them for its sessions.
+    Settings come from HERMES_HOME/config.yaml, from HERMES_HOME/acp/config.yaml (which takes
+    precedence), from HERMES_HOME/.env, from the environment and from options. In a trusted project,
+    .hermes.md may restrict them further.
     """
 
 
@@ -51,16 +51,16 @@ Examples:
   acp-server config show --json | jq '.settings[] | select(.origin != "default")'
 """
 )
-@click.option("--cwd", type=FOLDER, help="Also what the project in this folder narrows.")
+@click.option("--cwd", type=FOLDER, help="Apply the project settings of this directory.")
 @json_option
 def show(cwd: Path | None, *, is_json: bool) -> int:
-    """Show every setting, its value and where it came from. Secrets are not shown.
+    """Show every setting with its value and origin. Secrets are hidden.
 
-    With --cwd: as they hold for sessions in that folder, if it is trusted (acp-server trust); what
-    its .hermes.md asks for in vain stands below, with the reason.
+    With --cwd: the settings of sessions in that directory, if it is trusted (acp-server trust).
+    Settings in its .hermes.md that are not used are listed below, with the reason.
 
     With --json: {"home", "settings": [{"name", "value", "origin", "option", "variable", "key"}],
-    "problems": [...]}; of a folder also "project": {"root", "is_trusted", "unused": [{"origin",
+    "problems": [...]}; with --cwd also "project": {"root", "is_trusted", "unused": [{"origin",
     "what"}]}.
     """
     configuration = settings.load({})
@@ -98,10 +98,10 @@ Examples:
 @click.argument("file", type=FILE, required=False)
 @json_option
 def check(file: Path | None, *, is_json: bool) -> int:
-    """Say what is wrong in the files of settings, with lines; the exit code is 1 if anything is.
+    """Check the settings; the exit code is 1 if there are problems.
 
-    Without FILE: those in HERMES_HOME, and the environment. A FILE is judged as
-    HERMES_HOME/acp/config.yaml would be. With --json: [{"file", "line", "key", "reason"}].
+    Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
+    HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
     """
     found = _checked(file)
     if is_json:
@@ -120,9 +120,9 @@ Examples:
 """
 )
 def edit() -> int:
-    """Open HERMES_HOME/acp/config.yaml in $VISUAL or $EDITOR, then check it.
+    """Edit HERMES_HOME/acp/config.yaml in $VISUAL or $EDITOR, then check it.
 
-    The first time it is made, with every setting in it, commented out.
+    If the file does not exist, it is created with every setting commented out.
     """
     environment = settings.child_environment({})
     file = settings.home_folder(environment) / "acp" / "config.yaml"
@@ -142,13 +142,13 @@ Examples:
 """
 )
 def schema() -> int:
-    """Print the JSON schema of config.yaml, with which an editor completes and checks it."""
+    """Print the JSON schema of config.yaml, for completion and checks in an editor."""
     click.echo(json.dumps(configuration_schema(), indent=2))
     return 0
 
 
 def _edit(file: Path, environment: Mapping[str, str]) -> int:
-    """Let the user edit, again as long as something is wrong and they want to."""
+    """Open the editor, and again while there are problems and the user wants to."""
     editor = environment.get("VISUAL") or environment.get("EDITOR") or LAST_EDITOR
     while True:
         click.edit(filename=str(file), editor=editor)
@@ -156,7 +156,7 @@ def _edit(file: Path, environment: Mapping[str, str]) -> int:
         _tell(found)
         if not found:
             return 0
-        if not sys.stdin.isatty() or not click.confirm("Edit it again?", default=True):
+        if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
             return 1
 
 
@@ -164,7 +164,7 @@ def _checked(file: Path | None) -> Sequence[Checked]:
     if file is None:
         return checked_files(settings.load({}))
     if not file.is_file():
-        message = f"there is no file {file}"
+        message = f"{file} does not exist"
         raise click.BadParameter(message, param_hint="FILE")
     return check_file(file)
 
@@ -173,7 +173,7 @@ def _tell(found: Sequence[Checked]) -> None:
     for each in found:
         click.echo(str(each))
     if not found:
-        click.echo("Everything that is set is understood.")
+        click.echo("No problems found.")
 
 
 def _as_json(found: Checked) -> JsonValue:

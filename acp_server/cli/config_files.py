@@ -1,4 +1,4 @@
-"""The files of settings as the commands work with them: made, read and checked. Prints nothing."""
+"""Creates and checks the settings files for the CLI commands; prints nothing."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ ENVIRONMENT = "environment"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Something that is wrong, and where."""
+    """A problem in the settings and its location."""
 
     place: str
-    """A file, or the environment."""
+    """Path of the file, or "environment"."""
     problem: Problem
 
     def __str__(self) -> str:
@@ -31,10 +31,10 @@ class Checked:
 
 
 def prepare(file: Path) -> None:
-    """Make the file of settings unless it is there, and the schema beside it as it is now.
+    """Create the settings file if it does not exist, and write the current schema next to it.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: A file or directory cannot be written.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     described = f"{json.dumps(schema(), indent=2)}\n".encode()
@@ -44,12 +44,12 @@ def prepare(file: Path) -> None:
 
 
 def check_file(file: Path) -> Sequence[Checked]:
-    """Return what is wrong in a file of this server's own settings."""
+    """Return the problems in a file with this server's own settings."""
     return _checked(file, check_yaml)
 
 
 def checked_files(configuration: Configuration) -> Sequence[Checked]:
-    """Return what is wrong in all files of a home, and in the environment."""
+    """Return the problems in all settings files of a HERMES_HOME and in the environment."""
     home = configuration.home
     found = [
         *_checked(home / "config.yaml", partial(check_yaml, is_shared=True)),

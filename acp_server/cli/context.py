@@ -1,4 +1,4 @@
-"""`acp-server context`: which files of instructions a folder has, and which blocked ones count."""
+"""`acp-server context`: lists instruction files and trusts blocked ones."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Examples:
 """
 )
 def command() -> None:
-    """Say which files of instructions are used, and trust a blocked one."""
+    """List instruction files such as AGENTS.md, and trust a blocked one."""
 
 
 @command.command(
@@ -39,10 +39,10 @@ Examples:
   acp-server context list --cwd ~/code/app --json
 """,
 )
-@click.option("--cwd", type=FOLDER, default=".", help="The session's folder.")
+@click.option("--cwd", type=FOLDER, default=".", help="Directory of the session.")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def list_files(cwd: Path, *, is_json: bool) -> int:
-    """List the files of instructions of a folder, and what becomes of each."""
+    """List the instruction files of a directory and whether each is used."""
     trust = content_trust(settings.load({}).home)
     found = find_context(ContextRequest(cwd.resolve()), scan, trust.is_given)
     if is_json:
@@ -61,9 +61,9 @@ Examples:
 )
 @click.argument("file", type=FILE)
 def trust(file: Path) -> int:
-    """Allow a blocked file, exactly as it is now.
+    """Trust a blocked file with exactly its current content.
 
-    Read it first. Any change of the file ends the trust.
+    Read the file first. If it changes, it is blocked again.
     """
     try:
         digest = sha256_of(file.read_bytes())
@@ -71,7 +71,7 @@ def trust(file: Path) -> int:
     except OSError as error:
         click.echo(f"acp-server context: {file} cannot be trusted: {error}", err=True)
         return 1
-    click.echo(f"{file.resolve()} is trusted as it is now (SHA-256 {digest[:12]}…)")
+    click.echo(f"Trusted {file.resolve()} with its current content (SHA-256 {digest[:12]}…)")
     return 0
 
 
@@ -84,11 +84,11 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 def untrust(file: Path) -> int:
-    """Trust a file no longer."""
+    """Revoke the trust in a file."""
     try:
         had = content_trust(settings.load({}).home).revoke(file)
     except OSError as error:
-        click.echo(f"acp-server context: this cannot be kept: {error}", err=True)
+        click.echo(f"acp-server context: the change cannot be saved: {error}", err=True)
         return 1
     click.echo(f"{file.resolve()} {'is no longer' if had else 'was not'} trusted")
     return 0
@@ -96,7 +96,7 @@ def untrust(file: Path) -> int:
 
 def _table(notes: Sequence[FileNote]) -> str:
     if not notes:
-        return "no files of instructions"
+        return "No instruction files found."
     return "\n".join(_line(note) for note in notes)
 
 

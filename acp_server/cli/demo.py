@@ -1,7 +1,7 @@
-"""`acp-server demo`: a real server process, driven over its stdin and stdout as an editor does.
+"""`acp-server demo`: drives a real server process over its stdin and stdout, as an editor does.
 
-Everything it needs is made in one temporary folder, which is removed however the demo ends; the
-user's configuration is neither read nor written.
+All files are in one temporary directory that is removed however the demo ends; the user's
+configuration is neither read nor written.
 """
 
 import os
@@ -39,7 +39,7 @@ _PACE = re.compile(r"^pace: (\d+)ms$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the command line asks for."""
+    """Options of the demo."""
 
     steps: Sequence[Step]
     is_json: bool
@@ -55,24 +55,23 @@ Examples:
   acp-server demo --json | jq -c .message.method
 """
 )
-@click.option("--json", "is_json", is_flag=True, help="Print the wire instead: one object a line.")
-@click.option("--fast", "is_fast", is_flag=True, help="Type quickly, as in a pipe.")
+@click.option("--json", "is_json", is_flag=True, help="Print the protocol messages as JSON Lines.")
+@click.option("--fast", "is_fast", is_flag=True, help="Play without pauses, as in a pipe.")
 @click.option(
     "--prompt",
     "prompts",
     metavar="TEXT",
     multiple=True,
-    help="Send this instead of the tour's prompts; may be repeated.",
+    help="Send this prompt instead of the demo's. Repeatable.",
 )
 def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
-    """Watch the server at work, in this terminal.
+    """Watch a demo session in this terminal.
 
-    Starts a real server with a scripted model in a throw-away git project, lets it mend a test that
-    fails, and takes you through slash commands and cancelling. What came of it is checked at the
-    end. Needs no account and no network. With --json each line is {"from": "client" or "agent",
-    "message": ...}.
+    Starts a real server with a scripted model in a temporary git project, lets it fix a failing
+    test, and shows slash commands and cancellation. At the end, the result is verified. Needs no
+    account and no network. With --json, each line is {"from": "client" or "agent", "message": ...}.
     """
-    steps = [Step(prompt, "a prompt of yours", failing_calls=None) for prompt in prompts] or STEPS
+    steps = [Step(prompt, "your prompt", failing_calls=None) for prompt in prompts] or STEPS
     request = Request(steps, is_json, is_quick=is_fast or not sys.stdout.isatty())
     try:
         with TemporaryDirectory(prefix="acp-demo-", ignore_cleanup_errors=True) as folder:
@@ -100,13 +99,13 @@ async def _give_demo(folder: Path, request: Request) -> int:
             summary = await tour.run(child, workspace.folder)
         except AgentRefusedError:
             await child.close()
-            click.echo(child.stderr_text, err=True, nl=False)  # its log says why
+            click.echo(child.stderr_text, err=True, nl=False)  # the server's log has the reason
             raise
     return 1 if summary.problems else 0
 
 
 def _verification(workspace: Workspace, request: Request, script: str) -> Verify:
-    """Return what looks at the project at the end; prompts of one's own may lead anywhere."""
+    """Return the verification of the project; the user's own prompts have no expected result."""
     if MEND not in request.steps:
         return verify_nothing
     return partial(verify, workspace.folder, expected_changes(script, MEND.prompt))
@@ -127,12 +126,12 @@ async def _launch(folder: Path, request: Request, script: str) -> Launch:
 
 
 def _path_with_python(path: str | None) -> str:
-    """Return a PATH on which `python3` is this Python: the project's tests run with it."""
+    """Return a PATH on which `python3` is this Python; the project's tests run with it."""
     return os.pathsep.join((str(Path(sys.executable).parent), path or os.defpath))
 
 
 async def _quick_model(folder: Path, script: str) -> str:
-    """Write a copy of the demo's script that is in a hurry, and return its path."""
+    """Write a faster copy of the demo's script and return its path."""
     path = anyio.Path(folder / f"{SCRIPT}.script")
     quick = _PACE.sub(lambda found: f"pace: {max(1, int(found[1]) // QUICKER)}ms", script)
     await path.write_text(quick, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A change of a text as lines that went, came and stayed around them; knows no colours."""
+"""Line diff of two texts with context, without colours."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from acp_server.cli.text_lines import cut
 
 CONTEXT_LINES = 2
 MOST_COMPARED_LINES = 2_000
-"""Beyond so many lines between the first and the last change, all of them went and came."""
+"""If the changed range is longer, it is shown as replaced whole: a diff would be too slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line and what became of it; a gap stands for lines that are left out."""
+    """A line of a diff: added, removed or context; a gap stands for omitted lines."""
 
     sign: Literal["+", "-", " ", "gap"]
     text: str = ""
 
 
 def diff_lines(old_text: str | None, new_text: str) -> list[DiffLine]:
-    """Return the change from one text to another; no old text means a new file."""
+    """Return the diff of two texts; `old_text` is None for a new file."""
     old, new = _lines(old_text or ""), _lines(new_text)
     lines: list[DiffLine] = []
     last_end = 0
@@ -40,7 +40,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode]]:
-    """Yield the changes with their context, each as opcodes over the lines of both texts."""
+    """Yield groups of `difflib` opcodes, one per change with its context."""
     head = _common(old, new)
     tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
     begin = max(0, head - CONTEXT_LINES)
@@ -63,7 +63,7 @@ def _changed(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffL
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines two texts have in common at their beginning."""
+    """Return the number of equal lines at the start of both texts."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 

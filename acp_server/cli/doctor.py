@@ -1,4 +1,4 @@
-"""`acp-server doctor`: the checks as a page, as JSON, or as an archive."""
+"""`acp-server doctor`: runs the checks and prints a report, JSON or a zip archive."""
 
 import json
 import os
@@ -37,20 +37,21 @@ Examples:
   acp-server doctor --bundle report.zip
 """
 )
-@click.option("--json", "is_json", is_flag=True, help="Print one JSON object instead of a page.")
-@click.option("--bundle", "file", type=FILE, help="Write what a report of a fault needs, as zip.")
-@click.option("--force", "is_forced", is_flag=True, help="Replace the file of --bundle.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@click.option("--bundle", "file", type=FILE, help="Write a zip archive for a bug report.")
+@click.option("--force", "is_forced", is_flag=True, help="With --bundle: replace an existing file.")
 def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
-    """Check this installation and say what to do about it.
+    """Check this installation and suggest fixes.
 
-    Looks at the command, the configuration and where each value came from, what is kept, the
-    editors, asks the endpoint for a sign of life, and starts the server once as an editor does.
-    The exit code is 1 if there is a problem; warnings are none.
+    Checks the command, the settings and their origins, the stored data, the skills, the editors and
+    git, contacts the model's endpoint, and starts the server once as an editor does. The exit code
+    is 1 if there is a problem; warnings do not count.
 
-    With --bundle also the end of the log. Keys, tokens and the path of your home are taken out.
+    The archive of --bundle also contains the end of the log. Keys, tokens and the path of your home
+    directory are removed.
     """
     if file is not None and not is_forced and os.path.lexists(file):
-        message = f"{file} is there already; --force replaces it"
+        message = f"{file} exists; add --force to replace it"
         raise click.BadParameter(message, param_hint="--bundle")
     configuration = settings.load({})
     findings: list[Finding] = []
@@ -62,7 +63,7 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
     except OSError as error:
         click.echo(f"acp-server doctor: {file} cannot be written: {error.strerror}", err=True)
         return 1
-    click.echo(f"{file} is written. Look through it before you hand it on.", err=True)
+    click.echo(f"Wrote {file}. Review it before you share it.", err=True)
     return exit_code
 
 
@@ -105,7 +106,7 @@ async def _examine(configuration: Configuration, findings: list[Finding], *, is_
 
 
 def as_json(findings: Sequence[Finding], rows: Sequence[SettingRow]) -> JsonValue:
-    """Return the report of a whole examination."""
+    """Return the report of all checks."""
     return {
         "version": __version__,
         "status": worst(findings),
@@ -115,7 +116,7 @@ def as_json(findings: Sequence[Finding], rows: Sequence[SettingRow]) -> JsonValu
 
 
 class Page:
-    """The report as a person reads it."""
+    """Prints the report for people."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -127,7 +128,7 @@ class Page:
         self._screen.print()
 
     def finding(self, finding: Finding) -> None:
-        """Print a finding, and under it what to do."""
+        """Print the result of a check, and the advice below it."""
         signs = self._screen.signs
         by_status = {"ok": signs.ok, "warning": signs.warning, "problem": signs.problem}
         label = Text.assemble(
@@ -141,15 +142,15 @@ class Page:
             self._screen.say(printable(finding.advice), first_prefix=arrow)
 
     def settings(self, rows: Sequence[SettingRow]) -> None:
-        """Print the settings, their values and where these came from."""
+        """Print the settings, their values and origins."""
         self._screen.print()
         print_rows(self._screen, rows)
 
     def end(self, findings: Sequence[Finding]) -> None:
-        """Print the verdict."""
+        """Print the number of problems and warnings."""
         problems = sum(finding.status == "problem" for finding in findings)
         warnings = sum(finding.status == "warning" for finding in findings)
         parts = [count(n, noun) for n, noun in ((problems, "problem"), (warnings, "warning")) if n]
         self._screen.print()
-        self._screen.say((" and ".join(parts) or "All is well.", worst(findings)))
+        self._screen.say((" and ".join(parts) or "No problems found.", worst(findings)))
         self._screen.print()

@@ -1,7 +1,7 @@
-"""Changes of an editor's file: planned from what it holds, made whole or not at all.
+"""Changes an editor's settings file atomically, with a backup.
 
-Follows a link only to a file of this user's below the home folder, never writes over anything
-but what the plan was made from, and keeps that beside it. Knows no editor; prints nothing.
+Follows a symlink only to the user's own file below the home directory, and writes only if the file
+still has the content that the change was planned from.
 """
 
 import os
@@ -18,7 +18,7 @@ BACKUP_SUFFIX = ".before-acp-server"
 
 
 class EditorFileError(Exception):
-    """A file that is better left alone."""
+    """A file that must not be changed."""
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(f"{file} {reason}")
@@ -28,28 +28,28 @@ class EditorFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a file is about to become."""
+    """A planned change of a file."""
 
     file: Path
-    """The file itself, links followed."""
+    """Path of the file, with symlinks resolved."""
     old: bytes | None
-    """What it holds; None if it is not there."""
+    """Current content; None if the file does not exist."""
     old_text: str
     new_text: str
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether the text changes."""
         return self.new_text != self.old_text
 
 
 def plan(file: Path, home: Path, edit: Callable[[str], str]) -> Change:
-    """Return what a file would become; nothing is written.
+    """Return the change that `edit` makes to a file; nothing is written.
 
     Raises:
-        EditorFileError: it is not a plain text of this user's, or a link leads elsewhere.
-        OSError: it cannot be read.
-        ValueError: what `edit` raises of it.
+        EditorFileError: It is not a regular UTF-8 file of this user, or a symlink leads elsewhere.
+        OSError: The file cannot be read.
+        ValueError: Raised by `edit`.
     """
     real = _real_file(file, home)
     old = _content(real)
@@ -61,15 +61,17 @@ def plan(file: Path, home: Path, edit: Callable[[str], str]) -> Change:
 
 
 def carry_out(change: Change) -> Path | None:
-    """Write a change; returns where the old content is kept, or None where there was none.
+    """Write a change; return the path of the backup, or None if there was no old content.
 
     Raises:
-        EditorFileError: the file is not any more what the change was made from.
-        OSError: nothing was written but perhaps the copy.
+        EditorFileError: The file changed since the change was planned.
+        OSError: Writing failed; the file is unchanged, but the backup may exist.
     """
     change.file.parent.mkdir(parents=True, exist_ok=True)
+    # The user may have answered minutes after the plan was made, and editors write their settings
+    # at any time: compare again, so that nothing newer is overwritten.
     if _content(change.file) != change.old or change.file.is_symlink():
-        raise EditorFileError(change.file, "has changed meanwhile; nothing was written")
+        raise EditorFileError(change.file, "changed in the meantime; nothing was written")
     backup = None
     if change.old is not None:
         backup = _free_name(change.file)
@@ -83,31 +85,31 @@ def _real_file(file: Path, home: Path) -> Path:
         return file
     real = file.resolve()
     if not real.is_relative_to(home.resolve()):
-        raise EditorFileError(file, f"is a link that leads out of the home folder, to {real}")
+        raise EditorFileError(file, f"is a symlink to {real}, outside your home directory")
     if not real.exists():
-        raise EditorFileError(file, f"is a link to {real}, which does not exist")
+        raise EditorFileError(file, f"is a symlink to {real}, which does not exist")
     return real
 
 
 def _content(file: Path) -> bytes | None:
-    """Return what a file holds; what is no plain file of this user's is not opened."""
+    """Return the content of a regular file of this user; nothing else is opened."""
     try:
         status = file.stat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise EditorFileError(file, "is not a file")
+        raise EditorFileError(file, "is not a regular file")
     if status.st_size > MOST_BYTES:
-        raise EditorFileError(file, "is too large for settings")
+        raise EditorFileError(file, "is too large for a settings file")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise EditorFileError(file, "belongs to another user")
     return file.read_bytes()
 
 
 def _free_name(file: Path) -> Path:
-    """Return a name for the copy that nothing has: an earlier one stays."""
+    """Return an unused path for the backup, so that earlier backups stay."""
     for number in range(1, MOST_BACKUPS):
         name = f"{file.name}{BACKUP_SUFFIX}{'' if number == 1 else f'-{number}'}"
         if not os.path.lexists(file.with_name(name)):
             return file.with_name(name)
-    raise EditorFileError(file, "has too many copies beside it already")
+    raise EditorFileError(file, "has too many backups; delete some of them")

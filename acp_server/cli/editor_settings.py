@@ -1,6 +1,6 @@
-"""What each editor has to be told of this program, and where it keeps that.
+"""Settings that each editor needs to start this program, and the paths of its settings files.
 
-Pure: places and texts are computed, nothing is read or written. Knows no screen and no question.
+Pure except `server_command` and the bundled snippets: reads and writes no settings file.
 """
 
 import json
@@ -31,28 +31,28 @@ TITLES: Mapping[EditorName, str] = {  # as `editors_found` calls them
 }
 NEXT_STEPS: Mapping[EditorName, str] = {
     "zed": "In Zed, open the agent panel, press + and choose acp-server.",
-    "vscode": "In VS Code, install this program's extension and open its view.",
-    "jetbrains": "In the IDE, open the AI Chat and choose acp-server from its list of agents.",
-    "neovim": "Put this where your plugins are set up, then run :CodeCompanionChat.",
-    "emacs": "Put this into your init file, then run M-x acp-server.",
+    "vscode": "In VS Code, install the Hermes Agent extension and open its view.",
+    "jetbrains": "In the IDE, open AI Chat and choose acp-server from the list of agents.",
+    "neovim": "Add this to your plugin setup, then run :CodeCompanionChat.",
+    "emacs": "Add this to your init file, then run M-x acp-server.",
 }
 _VSCODE_COMMAND, _VSCODE_ARGUMENTS = "acpServer.command", "acpServer.arguments"
-_VSCODE_SERVES = ("serve", "--unstable", "true")  # the extension's own, which settings replace
-_TEMPORARY = ("archive-v", "environments-v")  # folders of uv's cache, which may go at any time
+_VSCODE_SERVES = ("serve", "--unstable", "true")  # the extension's default, which settings replace
+_TEMPORARY = ("archive-v", "environments-v")  # in uv's cache, which may be cleared at any time
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the places of settings depend on."""
+    """Platform facts that determine the paths of settings files."""
 
     system: str
-    """As `sys.platform` says it."""
+    """Value of `sys.platform`."""
     home: Path
     variables: Mapping[str, str]
 
 
 def settings_file(editor: FileEditor, machine: Machine) -> Path:
-    """Return the file in which an editor looks for agents, or for its extension's settings."""
+    """Return the settings file in which an editor or its extension looks for agents."""
     match editor:
         case "zed":
             return _zed_folder(machine) / "settings.json"
@@ -63,12 +63,12 @@ def settings_file(editor: FileEditor, machine: Machine) -> Path:
 
 
 def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
-    """Return an editor's settings with this program in them, all else as it was.
+    """Return an editor's settings with this program added and all else unchanged.
 
-    What is set for this program already stays, but for a command that is another one.
+    Existing settings of this program stay, except a different command and its arguments.
 
     Raises:
-        CommentedJsonError: the text is not JSON with comments, or not settings.
+        CommentedJsonError: The text is not JSON with comments, or not an object.
     """
     if editor == "vscode":
         return _with_program(text, command)
@@ -85,7 +85,7 @@ def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
 
 
 def snippet(editor: EditorName, command: Sequence[str]) -> str:
-    """Return what a person can paste: settings, or lines for an init file."""
+    """Return text to paste: settings, or lines for an init file."""
     match editor:
         case "neovim":
             return _filled("neovim.lua", ", ", command)
@@ -96,9 +96,10 @@ def snippet(editor: EditorName, command: Sequence[str]) -> str:
 
 
 def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequence[str]:
-    """Return the words that start this installation, as absolute as an editor needs them.
+    """Return the command line that starts this installation.
 
-    An editor that was started from a menu does not have the shell's PATH.
+    The program is an absolute path where possible: an editor that is started from a desktop menu
+    does not have the shell's PATH.
     """
     beside = Path(sys.executable).with_name(PROGRAM + (".exe" if sys.platform == "win32" else ""))
     if any(part.startswith(_TEMPORARY) for part in beside.parts):
@@ -111,7 +112,7 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
 
 
 def _filled(name: str, separator: str, command: Sequence[str]) -> str:
-    """Return lines for an init file; JSON's strings are Lua's and Lisp's too."""
+    """Return the lines for an init file; JSON string literals are valid in Lua and Lisp too."""
     text = (files("acp_server.cli") / "text" / name).read_text(encoding="utf-8")
     words = separator.join(json.dumps(word, ensure_ascii=False) for word in command)
     return text.replace('"acp-server-command"', words)
@@ -127,7 +128,7 @@ def _agent(editor: Literal["zed", "jetbrains"], command: Sequence[str]) -> dict[
 
 
 def _with_program(text: str, command: Sequence[str]) -> str:
-    """Return VS Code's settings with the program that its extension starts."""
+    """Return VS Code's settings with the command that its extension starts."""
     if look_up(text, [_VSCODE_COMMAND]) == command[0]:
         return text
     text = put(text, [_VSCODE_COMMAND], command[0])
@@ -139,14 +140,14 @@ def _with_program(text: str, command: Sequence[str]) -> str:
 def _zed_folder(machine: Machine) -> Path:
     if machine.system == "win32":
         return _application_folder(machine) / "Zed"
-    if machine.system == "darwin":  # Zed keeps to this one there, whatever XDG says
+    if machine.system == "darwin":  # there Zed ignores the XDG variables
         return machine.home / ".config" / "zed"
     flatpak = _absolute(machine, "FLATPAK_XDG_CONFIG_HOME")
     return (flatpak or _application_folder(machine)) / "zed"
 
 
 def _application_folder(machine: Machine) -> Path:
-    """Return where programs keep settings."""
+    """Return the platform's directory for application settings."""
     if machine.system == "win32":
         return _absolute(machine, "APPDATA") or machine.home / "AppData" / "Roaming"
     if machine.system == "darwin":
@@ -155,6 +156,6 @@ def _application_folder(machine: Machine) -> Path:
 
 
 def _absolute(machine: Machine, variable: str) -> Path | None:
-    """Return the folder that a variable names; a relative one counts for nothing."""
+    """Return the directory that a variable names; relative paths are ignored, as XDG requires."""
     folder = Path(machine.variables.get(variable, ""))
     return folder if folder.is_absolute() else None

@@ -1,6 +1,6 @@
-"""The conversation of `acp-server setup --editor`: shows the change, asks, says what to do next.
+"""`acp-server setup --editor`: shows the change, asks, writes it and prints the next step.
 
-What an editor is told is `editor_settings`' matter, how a file is changed `editor_files`'.
+`editor_settings` computes the new settings, `editor_files` changes the file.
 """
 
 import sys
@@ -30,28 +30,32 @@ _COLOURS = {"+": "green", "-": "red"}
 
 
 class OrEditor(click.Command):
-    """A command that sets an editor up instead, if `--editor` is given."""
+    """Click command that sets up an editor if `--editor` is given, else runs as usual."""
 
     def invoke(self, ctx: click.Context) -> int:
-        """Take the options of editors away; what is left is the command's."""
+        """Remove the editor options and run either the editor setup or the command itself.
+
+        Raises:
+            click.UsageError: The options cannot be used together.
+        """
         editor: EditorName | None = ctx.params.pop("editor")
         is_sure: bool = ctx.params.pop("is_sure")
         only_prints: bool = ctx.params.pop("only_prints")
         if editor is None:
             if is_sure or only_prints:
-                message = "--yes and --print go with --editor"
+                message = "--yes and --print can only be used with --editor"
                 raise click.UsageError(message, ctx)
             return super().invoke(ctx)
         if any(ctx.params.values()):
-            message = "with --editor go --yes and --print, and nothing else"
+            message = "--editor can only be used with --yes and --print"
             raise click.UsageError(message, ctx)
         return set_up(editor, is_sure=is_sure, only_prints=only_prints)
 
 
 def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
-    """Tell an editor of this program, by leave; returns the exit code.
+    """Add this program to an editor's settings after asking; return the exit code.
 
-    Where the input is no terminal nothing is asked, and nothing written unless it `is_sure`.
+    If stdin is not a terminal, nothing is asked, and the file is written only if `is_sure`.
     """
     if editor in ("neovim", "emacs") or only_prints:
         _print(editor)
@@ -61,7 +65,7 @@ def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
     try:
         change = plan(file, machine.home, partial(_edited, editor))
         if not change.is_needed:
-            click.echo(f"{TITLES[editor]} is set up already, in {change.file}.", err=True)
+            click.echo(f"{TITLES[editor]} is already set up in {change.file}.", err=True)
             return 0
         _show(editor, change, machine.home)
         if not _may_write(change, is_sure=is_sure):
@@ -69,7 +73,7 @@ def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
         kept = carry_out(change)
     except (EditorFileError, CommentedJsonError, OSError) as error:
         return _give_up(editor, file, error)
-    click.echo(f"Written{f'; the old file is kept as {kept.name}' if kept else ''}.", err=True)
+    click.echo(f"Written{f'; the old file is saved as {kept.name}' if kept else ''}.", err=True)
     click.echo(NEXT_STEPS[editor], err=True)
     return 0
 
@@ -85,7 +89,7 @@ def _print(editor: EditorName) -> None:
 
 def _show(editor: FileEditor, change: Change, home: Path) -> None:
     if TITLES[editor] not in {each.name for each in found_editors(home)}:
-        click.echo(f"There is no trace of {TITLES[editor]} on this machine yet.", err=True)
+        click.echo(f"{TITLES[editor]} does not seem to be installed on this machine.", err=True)
     click.echo(f"{change.file}{'' if change.old is not None else ' (new)'}:", err=True)
     for line in diff_lines(change.old_text, change.new_text):
         click.secho(_marked(line), fg=_COLOURS.get(line.sign))
@@ -99,7 +103,7 @@ def _may_write(change: Change, *, is_sure: bool) -> bool:
     if is_sure:
         return True
     if not sys.stdin.isatty():
-        click.echo("Nothing was written: there is nobody to ask. --yes writes it.", err=True)
+        click.echo("Nothing was written: stdin is not a terminal. Add --yes to write it.", err=True)
         return False
     if click.confirm(f"Write this to {change.file}?", default=True, err=True):
         return True
@@ -110,6 +114,6 @@ def _may_write(change: Change, *, is_sure: bool) -> bool:
 def _give_up(editor: FileEditor, file: Path, error: Exception) -> int:
     where = f"{file}: " if isinstance(error, CommentedJsonError) else ""
     click.echo(f"acp-server setup: {where}{error}", err=True)
-    click.echo(f"Nothing was changed. acp-server setup --editor {editor} --print shows", err=True)
-    click.echo("what belongs into it.", err=True)
+    click.echo(f"Nothing was changed. Run `acp-server setup --editor {editor} --print`", err=True)
+    click.echo("to see the settings to add by hand.", err=True)
     return 1

@@ -1,6 +1,6 @@
-"""Which editors there are on this machine, and whether they know of this program.
+"""Finds installed editors and whether their settings name this program.
 
-Looks for programs and folders by name; starts none of them.
+Looks only for programs on PATH and for settings directories; starts no editor.
 """
 
 import shutil
@@ -18,12 +18,12 @@ _WINDOWS = "AppData/Roaming"
 
 @dataclass(frozen=True, slots=True)
 class KnownEditor:
-    """By which names an editor is found. Folders are relative to the home."""
+    """Programs and directories by which an editor is found; paths are relative to the home."""
 
     programs: tuple[str, ...]
     folders: tuple[str, ...]
     files: tuple[str, ...] = ()
-    """The settings below those folders, in which this program would be named."""
+    """Settings files in those directories that may name this program."""
 
 
 def _places(*names: str) -> tuple[str, ...]:
@@ -53,28 +53,28 @@ EDITORS: Mapping[str, KnownEditor] = {
 
 @dataclass(frozen=True, slots=True)
 class FoundEditor:
-    """An editor of which there is a trace."""
+    """An editor that seems to be installed."""
 
     name: str
     programs: tuple[str, ...]
-    """Where its programs are."""
+    """Paths of its programs."""
     folders: tuple[str, ...]
-    """Where its settings are."""
+    """Its settings directories."""
     names_us: bool
-    """Whether this program is named in its settings."""
+    """Whether its settings name this program."""
 
 
 def found_editors(
     home: Path, which: Callable[[str], str | None] = shutil.which
 ) -> Sequence[FoundEditor]:
-    """Return the editors of which there is a program or a folder."""
+    """Return the editors that have a program on PATH or a settings directory."""
     return tuple(_found(home, which))
 
 
 def editors(found: Sequence[FoundEditor]) -> Finding:
-    """Say which editors there are."""
+    """Return the check result for the found editors."""
     names = [f"{each.name}{' (set up)' if each.names_us else ''}" for each in found]
-    return Finding("editors", "ok", ", ".join(names) or "none that is known here was found")
+    return Finding("editors", "ok", ", ".join(names) or "no known editor found")
 
 
 def _found(home: Path, which: Callable[[str], str | None]) -> Iterator[FoundEditor]:

@@ -1,7 +1,7 @@
-"""Signals that ask the process to end: noted from the first moment on, and then ended in order.
+"""Records SIGINT, SIGTERM and SIGHUP so that a run ends in order and still prints its result.
 
-Further ones change nothing: who asks twice, as `timeout` and some runners do, gets the same result.
-Imports next to nothing: what comes before it is not noted.
+Only the first signal counts: `timeout` and some CI runners send two, and the result must be the
+same. Imports almost nothing, because a signal that arrives before the handlers are set is lost.
 """
 
 import signal
@@ -16,21 +16,21 @@ SIGNALS = tuple(
 
 
 class EndedError(BaseException):
-    """What blocked was broken off, for the process is asked to end."""
+    """A blocking operation was interrupted because a signal asks the process to end."""
 
 
 class Endings(AbstractContextManager["Endings"]):
-    """While it lasts no signal ends the process by itself."""
+    """Context manager that records termination signals instead of letting them end the process."""
 
     def __init__(self) -> None:
         self.number: int | None = None
-        """The signal that came first, if one has come."""
+        """Number of the first signal, or None."""
         self._is_breaking = False
         self._reader, self._writer = socket.socketpair()
         self._before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
 
     def __enter__(self) -> "Endings":
-        """Note signals from now on."""
+        """Install the signal handlers."""
         for number in SIGNALS:
             self._before[number] = signal.signal(number, self._take)
         return self
@@ -41,7 +41,9 @@ class Endings(AbstractContextManager["Endings"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave signals to who had them; one that was asked to end is at its end already."""
+        """Restore the previous handlers, unless a signal came: then the process ends anyway."""
+        # After a first signal, restoring would let a second one kill the process before it exits
+        # with the code of its outcome.
         if self.number is None:
             for number, handler in self._before.items():
                 signal.signal(number, handler)
@@ -50,10 +52,10 @@ class Endings(AbstractContextManager["Endings"]):
 
     @contextmanager
     def breaking(self) -> Generator[None]:
-        """Have a signal break off what blocks inside.
+        """Interrupt the blocking code inside if a signal comes, or has come already.
 
         Raises:
-            EndedError: one has come.
+            EndedError: A signal came.
         """
         self._is_breaking = True
         try:
@@ -64,11 +66,11 @@ class Endings(AbstractContextManager["Endings"]):
             self._is_breaking = False
 
     def fileno(self) -> int:
-        """Return what becomes readable when a signal comes."""
+        """Return a file descriptor that becomes readable when a signal comes."""
         return self._reader.fileno()
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        """Note a signal; the loop, if there is one, wakes up by what is written."""
+        """Record the signal; the byte written wakes an event loop that waits on `fileno`."""
         del frame
         if self.number is None:
             self.number = number

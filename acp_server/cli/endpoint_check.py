@@ -1,4 +1,4 @@
-"""Whether the endpoint of the model can be reached from here. Sends no key and costs nothing."""
+"""Checks whether the model's endpoint is reachable; sends no key and costs nothing."""
 
 import time
 
@@ -15,15 +15,15 @@ SERVER_FAULT = 500
 
 
 async def endpoint(configuration: Configuration) -> Finding:
-    """Ask the endpoint for anything; any answer will do, also one that wants a key.
+    """Send an unauthenticated request; any answer below 500 counts as reachable, even a 401.
 
-    Proxies and certificate authorities are those of the environment, as for the model's calls.
+    Uses the proxies and certificate authorities of the environment, as model requests do.
     """
     if scripted_catalog(configuration.settings.model or "") is not None:
-        return Finding("endpoint", "ok", "none is needed: the model plays a script")
+        return Finding("endpoint", "ok", "not needed: the model is scripted")
     providers = configured_providers(configuration)
     if providers is None:
-        return Finding("endpoint", "ok", "not asked: its provider is not known here")
+        return Finding("endpoint", "ok", "not checked: the provider is unknown")
     first = providers[0]
     address = first.address.rstrip("/")
     path = "/v1/models" if first.profile.form == "messages" else "/models"
@@ -36,13 +36,13 @@ async def endpoint(configuration: Configuration) -> Finding:
     milliseconds = {"answer": round((time.perf_counter() - began) * 1000)}
     fact = f"{without_secrets(address)} answers in {milliseconds['answer']} ms"
     if answer.status_code >= SERVER_FAULT:
-        fact = f"{fact}, with the error {answer.status_code}"
-        advice = "try again later: it is the endpoint's"
+        fact = f"{fact}, with HTTP status {answer.status_code}"
+        advice = "the provider has a problem; try again later"
         return Finding("endpoint", "warning", fact, advice, milliseconds)
     return Finding("endpoint", "ok", fact, milliseconds=milliseconds)
 
 
 def _unreachable(address: str, reason: str) -> Finding:
     fact = without_secrets(f"{address} does not answer: {reason}")
-    advice = "look at the network, a proxy (HTTPS_PROXY) and the base URL"
+    advice = "check the network, the proxy (HTTPS_PROXY) and the base URL"
     return Finding("endpoint", "warning", fact, advice)

@@ -1,4 +1,4 @@
-"""What an examination finds: a fact, how bad it is, and what to do about it."""
+"""Results of the checks of `acp-server doctor`: a fact, its status and advice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ STATUSES: tuple[Status, ...] = ("ok", "warning", "problem")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     name: str
     status: Status
     fact: str
     advice: str = ""
     milliseconds: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What was measured, by name."""
+    """Measured times, by name."""
 
 
 def worst(findings: Sequence[Finding]) -> Status:
-    """Return how bad it is altogether."""
+    """Return the worst status among the findings; "ok" without any."""
     found: Status = "ok"
     for finding in findings:
         if STATUSES.index(finding.status) > STATUSES.index(found):

@@ -1,4 +1,4 @@
-"""Runs a command's coroutine, and ends it in order when the process is asked to end."""
+"""Runs a command's coroutine and cancels it when the process receives a termination signal."""
 
 import signal
 from collections.abc import Awaitable, Callable
@@ -15,13 +15,13 @@ ENDED_BY_SIGNAL = 128
 
 
 def run(work: Callable[[], Awaitable[int]]) -> int:
-    """Run a coroutine function and return its exit code, or 128 and the signal that ended it.
+    """Run a coroutine function; return its exit code, or 128 + N if signal N cancelled it.
 
-    A closed terminal window and a polite kill cancel the work, as Ctrl-C does: children are left
-    in order and temporary folders are removed.
+    SIGHUP (a closed terminal) and SIGTERM cancel the work as Ctrl-C does, so that child processes
+    are stopped and temporary directories removed.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed, and the work has cleaned up.
+        KeyboardInterrupt: Ctrl-C was pressed; the work has cleaned up.
     """
     return anyio.run(_until_signal, work)
 
@@ -31,7 +31,8 @@ async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
     endings: list[int] = []
 
     async def watch(scope: anyio.CancelScope) -> None:
-        # Ctrl-C too: asyncio would cancel the work once, which anything on the way may swallow.
+        # SIGINT too: asyncio's own handler cancels the task once, and any code on the way may
+        # swallow that; an anyio cancel scope keeps cancelling.
         with anyio.open_signal_receiver(*ENDINGS) as signals:
             endings.append(await anext(signals))
             scope.cancel()
@@ -48,9 +49,10 @@ async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
 
 
 def run_until_asked(work: Callable[[], Awaitable[int]], endings: Endings) -> int:
-    """Run a coroutine function and return its exit code, or 128 and the signal that ended it.
+    """Run a coroutine function; return its exit code, or 128 + N if signal N cancelled it.
 
-    Any signal that is noted cancels it, Ctrl-C too, and a second one does not hurry it.
+    The first signal recorded by `endings` cancels the work, Ctrl-C included; later ones are
+    ignored, so that the clean-up is never interrupted.
     """
     return anyio.run(_until_asked, work, endings)
 

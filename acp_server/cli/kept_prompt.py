@@ -1,4 +1,4 @@
-"""The system prompt that is kept of a session, as it was sent."""
+"""Prints the stored system prompt of a session, exactly as it was sent."""
 
 import json
 
@@ -12,7 +12,7 @@ from acp_server.session.records import SavedSystem
 
 
 def show_kept(beginning: str, *, is_json: bool) -> int:
-    """Print the prompt of the session whose id begins so; return the exit code."""
+    """Print the prompt of the session with this id prefix; return the exit code."""
 
     async def work() -> int:
         session_id, system = await _kept(beginning)
@@ -33,11 +33,11 @@ def show_kept(beginning: str, *, is_json: bool) -> int:
 
 
 async def _kept(beginning: str) -> tuple[str, SavedSystem]:
-    """Return the id that begins so, and the prompt of that session.
+    """Return the full id and the stored prompt of the session with this id prefix.
 
     Raises:
-        NoSuchSessionError: there is none, more than one, or no prompt of it.
-        ArchiveError: what is kept cannot be read.
+        NoSuchSessionError: No session or several sessions match, or it has no stored prompt.
+        ArchiveError: The database cannot be read.
     """
     sessions = KeptSessions(settings.load({}).home)
     past = await sessions.meant(beginning)
@@ -46,6 +46,6 @@ async def _kept(beginning: str) -> tuple[str, SavedSystem]:
         async with sessions.archive() as archive:
             system = None if archive is None else (await archive.read(past.id)).facts.system
     if system is None:
-        problem = f"no system prompt is kept of {past.id}"
+        problem = f"session {past.id} has no stored system prompt"
         raise NoSuchSessionError(problem)
     return past.id, system

@@ -1,6 +1,6 @@
-"""The sessions of a home as the commands work with them: found by a part of an id, or by their age.
+"""Stored sessions for the CLI commands: finds them by id prefix, deletes and prunes them.
 
-Prints nothing. A home without a database has no sessions, and none is made to find that out.
+Never creates a database: a HERMES_HOME without one has no sessions.
 """
 
 from collections.abc import AsyncGenerator
@@ -20,48 +20,48 @@ from acp_server.session.recall import PastSession
 from acp_server.session.records import Archive, SessionFacts
 
 MOST_NAMED = 5
-"""How many ids are named when one was meant."""
+"""How many ids the error for an ambiguous prefix lists."""
 
 
 class NoSuchSessionError(SessionError):
-    """An id that is no session's, or the beginning of several."""
+    """No session, or more than one, matches an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What became of old sessions."""
+    """Result of pruning: sessions that were deleted and sessions that are in use."""
 
     deleted: tuple[SessionFacts, ...]
     in_use: tuple[SessionFacts, ...] = ()
-    """Those that another process has; they stay."""
+    """Sessions that another process has open; they were kept."""
 
 
 class KeptSessions:
-    """The sessions of a home."""
+    """Access to the sessions stored in a HERMES_HOME."""
 
     def __init__(self, home: Path) -> None:
         self.places = Places(home / "acp" / "sessions.db", home / "state.db")
         self.past = PastSessions(self.places)
 
     async def meant(self, beginning: str) -> PastSession:
-        """Return the session of an id, or of the beginning of one.
+        """Return the session with this id or unique id prefix.
 
         Raises:
-            NoSuchSessionError: there is none, or more than one.
-            ArchiveError: what is kept cannot be read.
+            NoSuchSessionError: No session, or more than one, matches.
+            ArchiveError: The database cannot be read.
         """
         found = await self.past.identify(beginning, MOST_NAMED) if beginning else ()
         if len(found) == 1:
             return found[0]
         if not found:
-            problem = f"there is no session {beginning!r}; `acp-server sessions list` shows them"
+            problem = f"no session {beginning!r}; run `acp-server sessions list` to see all"
             raise NoSuchSessionError(problem)
         ids = ", ".join(session.id for session in found)
-        problem = f"several sessions begin with {beginning!r}, write more of one: {ids}"
+        problem = f"several sessions start with {beginning!r}; give more of the ID: {ids}"
         raise NoSuchSessionError(problem)
 
     async def all(self, cwd: Path | None = None, most: int | None = None) -> list[SessionFacts]:
-        """Return sessions of ours, the one that was last used first."""
+        """Return this server's sessions, most recently used first."""
         found: list[SessionFacts] = []
         async with self.archive() as archive:
             cursor: str | None = None
@@ -74,18 +74,18 @@ class KeptSessions:
         return found[:most]
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session of ours.
+        """Delete one of this server's sessions.
 
         Raises:
-            SessionInUseError: another process, which is alive, has it.
-            ArchiveError: it cannot be deleted.
+            SessionInUseError: Another live process has it open.
+            ArchiveError: It cannot be deleted.
         """
         async with self.archive() as archive:
             if archive is not None:
                 await _forget(archive, session_id)
 
     async def prune(self, before: datetime, cwd: Path | None, *, is_dry_run: bool) -> Pruned:
-        """Forget all sessions of ours that were last used before a moment."""
+        """Delete this server's sessions that were last used before a moment."""
         old = [each for each in await self.all(cwd) if each.updated_at < before]
         if is_dry_run:
             return Pruned(tuple(old))
@@ -102,12 +102,14 @@ class KeptSessions:
 
     @asynccontextmanager
     async def archive(self) -> AsyncGenerator[LazyArchive | None]:
-        """Open what keeps our sessions; None if nothing was ever kept.
+        """Open the archive of this server's sessions; None if there is no database yet.
 
         Raises:
-            ArchiveError: what is kept cannot be read.
+            ArchiveError: The database cannot be read.
         """
-        await self.past.browse(1)  # nothing is repaired by a command that only looks
+        # Opening an archive moves a damaged database aside and starts a new one. A command that
+        # only reads must not do that, so a read-only query comes first: it raises instead.
+        await self.past.browse(1)
         if not self.places.ours.exists():
             yield None
             return
@@ -121,5 +123,5 @@ class KeptSessions:
 
 
 async def _forget(archive: Archive, session_id: str) -> None:
-    await archive.resume(session_id)  # from here on it is this process's alone
+    await archive.resume(session_id)  # takes the session's lock; fails if another process has it
     await archive.delete(session_id)

@@ -1,4 +1,4 @@
-"""What this server keeps in HERMES_HOME/acp: whether each file can be used. Changes nothing."""
+"""Checks the files in HERMES_HOME/acp for `acp-server doctor`; changes nothing."""
 
 import json
 import sqlite3
@@ -12,15 +12,15 @@ from pathlib import Path
 from acp_server.cli.findings import Finding
 
 DOCUMENTS = {
-    "trust.json": "what you trust is asked again",
-    "context_trust.json": "files that you allowed are blocked again",
-    "permissions.json": "what you allowed is asked again",
-    "credentials.json": "the key in it is not used: run `acp-server setup`",
-    "installed.json": "where skills came from is not known",
-    "memory_index.json": "entries that you wrote by hand may be read as one",
-    "models.json": "the endpoint is asked for its models anew",
+    "trust.json": "you are asked again which workspaces to trust",
+    "context_trust.json": "instruction files that you trusted are blocked again",
+    "permissions.json": "you are asked again about actions that you always allowed",
+    "credentials.json": "its API key is not used; run `acp-server setup` to store it again",
+    "installed.json": "the sources of installed skills are unknown",
+    "memory_index.json": "memory entries that you wrote by hand may be read as one entry",
+    "models.json": "the model list is requested from the endpoint again",
 }
-"""The JSON objects, and what follows when one cannot be read."""
+"""JSON documents, each with the consequence of not being readable."""
 CREDENTIALS = "credentials.json"
 DATABASE = "sessions.db"
 PATIENCE_SECONDS = 5.0
@@ -29,7 +29,7 @@ _BYTES_PER_MEGABYTE = 1_000_000
 
 
 def kept_state(home: Path) -> Sequence[Finding]:
-    """Return how the documents and the database are. Blocks, for seconds if there is much."""
+    """Check the documents and the database. Blocks, up to `PATIENCE_SECONDS` for the database."""
     return [*_documents(home / "acp"), database(home / "acp" / DATABASE)]
 
 
@@ -42,14 +42,14 @@ def _documents(folder: Path) -> Iterator[Finding]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError, RecursionError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
+            reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
             yield _broken(file, reason or "it cannot be read", consequence)
             continue
         if not isinstance(document, dict):
-            yield _broken(file, "it is no JSON object", consequence)
+            yield _broken(file, "it is not a JSON object", consequence)
         elif name == CREDENTIALS and _is_open_to_others(file):
             advice = f"chmod 600 {file}"
-            yield Finding("state", "warning", f"others can read {file}", advice)
+            yield Finding("state", "warning", f"other users can read {file}", advice)
         else:
             readable.append(name)
     if readable:
@@ -57,7 +57,7 @@ def _documents(folder: Path) -> Iterator[Finding]:
 
 
 def _broken(file: Path, reason: str, consequence: str) -> Finding:
-    advice = f"mend it or move it away; until then {consequence}"
+    advice = f"repair it or move it away; until then, {consequence}"
     return Finding("state", "problem", f"{file} cannot be used: {reason}", advice)
 
 
@@ -66,22 +66,22 @@ def _is_open_to_others(file: Path) -> bool:
 
 
 def database(file: Path) -> Finding:
-    """Say how large the database of sessions is, and whether it is whole."""
+    """Check the sessions database; return its size and whether it is intact."""
     if not file.is_file():
-        return Finding("database", "ok", f"{file}: none yet")
+        return Finding("database", "ok", f"{file}: not created yet")
     try:
         size = f"{file.stat().st_size / _BYTES_PER_MEGABYTE:.1f} MB"
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as opened:
             return _examined(opened, f"{file}, {size}")
     except sqlite3.OperationalError as error:
-        advice = "another program may keep it to itself; try again"
+        advice = "another program may have locked it; try again"
         return Finding("database", "warning", f"{file} could not be checked: {error}", advice)
     except (sqlite3.DatabaseError, OSError) as error:
         return _damaged(file, str(error))
 
 
 def _examined(opened: sqlite3.Connection, fact: str) -> Finding:
-    """Return what SQLite's own check says, as far as it comes in time."""
+    """Return the result of SQLite's quick_check, which is aborted after `PATIENCE_SECONDS`."""
     version: int = opened.execute("PRAGMA user_version").fetchone()[0]
     fact = f"{fact}, version {version}"
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -91,14 +91,14 @@ def _examined(opened: sqlite3.Connection, fact: str) -> Finding:
     except sqlite3.OperationalError:
         if time.monotonic() <= deadline:
             raise
-        return Finding("database", "ok", f"{fact}, too large to be checked to its end here")
+        return Finding("database", "ok", f"{fact}, too large to check completely")
     if verdict != "ok":
         return Finding("database", "problem", f"{fact}, is damaged: {verdict}", _ADVICE)
-    return Finding("database", "ok", f"{fact}, whole")
+    return Finding("database", "ok", f"{fact}, intact")
 
 
 def _damaged(file: Path, reason: str) -> Finding:
     return Finding("database", "problem", f"{file} is damaged: {reason}", _ADVICE)
 
 
-_ADVICE = "the server moves it aside at its next start and begins another; keep a copy first"
+_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"

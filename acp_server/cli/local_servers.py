@@ -1,7 +1,4 @@
-"""The model servers that run on this machine, at the ports where they usually listen.
-
-Looks at these ports of this machine and at nothing else, and only when it is told to.
-"""
+"""Finds model servers on this machine at their default ports, and nowhere else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +17,14 @@ LOCAL = tuple(profile for profile in PROFILES if profile.is_local)
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server that answered, and its models that one can talk to."""
+    """A server that answered, and its chat models."""
 
     profile: Profile
     models: tuple[ListedModel, ...]
 
 
 async def find_local_servers(profiles: Sequence[Profile] = LOCAL) -> list[LocalServer]:
-    """Return the servers that answer, in the order of the profiles."""
+    """Return the servers that answer within `PATIENCE_SECONDS`, in the order of the profiles."""
     found: dict[str, LocalServer] = {}
 
     async def look(profile: Profile) -> None:
@@ -42,7 +39,7 @@ async def find_local_servers(profiles: Sequence[Profile] = LOCAL) -> list[LocalS
 
 
 async def _models_of(profile: Profile) -> tuple[ListedModel, ...] | None:
-    """Return the models of a server to talk to; None if there is none, or something else."""
+    """Return the chat models of a server; None if none, or something else, answers there."""
     endpoint = connect(Access(profile.base_url, idle_seconds=PATIENCE_SECONDS), "")
     try:
         with anyio.move_on_after(PATIENCE_SECONDS):

@@ -1,6 +1,6 @@
-"""The `acp-server` command: its subcommands, found by name and imported only when they are asked.
+"""The `acp-server` command group; each subcommand is imported only when it is used.
 
-Knows what each command is for, not what it does.
+The summaries are kept here so that `acp-server --help` stays fast.
 """
 
 import difflib
@@ -17,54 +17,54 @@ PROGRAM = "acp-server"
 INTERRUPTED = 130
 
 Serve = Callable[[dict[str, str]], int]
-"""Takes options and their values; returns the exit code."""
+"""Callback that runs the server: takes options and their values, returns the exit code."""
 
 COMMANDS: Mapping[str, str] = {
-    "serve": "Speak ACP on stdin and stdout; this is what an editor starts.",
-    "run": "Do one task without an editor, as a pipeline would.",
-    "demo": "Watch the server at work, in this terminal.",
-    "setup": "Store a key, choose a model of this machine, set an editor up.",
-    "models": "List the models of every configured provider.",
-    "config": "Show the settings and where they came from; edit and check them.",
-    "trust": "Say whether a workspace's own settings and programs are used.",
-    "prompt": "Show the system prompt of a session in a folder.",
-    "context": "Say which files of instructions are used; trust a blocked one.",
-    "memory": "Look at what is remembered beyond sessions, and change it.",
+    "serve": "Run the ACP server on stdin and stdout; editors start this.",
+    "run": "Run a task without an editor, for scripts and CI.",
+    "demo": "Watch a demo session in this terminal; no account needed.",
+    "setup": "Store an API key, choose a local model or set up an editor.",
+    "models": "List the models of each configured provider.",
+    "config": "Show, edit and check the settings.",
+    "trust": "Trust a workspace's own settings, skills and programs.",
+    "prompt": "Show the system prompt of a session.",
+    "context": "List instruction files (AGENTS.md); trust a blocked one.",
+    "memory": "Show and change what the agent remembers across sessions.",
     "sessions": "List, show, search, export and delete past sessions.",
-    "skills": "List, install, check and put away skills.",
-    "doctor": "Check this installation and say what to do about it.",
-    "completion": "Print the completion script of a shell.",
+    "skills": "List, install, validate and archive skills.",
+    "doctor": "Check this installation and suggest fixes.",
+    "completion": "Print a shell completion script.",
 }
 
 DESCRIPTION = """\
 A coding agent for your editor, over the Agent Client Protocol.
 
-Without a command it serves: your editor starts `acp-server` and talks to it over stdin and
-stdout.
+Without a command, it runs the server: your editor starts `acp-server` and talks to it over stdin
+and stdout.
 """
 
 EXAMPLES = """\
 \b
 Examples:
-  acp-server demo                          see it at work, with nothing to set up
+  acp-server demo                          watch a session; nothing to set up
   acp-server setup                         store an API key
-  acp-server doctor                        is everything in place?
-  acp-server serve --model scripted:demo   what an editor would start, to try it there
-  acp-server demo --json | head            the protocol itself, line by line
+  acp-server doctor                        check the installation
+  acp-server serve --model scripted:demo   try your editor without an account
+  acp-server demo --json | head            see the protocol messages
   eval "$(acp-server completion bash)"     complete commands and options with Tab
 """
 
 
 class CommandGroup(click.Group):
-    """The subcommands, in the order of `COMMANDS`."""
+    """Click group that lists the subcommands in the order of `COMMANDS` and imports them lazily."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names."""
+        """Return the names of the subcommands."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return a subcommand, or return None if there is none of that name."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -74,22 +74,26 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; name the nearest, if there is no such."""
+        """Resolve a subcommand; an unknown name is a usage error that suggests the nearest one.
+
+        Raises:
+            click.UsageError: There is no such command.
+        """
         name = args[0]
         if name in COMMANDS or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
         near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-        guess = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(COMMANDS)}."
+        guess = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(COMMANDS)}."
         raise click.UsageError(f"No such command {name!r}. {guess}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing any."""
+        """Write the command list to the help text without importing any command."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete a name without importing any command."""
+        """Return completions for a command name without importing any command."""
         names = [name for name in COMMANDS if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(name, help=COMMANDS[name]) for name in names] + options
@@ -103,13 +107,13 @@ class CommandGroup(click.Group):
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
 def group() -> None:
-    """Hold the subcommands together; there is nothing to do before them."""
+    """Group the subcommands; the help text is `DESCRIPTION`."""
 
 
 def run_command(arguments: list[str], serve: Serve) -> int:
-    """Run a command line and return its exit code; `serve` is what the command of that name does.
+    """Run a command line and return its exit code; `serve` implements the `serve` command.
 
-    0 is success, 1 a problem that was found, 2 a command line that cannot be, 130 Ctrl-C.
+    Exit codes: 0 success, 1 a problem was found, 2 usage error, 130 interrupted by Ctrl-C.
     """
     try:
         outcome: object = group.main(arguments, PROGRAM, standalone_mode=False, obj=serve)
@@ -123,8 +127,8 @@ def run_command(arguments: list[str], serve: Serve) -> int:
 
 
 def _show_allowed(error: click.ClickException) -> None:
-    """Say which options there are, to somebody who gave another."""
+    """After an unknown option, print the options that the command accepts."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         parameters = error.ctx.command.get_params(error.ctx)
         options = [each.opts[-1] for each in parameters if isinstance(each, click.Option)]
-        click.echo(f"Allowed here: {', '.join(options)}", err=True)
+        click.echo(f"Available options: {', '.join(options)}", err=True)

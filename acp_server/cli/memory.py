@@ -1,4 +1,4 @@
-"""`acp-server memory`: what is remembered beyond sessions, for the person whom it is about."""
+"""`acp-server memory`: shows and changes the memory that persists across sessions."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ NAMES: tuple[StoreName, ...] = ("memory", "user")
 LAST_EDITOR = "vi"
 
 target_option = click.option(
-    "--target", type=click.Choice(NAMES), default="memory", help="Which store; memory if not given."
+    "--target", type=click.Choice(NAMES), default="memory", help="Memory store. Default: memory."
 )
 any_target_option = click.option("--target", type=click.Choice(NAMES), help="Only this store.")
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
@@ -40,10 +40,11 @@ Examples:
 """
 )
 def command() -> None:
-    """Look at what is remembered beyond sessions, and change it.
+    """Show and change what the agent remembers across sessions.
 
-    memory holds the agent's notes (memories/MEMORY.md in HERMES_HOME), user what it knows of you
-    (memories/USER.md). A session's prompt shows both as they were when it began.
+    There are two stores in HERMES_HOME: memory (memories/MEMORY.md) contains the agent's notes,
+    user (memories/USER.md) contains its profile of you. A session's system prompt contains both as
+    they were when the session started.
     """
 
 
@@ -58,7 +59,7 @@ Examples:
 @any_target_option
 @json_option
 def show(target: StoreName | None, *, is_json: bool) -> int:
-    """Print the entries, also those that are kept from the model.
+    """Print all entries, including those that are blocked from the model.
 
     With --json: {STORE: {"file", "usage", "entries": [...], "blocked": [numbers from 1]}}.
     """
@@ -119,10 +120,10 @@ Examples:
 @any_target_option
 @json_option
 def undo(target: StoreName | None, *, is_json: bool) -> int:
-    """Take back the last change, made by the agent or by these commands.
+    """Undo the last change by the agent or by these commands.
 
-    The last 20 changes of each store can be taken back. What you wrote into a file yourself since
-    then is never overwritten.
+    The last 20 changes of each store can be undone. Changes that you made to the file yourself in
+    the meantime are never overwritten.
     """
     return _told(_memory(settings.load({})).undo(target), is_json=is_json)
 
@@ -137,9 +138,9 @@ Examples:
 )
 @target_option
 def edit(target: StoreName) -> int:
-    """Open a store in $VISUAL or $EDITOR, and keep what you save.
+    """Edit a store in $VISUAL or $EDITOR.
 
-    Between entries stands a line that holds only §.
+    Entries are separated by a line that contains only §.
     """
     memory = _memory(settings.load({}))
     try:
@@ -149,14 +150,14 @@ def edit(target: StoreName) -> int:
     except StoreError as error:
         return _failed(error.reason)
     except OSError as error:
-        return _failed(f"nothing can be edited: {error}")
+        return _failed(f"the draft cannot be created: {error}")
     try:
         click.edit(filename=str(draft), editor=_editor(settings.child_environment({})))
         answer = memory.rewrite(target, base, draft.read_bytes())
     except (click.ClickException, OSError) as error:
-        return _failed(f"{error}; the draft is left at {draft}")
+        return _failed(f"{error}; your draft is in {draft}")
     if not answer.is_success:
-        return _failed(f"{answer.text}; what you wrote is in {draft}")
+        return _failed(f"{answer.text}; your draft is in {draft}")
     shutil.rmtree(draft.parent, ignore_errors=True)
     if answer.contents is not None:
         _warn(answer.contents)
@@ -173,7 +174,7 @@ Examples:
 )
 @json_option
 def status(*, is_json: bool) -> int:
-    """Say how full the stores are, and whether the external memory answers."""
+    """Show how full the stores are and whether the external memory answers."""
     configuration = settings.load({})
     memory, current = _memory(configuration), configuration.settings
     stores = [
@@ -186,15 +187,15 @@ def status(*, is_json: bool) -> int:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return 0
     for store in stores:
-        state = "" if store["is_on"] else "; switched off"
+        state = "" if store["is_on"] else "; disabled"
         click.echo(f"{store['name']:9} {store['state']}{state}; {store['file']}")
-    click.echo(f"changes   {'are asked about' if current.memory_ask else 'are made unasked'}")
+    click.echo(f"changes   {'ask for permission' if current.memory_ask else 'need no permission'}")
     click.echo(f"provider  {provider['state']}")
     return 0
 
 
 def _memory(configuration: Configuration) -> Memory:
-    """Return both stores: a person may also look at one that is switched off."""
+    """Return both stores; the user can also see a disabled one."""
     current = configuration.settings
     limits: Mapping[StoreName, int] = {
         "memory": current.memory_char_limit,
@@ -208,7 +209,7 @@ def _change(target: StoreName, operation: Operation, *, is_json: bool) -> int:
 
 
 def _told(answer: Answer, *, is_json: bool = False) -> int:
-    """Print an answer; return the exit code that it comes to."""
+    """Print the answer of a memory operation; return the exit code."""
     if is_json:
         click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
         return 0 if answer.is_success else 1
@@ -226,16 +227,16 @@ def _failed(reason: str) -> int:
 
 
 def _warn(contents: Contents) -> None:
-    """Say what of a store the model will not see, or cannot add to."""
+    """Print notes about blocked entries and about a store over its limit."""
     for number in _blocked(contents):
-        click.echo(f"note: entry {number} of {contents.name} is kept from the model", err=True)
+        click.echo(f"note: entry {number} of {contents.name} is blocked from the model", err=True)
     if contents.used > contents.limit:
         over = f"{contents.name} is {contents.used - contents.limit:,} characters over its limit"
-        click.echo(f"note: {over}; nothing is added until it fits", err=True)
+        click.echo(f"note: {over}; remove or shorten entries before adding more", err=True)
 
 
 def _blocked(contents: Contents) -> list[int]:
-    """Return the numbers, from 1, of the entries that are kept from the model."""
+    """Return the numbers, from 1, of the entries that are blocked from the model."""
     return [n for n, entry in enumerate(contents.entries, 1) if scan(entry, "strict")]
 
 
@@ -254,20 +255,20 @@ def _as_json(memory: Memory, contents: Contents) -> dict[str, JsonValue]:
 
 
 def _standing(memory: Memory, name: StoreName, *, is_on: bool) -> dict[str, JsonValue]:
-    """Return how a store stands, also one that cannot be read."""
+    """Return the state of a store, including the reason if it cannot be read."""
     try:
         contents = memory.contents(name)
         blocked = len(_blocked(contents))
         count = len(contents.entries)
         state = f"{contents.usage} characters, {count} entr{'y' if count == 1 else 'ies'}"
-        state += f", {blocked} kept from the model" if blocked else ""
+        state += f", {blocked} blocked from the model" if blocked else ""
     except StoreError as error:
         state = error.reason
     return {"name": name, "file": str(memory.path(name)), "is_on": is_on, "state": state}
 
 
 async def _provider(configuration: Configuration) -> dict[str, JsonValue]:
-    """Return how the external memory answers when it is asked."""
+    """Return the state of the external memory after a request to it."""
     name = configuration.settings.memory_provider
     memory = external_memory(name, configuration.home, scan)
     found: dict[str, JsonValue] = {"name": name, "installed": list[JsonValue](installed())}

@@ -1,4 +1,4 @@
-"""`acp-server models`: the models of every configured provider, asked now."""
+"""`acp-server models`: lists the models of each configured provider, fetched now."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ Examples:
   acp-server models
   acp-server models --json | jq -r '.providers[].models[].id'
 """
-ASSUMED = f"{ASSUMED_WINDOW_TOKENS:,} tokens assumed: nobody says; see model.context_length"
+ASSUMED = f"size unknown, {ASSUMED_WINDOW_TOKENS:,} tokens assumed; set model.context_length"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What one provider offers, or why that is not known."""
+    """Models of one provider, or the reason that they could not be listed."""
 
     provider: str
     address: str
@@ -38,10 +38,12 @@ class Offer:
 @click.command(epilog=EXAMPLES)
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def command(*, is_json: bool) -> int:
-    """List the models of every configured provider; the exit code is 1 if one does not answer.
+    """List the models of each configured provider.
 
-    The first provider is the one that is configured, the others are those that there is a key for
-    or that `model.others` names. A session's picker calls the models of these `PROVIDER:ID`.
+    The configured provider comes first, then those that have a key or are named in `model.others`;
+    sessions call their models `PROVIDER:ID`. The default model is marked with *. The exit code is 1
+    if a provider does not answer.
+
     With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
     "window_tokens", "output_tokens"}], "problem"}]}.
     """
@@ -85,7 +87,7 @@ async def _offer(provider: Provider, catalog: EndpointCatalog) -> Offer:
 
 def _tell(offers: Sequence[Offer]) -> None:
     if not offers:
-        click.echo("No provider is asked: the model plays a script, or its provider is not known.")
+        click.echo("No models to list: the model is scripted, or its provider is unknown.")
     for offer in offers:
         click.echo(f"{offer.provider} ({offer.address})")
         if offer.problem:

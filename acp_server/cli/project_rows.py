@@ -1,7 +1,7 @@
-"""What a project's frontmatter gives to the settings of sessions in a folder, or would give.
+"""Settings that a project's .hermes.md frontmatter changes for sessions in a directory.
 
-Judges as a session does, which may know more models and servers; asks nobody, starts nothing and
-prints nothing.
+Applies the same rules as a session does, but a session may know more models and MCP servers. Asks
+no endpoint and starts no server.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,13 +24,13 @@ from acp_server.tools.kit import names_offered
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.threats import scan
 
-IS_NARROW = "the settings allow less"
-HAS_NAMESAKE = "the settings have a server of that name"
+IS_NARROW = "your settings allow less"
+HAS_NAMESAKE = "your settings already have a server of this name"
 
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """Something that a project asks for in vain, and why."""
+    """A project setting that is not used, with the reason."""
 
     origin: str
     what: str
@@ -41,7 +41,7 @@ class Unused:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRows:
-    """The settings that hold in a folder, and what its project asks for in vain."""
+    """The settings in effect in a directory, and the project settings that are not used."""
 
     root: Path
     rows: Sequence[SettingRow]
@@ -50,7 +50,7 @@ class ProjectRows:
 
 
 def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
-    """Return the settings of sessions in a folder; `root` is resolved."""
+    """Return the settings of sessions in a directory; `root` must be resolved."""
     project = _Project(configuration, root, anyio.run(_models, configuration))
     given, unused = [*project.given()], [*project.unused()]
     rows = {row.name: row for row in setting_rows(configuration)}
@@ -66,7 +66,7 @@ def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
 
 
 class _Project:
-    """What a project's frontmatter says, judged."""
+    """A project's frontmatter, checked against the configuration."""
 
     def __init__(self, configuration: Configuration, root: Path, models: Collection[str]) -> None:
         self._current = configuration.settings
@@ -79,7 +79,7 @@ class _Project:
         self._asked = self._understood(self._values)
 
     def given(self) -> Iterator[SettingRow]:
-        """Yield what it gives, as rows of its own."""
+        """Yield the settings that the project may change, as rows."""
         asked = self._asked
         values: dict[str, JsonValue] = {
             "mode": None if self._asks_too_much else asked.mode,
@@ -96,7 +96,7 @@ class _Project:
                 yield SettingRow(key, shown(server), self._origins[SERVERS], "", "", key)
 
     def unused(self) -> Iterator[Unused]:
-        """Yield what it asks for in vain, whether it is trusted or not."""
+        """Yield the settings that would not be used even if the project is trusted."""
         for name, value in self._values.items():
             for refused in self._understood({name: value}).refused:
                 yield Unused(self._origins[name], refused)
@@ -118,13 +118,13 @@ class _Project:
 
 
 async def _models(configuration: Configuration) -> Collection[str]:
-    """Return the models that can be had, as far as that is known without asking for them."""
+    """Return the ids of the models that are known without a request to an endpoint."""
     async with model_catalog(configuration) as catalog:
         return [choice.id for choice in catalog.choices()]
 
 
 def _said(configuration: Configuration, root: Path) -> tuple[dict[str, JsonValue], dict[str, str]]:
-    """Return what the project's files set, and which of them sets it; the nearest counts."""
+    """Return the values and the file that sets each; the nearest file wins."""
     settings = prompt_settings(configuration)
     request = ContextRequest(root, agents_md_scope=settings.agents_md_scope)
     values: dict[str, JsonValue] = {}

@@ -1,4 +1,4 @@
-"""`acp-server prompt show`: the system prompt of a session that would begin, or that is kept."""
+"""`acp-server prompt show`: prints the system prompt of a new or a stored session."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ Examples:
 """
 )
 def command() -> None:
-    """Look at what the model is told first."""
+    """Show the system prompt."""
 
 
 @command.command(
@@ -46,23 +46,25 @@ Examples:
   acp-server prompt show --json | jq .report
 """
 )
-@click.option("--cwd", type=FOLDER, help="The session's folder; without it, this one.")
-@click.option("--model", default="", help="The model it is written for.")
-@click.option("--session", "session_id", metavar="ID", help="The one that is kept of a session.")
-@click.option("--json", "is_json", is_flag=True, help="Print the text and the report as JSON.")
+@click.option("--cwd", type=FOLDER, help="Directory of the session. Default: the current one.")
+@click.option("--model", default="", help="Model to write the prompt for.")
+@click.option("--session", "session_id", metavar="ID", help="Show a stored session's prompt.")
+@click.option("--json", "is_json", is_flag=True, help="Print the text and a report as JSON.")
 def show(cwd: Path | None, model: str, session_id: str | None, *, is_json: bool) -> int:
-    """Print the system prompt of a session that would begin now, or of one that is kept.
+    """Print the system prompt of a new session, or of a stored one with --session.
 
-    An ID may be shortened to its beginning, as long as only one session begins so. The exit code
-    is 1 if there is no such session, or no prompt was written for it yet.
+    An ID may be shortened to a unique prefix. The exit code is 1 if there is no such session, or
+    if it has no prompt yet.
 
     With --json: {"text", "report": {"characters", "estimated_tokens", "sections": [...]},
-    "notices": [...]}; of a session also "session", "model" and "written_at".
+    "notices": [...]}; with --session also "session", "model" and "written_at".
     """
     if session_id is None:
         return _show_new(cwd or Path(), model, is_json=is_json)
     if cwd is not None or model:
-        problem = "--session shows a prompt as it was sent; --cwd and --model change nothing of it"
+        problem = (
+            "--session cannot be used with --cwd or --model: it shows the prompt as it was sent"
+        )
         raise click.UsageError(problem)
     return show_kept(session_id, is_json=is_json)
 
@@ -85,9 +87,10 @@ def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
 async def _write(
     configuration: settings.Configuration, briefing: ProjectBriefing, root: Path, model: str
 ) -> str:
-    """Write the prompt as a session's first turn would, but for an external memory's part.
+    """Write the prompt as a session's first turn would, without the external memory's section.
 
-    What the project asks for is known once the prompt was written.
+    The project's settings are known only after a first pass; if the project is trusted, they can
+    change the model, tools and skills, so the prompt is written a second time.
     """
     room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
     names = names_offered(memory_premises(configuration.settings))

@@ -1,4 +1,4 @@
-"""`acp-server run`: one task, or many, without an editor and without anybody to ask."""
+"""`acp-server run`: runs one task, or many, unattended and without an editor."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,20 +17,20 @@ Examples:
   acp-server run --tasks tasks.jsonl --jobs 4 --shard 1/3 --format json
 
 \b
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 timeout, 4 no such session,
-5 a denial left work undone, 6 findings, 7 a budget was hit, 8 authentication, 75 the provider
-failed and may work later, 130 and 143 ended by a signal.
+Exit codes: 0 done, 1 internal error, 2 usage or configuration error, 3 timeout, 4 session not
+found, 5 denied actions left work undone, 6 findings reported, 7 budget used up, 8 authentication
+failed, 75 temporary provider failure (try again later), 130 and 143 stopped by a signal.
 """
 
 
 class RunCommand(click.Command):
-    """Has a result for a machine even where the command line cannot be read."""
+    """Click command that prints a JSON result even if the command line is invalid."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments.
+        """Parse the arguments; with a JSON format, print a result before a usage error.
 
         Raises:
-            click.UsageError: they are wrong.
+            click.UsageError: The arguments are invalid.
         """
         given = [*args]
         try:
@@ -43,7 +43,7 @@ class RunCommand(click.Command):
 
 
 def _format_in(arguments: Sequence[str]) -> str:
-    """Return the format that arguments name, however wrong the rest of them is."""
+    """Return the value of `--format`, even if the rest of the command line is invalid."""
     pairs = zip(arguments, (*arguments[1:], ""), strict=True)
     named = [value for name, value in pairs if name == "--format"]
     joined = [each.partition("=")[2] for each in arguments if each.startswith("--format=")]
@@ -51,20 +51,22 @@ def _format_in(arguments: Sequence[str]) -> str:
 
 
 def _run(**options: object) -> int:
-    """Do one task and say truly how it ended.
+    """Run one task without an editor and report how it ended.
 
-    The task is PROMPT, or a file; what is piped in comes with it, and `-` takes all of it from
-    there. A policy answers in a person's place: what is not allowed is denied. A RULE is TOOL or
-    TOOL(WHAT): a pattern of paths, the first words of a command, or a host.
+    The task is PROMPT or the text of --prompt-file. Piped input is appended to it; with `-` as
+    PROMPT, the whole task is read from stdin. You are never asked for permission: actions that
+    neither the mode nor a rule allows are denied. A RULE is TOOL or TOOL(PATTERN), where PATTERN is
+    a path glob, the first words of a command, or a host.
     """
-    with Endings() as endings:  # before the imports, which take longer than all that is above
+    # Handle signals before the slow imports below: a SIGTERM during them must still give a result.
+    with Endings() as endings:
         from acp_server.cli.run_choice import do
 
         return do(options, endings)
 
 
 def _decorated(function: Callable[..., int]) -> click.Command:
-    """Return the command with its options."""
+    """Return the command with all of its options."""
     for option in reversed(ALL):
         function = option(function)
     return click.command(name="run", cls=RunCommand, epilog=EXAMPLES)(function)

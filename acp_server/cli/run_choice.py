@@ -1,4 +1,4 @@
-"""What a command line of `acp-server run` asks for, done: one task, many, or only a preview."""
+"""Dispatches `acp-server run` to a single task, many tasks or a preview."""
 
 import sys
 from collections.abc import Generator
@@ -16,7 +16,7 @@ from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
 
 
 class _Chosen(BaseModel):
-    """What is neither of the task nor of its outputs."""
+    """Options that select the kind of run."""
 
     format_: Format
     dry_run: bool
@@ -28,7 +28,7 @@ class _Chosen(BaseModel):
 
 @contextmanager
 def _telling_crashes(format_: Format) -> Generator[None]:
-    """Have a bug of ours leave a result before a run has begun, too."""
+    """Print a result for an unexpected exception that is raised before the run starts."""
     try:
         yield
     finally:
@@ -38,28 +38,30 @@ def _telling_crashes(format_: Format) -> Generator[None]:
 
 
 def _check(chosen: _Chosen) -> None:
-    """Refuse what is of many tasks where there is one, as each part would do all of it.
+    """Check that the options fit a single task or many tasks.
+
+    `--shard` without `--tasks` must fail: otherwise every shard of a pipeline would run the task.
 
     Raises:
-        WrongRequestError: there is such an option, or one task's where there are many.
+        WrongRequestError: An option for many tasks is given without --tasks, or --dry-run with it.
     """
     if chosen.tasks is not None:
         if chosen.dry_run:
-            reason = "--dry-run shows one task: leave --tasks out"
+            reason = "--dry-run shows one task and cannot be used with --tasks"
             raise WrongRequestError(reason)
         return
     many = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
     for option, value in many.items():
         if value:
-            reason = f"{option} is of many tasks: give --tasks"
+            reason = f"{option} applies to many tasks: add --tasks FILE"
             raise WrongRequestError(reason)
 
 
 def do(options: dict[str, object], endings: Endings) -> int:
-    """Do what the options ask for, until a signal comes; return the exit code.
+    """Run the task, tasks or preview that the options select; return the exit code.
 
     Raises:
-        click.UsageError: the options do not go together, or name what is not there.
+        click.UsageError: Options contradict each other or name a missing file or tool.
     """
     chosen = _Chosen.model_validate({name: options.pop(name) for name in _Chosen.model_fields})
     outputs = Outputs.model_validate(
@@ -78,7 +80,7 @@ def do(options: dict[str, object], endings: Endings) -> int:
         raise click.UsageError(str(error)) from None
     except EndedError:
         outcome = outcome_of_signal(endings.number)
-        refuse("the run was ended by a signal before it began", chosen.format_, outcome)
+        refuse("the run was stopped by a signal before it started", chosen.format_, outcome)
         return EXIT_CODES[outcome]
     if chosen.dry_run:
         return show_preview(request, outputs, endings)

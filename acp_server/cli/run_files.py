@@ -1,4 +1,4 @@
-"""The files that a run leaves behind when it has ended."""
+"""Output files of a finished run: last message, patch and JUnit report."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from acp_server.headless.run.report import Report
 def write_files(
     report: Report, places: Mapping[str, Path | None], cleaner: Cleaner
 ) -> Iterator[str]:
-    """Write `last message`, `patch` and `JUnit` where they are wanted; yield what went wrong."""
+    """Write the requested files (`last message`, `patch`, `JUnit`); yield a text per failure."""
     contents = {
         "last message": f"{cleaner.plain(report.text)}\n".encode(),
         "patch": cleaner.patch(report.changes.patch),
@@ -26,7 +26,7 @@ def write_files(
 
 
 def write_bytes(place: Path, data: bytes) -> str:
-    """Write a file, and the folders that it lies in; return what went wrong, if anything."""
+    """Write a file and its parent directories; return the error text, or "" on success."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
@@ -36,7 +36,7 @@ def write_bytes(place: Path, data: bytes) -> str:
 
 
 def cleaned(findings: Iterable[Finding], cleaner: Cleaner) -> tuple[Finding, ...]:
-    """Return findings whose words hold no secret, and nothing that steers a terminal."""
+    """Return the findings with secrets and terminal control characters removed."""
     return tuple(
         finding.model_copy(
             update={
@@ -50,7 +50,7 @@ def cleaned(findings: Iterable[Finding], cleaner: Cleaner) -> tuple[Finding, ...
 
 
 def case_of(name: str, report: Report, cleaner: Cleaner) -> Case:
-    """Return a run as a test case."""
+    """Return a run as a JUnit test case."""
     return Case(
         name,
         report.duration_seconds,

@@ -1,4 +1,4 @@
-"""A run as a step of a GitHub workflow: what its log folds, what stands at lines, its summary."""
+"""GitHub Actions output of a run: log group, annotations, job summary and step outputs."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -12,22 +12,22 @@ from acp_server.headless.run.github import Workflow, command, harmless
 from acp_server.headless.run.report import Report
 
 MOST_OUTPUT_CHARACTERS = 100_000
-"""Of an answer as a step's output; all outputs of a job together may have a megabyte."""
+"""Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""
 
 
 class Step:
-    """The step that this process is."""
+    """The GitHub Actions step that this process runs in."""
 
     def __init__(self, workflow: Workflow, cleaner: Cleaner) -> None:
         self._workflow = workflow
         self._cleaner = cleaner
 
     def harmless(self, text: str) -> str:
-        """Return a text in which the runner finds no command."""
+        """Return the text with everything escaped that the runner would read as a command."""
         return harmless(text)
 
     def report(self, report: Report) -> Iterator[str]:
-        """Tell the runner how the run ended; yield what went wrong."""
+        """Write annotations, summary and outputs for the finished run; yield a text per failure."""
         self._workflow.end_group()
         changed = [*(file.path for file in report.changes.files), *report.reviewed]
         if report.exit_code:
@@ -39,7 +39,7 @@ class Step:
             self._workflow.summarise(self._summary(report, hidden))
             self._workflow.put_out(self._outputs(report))
         except OSError as error:
-            yield f"the summary and the outputs of the step cannot be written: {error}"
+            yield f"the GitHub step summary and outputs cannot be written: {error}"
 
     def _outputs(self, report: Report) -> dict[str, str]:
         cost = report.spent.cost_usd
@@ -75,7 +75,10 @@ class Step:
 
 @contextmanager
 def step_for(is_wanted: bool | None, cleaner: Cleaner) -> Generator[Step | None]:  # noqa: FBT001  what an option says
-    """Provide the step, if this is one; the runner takes no commands but ours while it lasts."""
+    """Provide the step if this process runs in GitHub Actions, or if `is_wanted`; else None.
+
+    While it lasts, the runner ignores workflow commands in the output, except those of `Step`.
+    """
     environment = settings.child_environment({})
     is_step = environment.get("GITHUB_ACTIONS") == "true" if is_wanted is None else is_wanted
     if not is_step:

@@ -1,4 +1,4 @@
-"""The options of `acp-server run`: their names and what they say of themselves, nothing else."""
+"""Click options of `acp-server run`: names, types and help texts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,47 +17,49 @@ Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 TASK: tuple[Decorator, ...] = (
     click.argument("prompt", required=False),
     click.option("--prompt-file", type=FILE, help="Read the task from a file."),
-    click.option("--cwd", type=FOLDER, help="The workspace; without it, this folder."),
-    click.option("--model", metavar="MODEL", help="The model to ask."),
+    click.option("--cwd", type=FOLDER, help="Workspace directory. Default: the current directory."),
+    click.option("--model", metavar="MODEL", help="Model to use. Default: the configured model."),
     click.option(
         "--mode",
         type=click.Choice(["plan", "edit", "full"]),
         default="edit",
         show_default=True,
-        help="plan reads only; edit changes files too; full runs anything but what is protected.",
+        help="plan: read only; edit: also change files; full: all but protected actions.",
     ),
-    click.option("--session", metavar="ID", help="Go on with a session."),
+    click.option("--session", metavar="ID", help="Continue the session with this ID."),
     click.option(
-        "--resume", type=click.Choice(["last"]), help="Go on with the folder's last session."
+        "--resume", type=click.Choice(["last"]), help="Continue the directory's last session."
     ),
-    click.option("--ephemeral", is_flag=True, help="Keep nothing of the session."),
+    click.option("--ephemeral", is_flag=True, help="Do not save the session."),
     click.option(
         "--skill",
         "skills",
         metavar="NAME",
         multiple=True,
-        help="Load a skill first; may be repeated.",
+        help="Load this skill first. Repeatable.",
     ),
 )
 
 RULES: tuple[Decorator, ...] = (
     click.option(
-        "--allow", metavar="RULE", multiple=True, help="Let a tool do this; may be repeated."
+        "--allow", metavar="RULE", multiple=True, help="Allow tool calls that match. Repeatable."
     ),
-    click.option("--deny", metavar="RULE", multiple=True, help="Never let it; may be repeated."),
+    click.option(
+        "--deny", metavar="RULE", multiple=True, help="Deny tool calls that match. Repeatable."
+    ),
     click.option(
         "--ask",
         metavar="RULE",
         multiple=True,
-        help="Deny it, as a question that nobody answers; may be repeated.",
+        help="Deny matching calls as permission requests without an answer. Repeatable.",
     ),
-    click.option("--policy", type=FILE, help="A TOML file of rules, in order."),
+    click.option("--policy", type=FILE, help="Read rules, in order, from a TOML file."),
     click.option(
         "--on-denied",
         type=click.Choice(["fail", "continue"]),
         default="continue",
         show_default=True,
-        help="Whether a denial ends the run.",
+        help="On a denied action: fail ends the run, continue tells the model.",
     ),
     click.option(
         "--trust-project", is_flag=True, help="Use the project's own skills and settings."
@@ -65,35 +67,37 @@ RULES: tuple[Decorator, ...] = (
     click.option(
         "--sandbox",
         type=click.Choice(["off", "workspace", "strict"]),
-        help="How far commands are confined.",
+        help="Confine commands: workspace or strict; off: no sandbox.",
     ),
 )
 
 LIMITS: tuple[Decorator, ...] = (
-    click.option("--max-turns", type=COUNT, help="The most model calls."),
-    click.option("--max-cost", type=POSITIVE, metavar="USD", help="The most it may cost."),
-    click.option("--max-tokens", type=COUNT, help="The most tokens, read and written."),
-    click.option("--timeout", type=POSITIVE, metavar="SECONDS", help="The most time."),
-    click.option("--max-retries", type=click.IntRange(min=0), help="Repeated requests."),
+    click.option("--max-turns", type=COUNT, help="Stop after this many model requests."),
+    click.option("--max-cost", type=POSITIVE, metavar="USD", help="Stop at this cost."),
+    click.option("--max-tokens", type=COUNT, help="Stop after this many input and output tokens."),
+    click.option("--timeout", type=POSITIVE, metavar="SECONDS", help="Stop after this time."),
+    click.option("--max-retries", type=click.IntRange(min=0), help="Retries of a failed request."),
     click.option(
         "--connect-timeout",
         type=POSITIVE,
         metavar="SECONDS",
-        help="How long a connection to the endpoint may take.",
+        help="Time limit for connecting to the model's endpoint.",
     ),
 )
 
 ANSWER: tuple[Decorator, ...] = (
     click.option(
-        "--json-schema", type=FILE, help="What the final answer must be; it may be mended once."
+        "--json-schema",
+        type=FILE,
+        help="JSON schema for the final answer; one correction is allowed.",
     ),
-    click.option("--findings", is_flag=True, help="Have the answer be findings in files."),
+    click.option("--findings", is_flag=True, help="Request the answer as a list of findings."),
     click.option(
         "--fail-on",
         type=click.Choice(["error", "warning", "note"]),
         default="warning",
         show_default=True,
-        help="Findings of this severity or worse end the run with code 6.",
+        help="With --findings: exit with code 6 on findings of this severity or worse.",
     ),
 )
 
@@ -104,26 +108,26 @@ OUTPUTS: tuple[Decorator, ...] = (
         type=click.Choice(["text", "json", "stream-json", "acp"]),
         default="text",
         show_default=True,
-        help="What stdout gets; everything else goes to stderr.",
+        help="Format of stdout; progress and problems go to stderr.",
     ),
-    click.option("--last-message", type=NEW_FILE, help="Write the final answer there."),
-    click.option("--patch", type=NEW_FILE, help="Write what was changed there, for `git apply`."),
-    click.option("--junit", type=NEW_FILE, help="Write a JUnit report there."),
+    click.option("--last-message", type=NEW_FILE, help="Write the final answer to this file."),
+    click.option("--patch", type=NEW_FILE, help="Write the changes to this file, for `git apply`."),
+    click.option("--junit", type=NEW_FILE, help="Write a JUnit report to this file."),
     click.option(
         "--github/--no-github",
         default=None,
-        help="Groups, annotations, summary and outputs of a GitHub step; by itself in one.",
+        help="Write GitHub Actions annotations, summary and outputs. Default: in a step only.",
     ),
-    click.option("--dry-run", is_flag=True, help="Show what would be sent; ask no model."),
+    click.option("--dry-run", is_flag=True, help="Show the first request without sending it."),
 )
 
 MANY: tuple[Decorator, ...] = (
-    click.option("--tasks", type=FILE, help="Do many tasks: a file of one JSON object a line."),
+    click.option("--tasks", type=FILE, help="Run many tasks from a JSON Lines file."),
     click.option(
-        "--jobs", type=COUNT, default=1, show_default=True, help="How many of them at a time."
+        "--jobs", type=COUNT, default=1, show_default=True, help="Tasks to run at the same time."
     ),
-    click.option("--shard", metavar="I/N", help="Only the tasks of this part, of N parts."),
-    click.option("--output", type=NEW_FOLDER, help="Where results and patches of tasks go."),
+    click.option("--shard", metavar="I/N", help="Run only part I of N parts of the tasks."),
+    click.option("--output", type=NEW_FOLDER, help="Directory for the tasks' results and patches."),
 )
 
 ALL = (*TASK, *RULES, *LIMITS, *ANSWER, *OUTPUTS, *MANY)

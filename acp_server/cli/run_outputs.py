@@ -1,4 +1,4 @@
-"""Runs a task to its end and prints its result, however it ends: exactly one, and last."""
+"""Runs a task and prints exactly one result, as the last output, however the run ends."""
 
 import sys
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Say = Callable[[str, str], None]
 
 
 class Outputs(BaseModel):
-    """What a run writes, and where to."""
+    """Output options of a run: stdout format, files and GitHub Actions."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,11 +44,11 @@ class Outputs(BaseModel):
     patch: Path | None = None
     junit: Path | None = None
     github: bool | None = None
-    """None: if this is a step of GitHub's."""
+    """None: only if this process runs as a step of GitHub Actions."""
 
 
 def run_to_its_end(request: RunRequest, outputs: Outputs, endings: Endings) -> int:
-    """Run a task, write and print what came of it, and return the exit code."""
+    """Run a task, write its output files, print its result and return the exit code."""
     with claimed_stdout() as lines:
         cleaner = cleaner_for(request.configuration)
         with step_for(outputs.github, cleaner) as step:
@@ -56,14 +56,14 @@ def run_to_its_end(request: RunRequest, outputs: Outputs, endings: Endings) -> i
 
 
 def cleaner_for(configuration: Configuration) -> Cleaner:
-    """Return what takes the secrets of this process out of texts."""
+    """Return a cleaner that removes this process's secrets (keys, environment) from texts."""
     credential = configured_credential(configuration)
     known = () if credential is None else (credential.api_key or "", credential.auth_token or "")
     return Cleaner(secrets_in(settings.child_environment({}), known))
 
 
 def refuse(reason: str, format_: str, outcome: Outcome = "usage_error") -> None:
-    """Print the result of a run that cannot begin, where a machine waits for one."""
+    """Print the JSON result of a run that could not start, if the format is JSON."""
     if format_ in {"json", "stream-json"}:
         report = Report(outcome=outcome, reason=reason)
         cleaner = Cleaner(secrets_in(settings.child_environment({})))
@@ -71,7 +71,7 @@ def refuse(reason: str, format_: str, outcome: Outcome = "usage_error") -> None:
 
 
 class _Printed:
-    """A run, and where its words go."""
+    """Runs one request and writes its progress, files and result."""
 
     def __init__(self, outputs: Outputs, lines: Lines, cleaner: Cleaner, step: Step | None) -> None:
         self._outputs = outputs
@@ -81,13 +81,15 @@ class _Printed:
         self._wire = WireLines(lines.write_now, cleaner)
 
     def run(self, request: RunRequest, endings: Endings) -> int:
-        """Run it; whatever happens, its result is printed."""
+        """Run the request and return the exit code; the result is printed even after a crash."""
         record = self._wire.take if self._outputs.format_ == "acp" else record_nothing
         task = Run(request, self._feed(), record)
         task.report.reviewed = files_in_diff(request.prompt)
         try:
             _execute(task, endings)
         finally:
+            # A pipeline reads the result, not the traceback: record the crash in it, print it, and
+            # only then let the exception go on. The inner `finally` holds if writing files fails.
             _note_crash(task.report, sys.exception())
             try:
                 self._leave_files(task.report)
@@ -141,23 +143,24 @@ class _Printed:
 
 
 def _note_crash(report: Report, error: BaseException | None) -> None:
-    """Have the report say that the run ended by a bug of ours, whatever it said before."""
+    """Record an unexpected exception as the outcome, replacing any earlier one."""
     if error is not None:
         report.outcome = "internal_error"
         report.reason = crash_told(error)
 
 
 def crash_told(error: BaseException) -> str:
-    """Return what is said of a bug of ours."""
+    """Return the reason that a result gives for an unexpected exception."""
     return f"the run crashed: {type(error).__name__}: {error}"
 
 
 def _execute(task: Run, endings: Endings) -> None:
-    """Run it; a signal ends it in order."""
+    """Run the task; a signal cancels it and sets the outcome."""
 
     async def work() -> int:
         return (await task.execute()).exit_code
 
+    # Differs only if a signal cancelled the run: a run that finished just before keeps its outcome.
     if run_until_asked(work, endings) != task.report.exit_code:
         task.report.outcome = outcome_of_signal(endings.number)
-        task.report.reason = "the run was ended by a signal"
+        task.report.reason = "the run was stopped by a signal"

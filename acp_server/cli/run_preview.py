@@ -1,6 +1,7 @@
-"""`acp-server run --dry-run`: what a run would send first, and what it would let happen.
+"""`acp-server run --dry-run`: prints the first model request and the permission policy of a run.
 
-The same server builds the request; the run's budget is no call at all, so none is made.
+The same server builds the request as in a real run; a budget of zero requests stops it before the
+request is sent.
 """
 
 import json
@@ -33,7 +34,7 @@ BOUNDARY = "──── cache boundary ────"
 
 
 def show_preview(request: RunRequest, outputs: Outputs, endings: Endings) -> int:
-    """Print what would be sent; return 0, or the code of what stands in the way."""
+    """Print the request that would be sent; return 0, or the exit code of the error."""
     unasked = replace(request, budget=Budget(requests=0), is_ephemeral=request.session is None)
     task = Run(unasked, SilentFeed())
 
@@ -128,7 +129,7 @@ def _rule(order: Order) -> Json:
 
 
 def _shown(preview: Json) -> Iterator[str]:
-    """Yield the preview for a person."""
+    """Yield the preview as readable text."""
     yield f"model: {preview['model']}"
     yield f"tools: {json.dumps(preview['tools'])}"
     yield str(preview["system"])

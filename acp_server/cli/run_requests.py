@@ -1,4 +1,4 @@
-"""What the options of `acp-server run` ask for, as a request that a run understands."""
+"""Translates the options of `acp-server run` into a `RunRequest`."""
 
 import os
 import select
@@ -22,19 +22,19 @@ MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypas
 ALL_OF_STDIN = "-"
 MOST_SKILLS = 5
 PATIENCE_SECONDS = 3.0
-"""How long whoever writes to a pipe may take to begin: many hold one open that they never use."""
+"""How long to wait for the first byte of a pipe: some parents hold one open but never write."""
 NOT_AWAITED = (
-    f"note: nobody has written to stdin for {PATIENCE_SECONDS:.0f} seconds, so it is not read; "
-    "with `-` as the task it is awaited"
+    f"note: stdin sent no data for {PATIENCE_SECONDS:.0f} seconds and is ignored; "
+    "to wait for it, use `-` as the prompt"
 )
 
 
 class WrongRequestError(Exception):
-    """The options do not go together, or name what is not there; the text says which."""
+    """Options that conflict or name a missing file or tool; the text is shown to the user."""
 
 
 class Given(BaseModel):
-    """The options, by name."""
+    """Values of the options of `acp-server run`, by parameter name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,19 +66,21 @@ class Given(BaseModel):
 
 
 def request_from(given: Given, stdin: BinaryIO | None) -> RunRequest:
-    """Return the request; without a stdin, where that was closed before we came, nothing is piped.
+    """Return the run request for the options.
+
+    `stdin` is None if the process was started with it closed; then nothing is piped in.
 
     Raises:
-        WrongRequestError: the options do not go together, or name what is not there.
+        WrongRequestError: Options contradict each other or name a missing file or tool.
     """
     if given.session is not None and given.resume is not None:
-        reason = "--session and --resume exclude each other"
+        reason = "--session and --resume cannot be used together"
         raise WrongRequestError(reason)
     if given.ephemeral and (given.session or given.resume):
-        reason = "--ephemeral keeps nothing, so it cannot go on with a session"
+        reason = "--ephemeral cannot be used with --session or --resume: it saves nothing"
         raise WrongRequestError(reason)
     if len(given.skills) > MOST_SKILLS:
-        reason = f"at most {MOST_SKILLS} skills can be loaded with a task"
+        reason = f"--skill can be given at most {MOST_SKILLS} times"
         raise WrongRequestError(reason)
     try:
         rules, answer = rules_from(given), _answer(given)
@@ -100,25 +102,26 @@ def request_from(given: Given, stdin: BinaryIO | None) -> RunRequest:
 
 
 def _answer(given: Given) -> AnswerShape | None:
-    """Return what the final answer must be.
+    """Return the required shape of the final answer, or None for free text.
 
     Raises:
-        SchemaError: the file is no schema.
-        WrongRequestError: two things are asked of one answer.
+        SchemaError: The file is not a JSON schema.
+        WrongRequestError: Both --findings and --json-schema are given.
     """
     if given.json_schema is None:
         return shape_of_findings() if given.findings else None
     if given.findings:
-        reason = "--findings has a schema of its own; leave --json-schema out"
+        reason = "--findings has its own schema and cannot be used with --json-schema"
         raise WrongRequestError(reason)
     return shape_from(given.json_schema)
 
 
 def _configuration(given: Given) -> Configuration:
-    """Return the configuration.
+    """Return the configuration with the overrides of the command line.
 
     Raises:
-        WrongRequestError: it is not right, and nobody is there to see a warning.
+        WrongRequestError: The settings have problems. A warning would go unseen in an unattended
+            run, so each problem is an error.
     """
     said = {"--model": given.model, "--sandbox": given.sandbox}
     configuration = settings.load({name: value for name, value in said.items() if value})
@@ -132,10 +135,10 @@ def _configuration(given: Given) -> Configuration:
 
 
 def rules_from(given: Given) -> Rules:
-    """Return the rules; a no counts first, then what is asked, then what is allowed.
+    """Return the permission rules, in order of precedence: deny, ask, allow, then the policy file.
 
     Raises:
-        RuleError: one of them is none.
+        RuleError: A rule is invalid.
     """
     policy = policy_from(given.policy) if given.policy is not None else Policy()
     ordered: list[Order] = [rule_from("deny", text) for text in given.deny]
@@ -151,13 +154,13 @@ def rules_from(given: Given) -> Rules:
 
 
 def _prompt(given: Given, stdin: BinaryIO | None) -> str:
-    """Return the task, with what was piped in behind it.
+    """Return the task, followed by the piped input.
 
     Raises:
-        WrongRequestError: there is none.
+        WrongRequestError: There is no task, or there are two.
     """
     if given.prompt is not None and given.prompt_file is not None:
-        reason = "give PROMPT or --prompt-file, not both"
+        reason = "PROMPT and --prompt-file cannot be used together"
         raise WrongRequestError(reason)
     if given.prompt == ALL_OF_STDIN:
         task, piped = "" if stdin is None else _decoded(stdin.read()), ""
@@ -165,7 +168,7 @@ def _prompt(given: Given, stdin: BinaryIO | None) -> str:
         task, piped = given.prompt or _text_of(given.prompt_file), _piped(stdin)
     parts = [part for part in (task.strip(), piped.strip()) if part]
     if not parts:
-        reason = "there is no task: give PROMPT, --prompt-file, or pipe it in"
+        reason = "there is no task: give PROMPT or --prompt-file, or pipe the task to stdin"
         raise WrongRequestError(reason)
     return "\n\n".join(parts)
 
@@ -179,9 +182,10 @@ def _text_of(file: Path | None) -> str:
 
 
 def _piped(stdin: BinaryIO | None) -> str:
-    """Return what is piped in; a pipe that nobody writes to is not waited for much."""
+    """Return the piped input; give up on a pipe that sends nothing for `PATIENCE_SECONDS`."""
     if stdin is None or stdin.isatty():
         return ""
+    # select() works on sockets only on Windows, so there the read may block.
     if os.name == "nt" or select.select([stdin], [], [], PATIENCE_SECONDS)[0]:
         return _decoded(stdin.read())
     click.echo(NOT_AWAITED, err=True)
@@ -189,5 +193,5 @@ def _piped(stdin: BinaryIO | None) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Return what was piped in as text: a change may hold files that are no UTF-8."""
+    """Return piped bytes as text; a piped diff may contain files that are not UTF-8."""
     return data.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""`acp-server run --tasks`: many tasks, each by the same command, and one report on all of them."""
+"""`acp-server run --tasks`: runs each task in its own process and reports on all of them."""
 
 import os
 import tempfile
@@ -59,7 +59,7 @@ _SWITCHES = {
 
 
 class Many(BaseModel):
-    """Which tasks, how many at a time, and where their results go."""
+    """Options of a run with many tasks: task file, parallelism, shard, output directory."""
 
     tasks: Path
     jobs: int = 1
@@ -68,10 +68,10 @@ class Many(BaseModel):
 
 
 def run_tasks(many: Many, given: Given, outputs: Outputs, endings: Endings) -> int:
-    """Do all tasks of a list, and return the exit code of the gravest outcome.
+    """Run all tasks of a list and return the exit code of the worst outcome.
 
     Raises:
-        WrongRequestError: the list is none, or options do not go with it.
+        WrongRequestError: The task file is invalid, or an option does not apply to many tasks.
     """
     tasks = _listed(many, given, outputs)
     configuration = settings.load({})
@@ -100,10 +100,12 @@ def _new_place(home: Path) -> Path:
 
 @contextmanager
 def _worktrees(given: Given, place: Path) -> Generator[Worktrees]:
-    """Provide worktrees, outside of our own folder: what lies there is nobody's workspace.
+    """Provide git worktrees in a temporary directory and create the output directory.
+
+    The temporary directory is outside HERMES_HOME: files below that never count as a workspace.
 
     Raises:
-        WrongRequestError: there can be none, or there is no place for results.
+        WrongRequestError: Worktrees are not possible here, or the output directory cannot be made.
     """
     with tempfile.TemporaryDirectory(prefix="acp-tasks-", ignore_cleanup_errors=True) as room:
         trees = Worktrees((given.cwd or Path()).resolve(), Path(room).resolve())
@@ -118,10 +120,10 @@ def _worktrees(given: Given, place: Path) -> Generator[Worktrees]:
 def _listed(many: Many, given: Given, outputs: Outputs) -> tuple[Task, ...]:
     for name in _OF_ONE_TASK:
         if getattr(given, name) is not None:
-            reason = f"{name.replace('_', '-')} is of one task, and --tasks has many"
+            reason = f"{name.replace('_', '-')} applies to one task; omit it with --tasks"
             raise WrongRequestError(reason)
     if outputs.format_ == "acp" or outputs.patch or outputs.last_message:
-        reason = "--tasks writes a patch and an answer for each task; see --output"
+        reason = "--tasks writes a patch and an answer per task; use --output DIRECTORY"
         raise WrongRequestError(reason)
     rules_from(given)
     try:
@@ -132,7 +134,7 @@ def _listed(many: Many, given: Given, outputs: Outputs) -> tuple[Task, ...]:
 
 
 def _options(given: Given, task: Task) -> Iterator[str]:
-    """Yield the options of the command that does a task: its own count before those for all."""
+    """Yield the options of a task's process; the task's own values override the common ones."""
     for name, option in _OWN.items():
         value: Value = getattr(task, name)
         yield from _said(option, getattr(given, name) if value is None else value)
@@ -153,7 +155,7 @@ def _said(option: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
 
 
 class _Work:
-    """Many tasks, and where the words on them go."""
+    """A run of many tasks and its outputs."""
 
     def __init__(self, outputs: Outputs, lines: Lines, cleaner: Cleaner, step: Step | None) -> None:
         self._outputs = outputs
@@ -165,7 +167,7 @@ class _Work:
     def run(
         self, pool: TaskPool, tasks: tuple[Task, ...], shard: str | None, endings: Endings
     ) -> int:
-        """Do them; whatever happens, the report is printed."""
+        """Run the tasks and return the exit code; the report is printed even after a signal."""
         began = time.monotonic()
 
         async def work() -> int:
@@ -189,7 +191,8 @@ class _Work:
         return EXIT_CODES[outcome]
 
     async def tell(self, entry: TaskEntry) -> None:
-        """Say that a task is over."""
+        """Report that a task has ended."""
+        # Tasks end concurrently: the lock keeps the stderr line and the JSON event together.
         async with self._telling:
             style = "ok" if entry.outcome == "done" else "problem"
             reason = self._cleaner.line(str(entry.result.get("reason") or ""))
@@ -199,7 +202,7 @@ class _Work:
                 await self._lines.write(json_line(self._cleaner.json(event)))
 
     def _leave_files(self, entries: list[TaskEntry], outcome: Outcome) -> Outcome:
-        """Write what is wanted beside the report; return the outcome, with that in mind."""
+        """Write the JUnit report and GitHub outputs; return the outcome, worse if that failed."""
         problems: list[str] = []
         if self._outputs.junit is not None:
             problem = write_bytes(self._outputs.junit, junit([*map(self._case, entries)]))

@@ -1,6 +1,6 @@
-"""The terminal as the commands use it: colours, signs, indentation.
+"""Terminal output for the commands: colours, symbols, indentation.
 
-Colours only where a person looks; in a pipe the same words, as plain lines.
+In a pipe, the same text is printed as plain lines without colours.
 """
 
 import sys
@@ -58,7 +58,7 @@ def _kinds() -> dict[ToolKind, str]:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The few characters that are not letters."""
+    """Symbols for statuses, prompts and tool kinds."""
 
     prompt: str = "\u276f"
     ok: str = "✓"
@@ -74,7 +74,7 @@ class Signs:
     ellipsis: str = "…"
     rule: str = "─"
     kinds: Mapping[ToolKind, str] = field(default_factory=_kinds)
-    """What tools do."""
+    """One symbol per tool kind."""
 
 
 ASCII_SIGNS = Signs(
@@ -113,10 +113,10 @@ _UNPRINTABLE = {
 
 
 class Screen(Console):
-    """Where the commands print; a reader that goes away ends the command."""
+    """Rich console with this program's theme and symbols; a closed pipe ends the command."""
 
     def __init__(self, *, stderr: bool = False, file: TextIO | None = None) -> None:
-        """Print to stdout, to stderr, or to a file of one's own."""
+        """Print to stdout, to stderr, or to the given file."""
         stream = file or (sys.stderr if stderr else sys.stdout)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -127,31 +127,35 @@ class Screen(Console):
         self.signs = ASCII_SIGNS if self.options.ascii_only else Signs()
 
     def on_broken_pipe(self) -> None:
-        """Let the error through: it ends what runs in good order."""
+        """Raise instead of exiting, as rich would, so that the command can clean up.
+
+        Raises:
+            BrokenPipeError: Always.
+        """
         self.quiet = True
-        raise BrokenPipeError(32, "nobody reads any more")
+        raise BrokenPipeError(32, "the reader closed the pipe")
 
     def say(self, *parts: str | tuple[str, str], first_prefix: Text | None = None) -> None:
-        """Print pieces, each a text or a text and its style, indented, or behind a label."""
+        """Print parts (a text, or a text and its style) indented, or after a label."""
         body = Text.assemble(*parts)
         body.overflow = "fold"
         prefix = " " * (2 if first_prefix is None else first_prefix.cell_len)
         self.print(Indented(body, prefix, first_prefix=first_prefix), end="")
 
     def join(self, *pieces: str) -> str:
-        """Return the pieces as one line with dots between them."""
+        """Return the non-empty pieces as one line, separated by dots."""
         return f" {self.signs.dot} ".join(piece for piece in pieces if piece)
 
 
 @dataclass(frozen=True, slots=True)
 class Indented:
-    """A renderable behind a prefix on each line, folded to so many lines if there are more."""
+    """Renderable with a prefix on each line, folded to `most_lines` lines if it has more."""
 
     content: RenderableType
     prefix: str = "  "
     prefix_style: str = "quiet"
     first_prefix: Text | None = None
-    """On the first line instead, of the same width."""
+    """Prefix of the first line; it must have the same width."""
     most_lines: int | None = None
     ellipsis: str = "..."
 
@@ -174,23 +178,26 @@ class Indented:
 
 
 def printable(text: str) -> str:
-    """Return a text that cannot move the cursor, change the terminal or look like another."""
+    """Return the text with control, bidirectional and line-separator characters replaced.
+
+    Untrusted text could otherwise move the cursor, change the terminal or disguise itself.
+    """
     return text.replace("\r\n", "\n").translate(_UNPRINTABLE)
 
 
 def one_line(text: str) -> str:
-    """Return a text as `printable` does, in one line."""
+    """Return the printable text in one line."""
     return " ".join(printable(text).split())
 
 
 def duration(seconds: float) -> str:
-    """Return a time as a person reads it."""
+    """Return a duration as text, such as "12 ms" or "1.2 s"."""
     milliseconds = round(seconds * 1000)
     return f"{milliseconds} ms" if milliseconds < MILLISECONDS_PER_SECOND else f"{seconds:.1f} s"
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun, such as "1 file" or "2 files"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

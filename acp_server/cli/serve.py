@@ -1,6 +1,7 @@
-"""`acp-server serve`, for command lines that do not take the short way to serving.
+"""`acp-server serve`: help and usage errors of the command that runs the server.
 
-Owns its help and its usage errors; what serves is handed in.
+Simple command lines are served by `acp_server.__main__` without importing this module, to start
+faster. The function that serves is passed in as the click context object.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ Examples:
 
 
 def setting_options() -> list[click.Option]:
-    """Return an option for each setting, described by the setting's own documentation."""
+    """Return a click option for each setting that has one, with the setting's own description."""
     hints = get_type_hints(Settings)
     return [
         click.Option(
@@ -36,20 +37,20 @@ def setting_options() -> list[click.Option]:
 
 
 def _choices(hint: object) -> click.Choice[str] | None:
-    """Return what checks a value of which there are only few; None for any text."""
+    """Return the choices of a setting with a fixed set of values; None for free text."""
     values = _values(hint)
     return click.Choice(values) if values else None
 
 
 def _values(hint: object) -> list[str]:
-    """Return the values of a setting that has only few."""
+    """Return the allowed values of a setting, or an empty list for free text."""
     if hint is bool:
         return ["true", "false"]
     return [str(each) for each in get_args(hint)] if get_origin(hint) is Literal else []
 
 
 def _placeholder(name: str, hint: object) -> str:
-    """Return what help shows for a value: the choices, where they are few."""
+    """Return the placeholder of the value in the help text: the choices, if there are any."""
     if _values(hint):
         return "|".join(_values(hint))
     parts = get_args(hint) if get_origin(hint) in {UnionType, Union} else ()
@@ -66,10 +67,10 @@ command = click.Command(
     "serve",
     callback=_serve,
     params=list[click.Parameter](setting_options()),
-    help="""Speak ACP on stdin and stdout until the client leaves.
+    help="""Run the ACP server on stdin and stdout until the client disconnects.
 
-    The same as `acp-server` alone, with options; an editor's settings name this command. The
-    variable in brackets sets the same. Logs go to stderr, never to stdout.
+    This is the command for your editor's settings; `acp-server` without a command does the same.
+    Each option can also be set with the environment variable in brackets. Logs go to stderr.
     """,
     epilog=EXAMPLES,
 )

@@ -1,6 +1,6 @@
-"""Past sessions as a person reads them in a terminal; in a pipe the same lines without colour.
+"""Prints past sessions to a terminal, or to a pipe as the same lines without colours.
 
-What a session holds is somebody else's text: no line of it can move the cursor.
+The text of a session is untrusted, so control characters are removed from every line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,13 +33,13 @@ UNTITLED = "(no title)"
 
 
 class SessionPages:
-    """Prints sessions."""
+    """Prints session lists, sessions and search results."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
     def listed(self, sessions: Sequence[SessionFacts]) -> None:
-        """Print a line for each session."""
+        """Print one line per session."""
         for each in sessions:
             title = one_line(each.title) or UNTITLED
             self._line(
@@ -49,10 +49,10 @@ class SessionPages:
                 (one_line(str(each.cwd)), "quiet"),
             )
         if not sessions:
-            self._line("no sessions")
+            self._line("No sessions found.")
 
     def show(self, title: str, about: Sequence[str], sayings: Iterable[Saying]) -> None:
-        """Print a session: what is known of it, and what was said."""
+        """Print the title, facts and messages of a session."""
         self._line((one_line(title) or UNTITLED, "title"))
         for fact in about:
             self._line((one_line(fact), "quiet"))
@@ -61,11 +61,11 @@ class SessionPages:
             self._line((f"{LABELS[each.speaker]}: ", "quiet"), *self._said(each))
 
     def found(self, findings: Findings) -> None:
-        """Print where something was found."""
+        """Print search results."""
         for hit in findings.hits:
             self._hit(hit)
         if not findings.hits:
-            self._line("nothing was found")
+            self._line("No matches found.")
         for note in findings.notes:
             self._line((f"note: {note}", "quiet"))
 
@@ -76,7 +76,7 @@ class SessionPages:
             (f"{_when(session.updated_at)}  ", "quiet"),
             (session.id, "accent"),
             f"  {one_line(session.title) or UNTITLED}",
-            (f"{source}  {count(hit.matches, 'place')}", "quiet"),
+            (f"{source}  {count(hit.matches, 'hit')}", "quiet"),
         )
         self._line(f"    {LABELS[hit.text.role]}: ", *_marked(hit.snippet))
 
@@ -88,7 +88,7 @@ class SessionPages:
 
 
 def _marked(snippet: str) -> list[tuple[str, str]]:
-    """Return a snippet with colour in the place of its marks."""
+    """Return a snippet as styled parts, with the matches highlighted."""
     parts: list[tuple[str, str]] = []
     before, *others = one_line(snippet).split(MARK_BEGIN)
     parts.append((before, ""))

@@ -1,4 +1,4 @@
-"""A session as a person reads it in a terminal: answers as Markdown, calls with what they show."""
+"""Terminal view of a running session: answers as Markdown, tool calls with their output."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -47,18 +47,18 @@ FOLDED_THOUGHT_LINES = 3
 
 
 class Draw(Protocol):
-    """How a text looks, while it grows and once it is complete."""
+    """Callable that renders a text while it grows and when it is complete."""
 
     def __call__(self, text: str, *, is_complete: bool) -> RenderableType:
-        """Return what to print."""
+        """Return the renderable for the text so far."""
         ...
 
 
 class SessionView:
-    """Shows a session's updates as they come; `settle` when something else is to be printed."""
+    """Shows a session's updates as they arrive; call `settle` before printing anything else."""
 
     def __init__(self, screen: Screen, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Prepare; the clock counts seconds."""
+        """Set up the view; `clock` returns seconds."""
         self._screen = screen
         self._clock = clock
         self._stage = Stage(screen)
@@ -68,13 +68,13 @@ class SessionView:
         self._has_commands = False
 
     def settle(self) -> None:
-        """Print for good what is still changing."""
+        """Print the final state of everything that is still changing."""
         self._text = None
         self._calls.clear()
         self._stage.settle()
 
     def fact(self, label: str, text: str, style: str = "quiet") -> None:
-        """Print one quiet line."""
+        """Print one labelled line."""
         first_prefix = Text.styled(f"    {label.ljust(LABEL_COLUMNS)}", "quiet")
         body = Text(printable(text), style, overflow="fold")
         line = Indented(body, " " * first_prefix.cell_len, first_prefix=first_prefix)
@@ -83,19 +83,19 @@ class SessionView:
         self._stage.redraw()
 
     def asked(self, request: RequestPermissionRequest) -> None:
-        """Show that the user is asked about a call, and which answers there are."""
+        """Show a permission request for a tool call, with its options."""
         self._call(request.tool_call.tool_call_id).ask(request, self._clock())
         self._stage.redraw()
 
     def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
-        """Show what the user has said; None: the question was taken back."""
+        """Show the user's answer to a permission request; None means that it was withdrawn."""
         question = self._call(request.tool_call.tool_call_id).question
         if question is not None:
             question.is_answered, question.answer = True, answer
         self._stage.redraw()
 
     def wrote(self, path: PurePath) -> None:
-        """Show that the agent has written a file through this client."""
+        """Show that the agent wrote a file through this client."""
         for call in self._calls.values():
             if not call.is_over and call.touches(path):
                 call.written.append(path.name)
@@ -104,19 +104,19 @@ class SessionView:
         self.fact("written", f"{one_line(path.name)}, by the editor")
 
     def user_message(self, update: UserMessageChunk) -> None:
-        """Show more of what the user said."""
+        """Append to the user's message."""
         self._grow("prompt", update)
 
     def message(self, update: AgentMessageChunk) -> None:
-        """Show more of the answer."""
+        """Append to the agent's answer."""
         self._grow("message", update)
 
     def thought(self, update: AgentThoughtChunk) -> None:
-        """Show more of a thought."""
+        """Append to the agent's reasoning."""
         self._grow("thought", update)
 
     def tool_call(self, update: ToolCallStart) -> None:
-        """Show a call; an id that was used before may come again."""
+        """Show a new tool call; the id of an ended call may be used again."""
         before = self._calls.get(update.tool_call_id)
         if before is not None and before.is_over:
             del self._calls[update.tool_call_id]
@@ -124,14 +124,14 @@ class SessionView:
         self._stage.redraw()
 
     def tool_call_update(self, update: ToolCallProgress) -> None:
-        """Show what has changed about a call."""
+        """Apply an update to a tool call."""
         self._call(update.tool_call_id).change(update, self._clock())
         self._stage.redraw()
 
     def plan(self, update: Plan) -> None:
-        """Show the plan's entries, done or not; of one that was shown, those that have changed.
+        """Show the plan; if only some entries of a plan shown before changed, show only these.
 
-        They stand with the call that has changed them, if there is one.
+        They appear below the tool call that changed them, if there is one.
         """
         before, self._entries = self._entries, update.entries
         is_same = [each.content for each in before] == [each.content for each in update.entries]
@@ -146,7 +146,7 @@ class SessionView:
             self.fact("" if number else "plan", plan_line(self._screen, entry))
 
     def commands(self, update: AvailableCommandsUpdate) -> None:
-        """Show the names of the commands, once: those of skills come whenever these are read."""
+        """Show the command names once; the agent sends them again whenever it reads the skills."""
         if not self._has_commands:
             self._has_commands = True
             names = [f"/{command.name}" for command in update.available_commands]
@@ -157,7 +157,7 @@ class SessionView:
         self.fact("mode", update.current_mode_id)
 
     def options(self, update: ConfigOptionUpdate) -> None:
-        """Show the options and their values."""
+        """Show the config options and their values."""
         self.fact("options", options_line(self._screen, update.config_options))
 
     def session_info(self, update: SessionInfoUpdate) -> None:
@@ -166,24 +166,24 @@ class SessionView:
             self.fact("title", update.title)
 
     def usage(self, update: UsageUpdate) -> None:
-        """Show how full the context is."""
+        """Show how full the context window is."""
         self.fact("context", f"{update.used:,} of {update.size:,} tokens")
 
     def compaction(self, update: CompactionUpdate) -> None:
-        """Show how a compaction goes."""
+        """Show the status of a compaction."""
         self.fact("compaction", update.status)
 
     def compaction_summary(self, update: CompactionSummaryChunk) -> None:
-        """Show more of the summary."""
+        """Append to the summary of a compaction."""
         self._append("thought", update.compaction_id, update.content)
 
     def notice(self, update: Notice) -> None:
-        """Show a word to the user."""
+        """Show a notice to the user."""
         style = {"warning": "warning", "error": "problem"}.get(update.severity, "none")
         self.fact("notice", self._screen.join(update.title, update.description or ""), style)
 
     def unknown(self, update: UnknownUpdate) -> None:
-        """Name what cannot be shown."""
+        """Show the kind of an update that this view does not know."""
         self.fact("unknown", update.kind)
 
     def _grow(self, kind: str, chunk: ContentChunk) -> None:
@@ -200,13 +200,13 @@ class SessionView:
         self._stage.redraw(may_wait=True)
 
     def _end_text(self) -> None:
-        """Let no text grow any more: something else comes below it."""
+        """End the current text, because something else follows below it."""
         if self._text is not None:
             self._text.is_over = True
             self._text = None
 
     def _call(self, call_id: str) -> CallState:
-        """Return a call; one that was never heard of appears now."""
+        """Return the state of a call; a call that is not known yet is added to the screen."""
         if call_id not in self._calls:
             self._end_text()
             self._calls[call_id] = state = CallState(self._clock())
@@ -220,7 +220,7 @@ class SessionView:
 
 
 class GrowingText:
-    """Text that arrives in pieces, as a block of the stage."""
+    """Screen block for text that arrives in chunks."""
 
     def __init__(self, key: tuple[str, str | None], draw: Draw) -> None:
         self.key = key
@@ -229,16 +229,16 @@ class GrowingText:
         self._text = ""
 
     def add(self, text: str) -> None:
-        """Let it grow."""
+        """Append text."""
         self._text += printable(text)
 
     def draw(self, *, is_final: bool) -> RenderableType:
-        """Return how it looks."""
+        """Return the renderable for the text so far."""
         return self._draw(self._text, is_complete=is_final)
 
 
 class Still:
-    """Something that does not change, as a block of the stage."""
+    """Screen block whose content never changes."""
 
     is_over = True
 
@@ -246,19 +246,19 @@ class Still:
         self._content = content
 
     def draw(self, *, is_final: bool) -> RenderableType:
-        """Return it."""
+        """Return the content."""
         del is_final
         return self._content
 
 
 def draw_message(text: str, *, is_complete: bool) -> RenderableType:
-    """Return an answer as it looks."""
+    """Return the renderable for an agent message."""
     del is_complete
     return Group("", Indented(Markdown(text, code_theme="ansi_dark")))
 
 
 def draw_prompt(text: str, *, is_complete: bool) -> RenderableType:
-    """Return what the user said as it looks."""
+    """Return the renderable for a user message."""
     del is_complete
     return Group("", Indented(Text(text, style="prompt")))
 
@@ -270,7 +270,7 @@ def draw_thought(
     *,
     is_complete: bool,
 ) -> RenderableType:
-    """Return a thought as it looks: dim, under a label, folded once it is complete."""
+    """Return the renderable for a thought: dim, below a label, folded when it is complete."""
     signs = screen.signs
     time_taken = duration(time.perf_counter() - started) if is_complete else signs.ellipsis
     body = Indented(
@@ -283,7 +283,7 @@ def draw_thought(
 
 
 def options_line(screen: Screen, options: Sequence[SessionConfigOption]) -> str:
-    """Return the options with their values, in one line."""
+    """Return the config options with their values in one line."""
     return screen.join(*(f"{option.name}: {_value(option)}" for option in options))
 
 

@@ -1,4 +1,4 @@
-"""`acp-server sessions`: past sessions, listed, shown, searched, copied and deleted."""
+"""`acp-server sessions`: lists, shows, searches, exports and deletes past sessions."""
 
 import json
 import re
@@ -31,12 +31,12 @@ from acp_server.session.recall import Findings, Inquiry, PastSession, Sort
 from acp_server.session.records import StoredSession
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
-CWD = click.option("--cwd", type=FOLDER, help="Only sessions that began in this folder.")
+CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
 JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 MOST_READ = 100_000
 MOST_FOUND = 50
-"""How many sessions a search is asked for when only those of one folder are wanted."""
+"""Hits to fetch when `--cwd` filters them: the search itself cannot filter by directory."""
 UNITS = {"h": 3_600, "d": 86_400, "w": 604_800, "m": 2_592_000, "y": 31_536_000}
 _AGE = re.compile(r"(\d{1,6})([hdwmy])")
 
@@ -44,19 +44,19 @@ Format = Literal["jsonl", "md"]
 
 
 class Age(click.ParamType[timedelta]):
-    """A time such as 90d, in seconds."""
+    """Click type for an age such as 12h, 90d, 8w, 6m or 1y; a month has 30 days."""
 
     name = "age"
 
     def convert(
         self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Read it."""
+        """Parse the age; ages over 100 years are shortened to that."""
         if isinstance(value, timedelta):
             return value
         found = _AGE.fullmatch(value.strip().lower())
         if found is None:
-            self.fail(f"{value!r} is no age; write 12h, 90d, 8w, 6m or 1y", param, ctx)
+            self.fail(f"{value!r} is not an age; write it like 12h, 90d, 8w, 6m or 1y", param, ctx)
         seconds = int(found[1]) * UNITS[found[2]]
         return timedelta(seconds=min(seconds, 100 * UNITS["y"]))
 
@@ -72,10 +72,10 @@ Examples:
 """
 )
 def command() -> None:
-    """Look at past sessions, search them, copy them, delete them.
+    """List, show, search, export and delete past sessions.
 
-    An ID may be shortened to its beginning, as long as only one session begins so. The exit code
-    is 1 if something cannot be found or read.
+    An ID may be shortened to a unique prefix. The exit code is 1 if a session cannot be found or
+    read.
     """
 
 
@@ -93,7 +93,7 @@ Examples:
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @JSON
 def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
-    """List sessions, the one that was last used first."""
+    """List sessions, most recently used first."""
 
     async def work() -> int:
         found = await _kept().all(_absolute(cwd), limit)
@@ -115,10 +115,10 @@ Examples:
 """
 )
 @click.argument("session_id", metavar="ID")
-@click.option("--tasks", "with_tasks", is_flag=True, help="With all that sub-agents said and did.")
+@click.option("--tasks", "with_tasks", is_flag=True, help="Include the work of sub-agents.")
 @JSON
 def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
-    """Print what was said and done in a session."""
+    """Print the messages and tool calls of a session."""
 
     async def work() -> int:
         kept = _kept()
@@ -157,10 +157,10 @@ Examples:
 @CWD
 @JSON
 def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is_json: bool) -> int:
-    """Search what was said, in sessions of Hermes too.
+    """Search the text of sessions, including those of Hermes Agent.
 
-    All words must be there; "a phrase" as it stands, a OR b, -without, begin*. A query that begins
-    with - is written behind --.
+    All words must match. Also possible: "an exact phrase", a OR b, -excluded, prefix*. Put -- in
+    front of a query that starts with -.
     """
 
     async def work() -> int:
@@ -191,10 +191,10 @@ Examples:
     type=click.Choice(["jsonl", "md"]),
     default="jsonl",
     show_default=True,
-    help="jsonl: all that is kept, an object a line; md: a document to read.",
+    help="jsonl: all stored data, one object per line; md: a readable document.",
 )
 def export(session_id: str, form: Format) -> int:
-    """Print a session whole."""
+    """Print a complete session."""
 
     async def work() -> int:
         kept = _kept()
@@ -207,7 +207,7 @@ def export(session_id: str, form: Format) -> int:
             for line in json_lines(stored):
                 click.echo(line)
         else:
-            raise NoSuchSessionError(_of_hermes(past, "as md only"))
+            raise NoSuchSessionError(_of_hermes(past, "export it with --format md"))
         return 0
 
     return _told(work)
@@ -223,18 +223,18 @@ Examples:
 @click.argument("session_id", metavar="ID")
 @JSON
 def delete(session_id: str, *, is_json: bool) -> int:
-    """Delete a session, from searches too. There is no way back."""
+    """Delete a session permanently; searches no longer find it."""
 
     async def work() -> int:
         kept = _kept()
         past = await kept.meant(session_id)
         if past.source != "acp-server":
-            raise NoSuchSessionError(_of_hermes(past, "in Hermes"))
+            raise NoSuchSessionError(_of_hermes(past, "delete it there"))
         await kept.delete(past.id)
         if is_json:
             _print_json({"deleted": [past.id]})
         else:
-            click.echo(f"{past.id} is deleted")
+            click.echo(f"Deleted {past.id}")
         return 0
 
     return _told(work)
@@ -248,12 +248,12 @@ Examples:
   acp-server sessions prune --older-than 6m --cwd ~/code/app
 """
 )
-@click.option("--older-than", "age", type=Age(), required=True, help="12h, 90d, 8w, 6m, 1y")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Only say which they are.")
+@click.option("--older-than", "age", type=Age(), required=True, help="Age: 12h, 90d, 8w, 6m, 1y.")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="List the sessions; delete nothing.")
 @CWD
 @JSON
 def prune(age: timedelta, cwd: Path | None, *, is_dry_run: bool, is_json: bool) -> int:
-    """Delete the sessions that were not used for so long; those that are open stay."""
+    """Delete sessions not used for longer than an age; open sessions are kept."""
 
     async def work() -> int:
         before = datetime.now(UTC) - age
@@ -279,7 +279,7 @@ def _kept() -> KeptSessions:
 
 
 def _told(work: Callable[[], Awaitable[int]]) -> int:
-    """Do it; say what is wrong, if something is."""
+    """Run the command; print a session error to stderr and return 1."""
     try:
         return run(work)
     except SessionError as error:
@@ -292,7 +292,7 @@ def _absolute(cwd: Path | None) -> Path | None:
 
 
 async def _stored(kept: KeptSessions, past: PastSession) -> StoredSession | None:
-    """Return all that is kept of a session; None if another program keeps it."""
+    """Return a stored session; None if another program stores it."""
     if past.source != "acp-server":
         return None
     async with kept.archive() as archive:
@@ -308,7 +308,7 @@ async def _said(
 
 
 def _of_hermes(past: PastSession, how: str) -> str:
-    return f"{past.id} is a session that Hermes keeps: this can be done {how}"
+    return f"{past.id} is stored by Hermes Agent: {how}"
 
 
 def _in_folder(findings: Findings, cwd: Path | None, limit: int) -> Findings:

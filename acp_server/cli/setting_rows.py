@@ -1,4 +1,4 @@
-"""The settings that hold, as rows that may be shown: no secret leaves this module."""
+"""The settings in effect as rows for display; secrets are removed here."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from acp_server.redaction import HIDDEN, without_secrets
 from acp_server.settings import Configuration, sources
 
 UNFOLDED_COLUMNS = 10_000
-"""Wider than any row: in a pipe each is one line."""
+"""Table width in a pipe: wider than any row, so that each setting is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """A setting, its value as it may be shown, where that came from, and where to change it."""
+    """A setting with its displayable value, its origin, and the names to change it by."""
 
     name: str
     value: JsonValue
@@ -31,7 +31,7 @@ class SettingRow:
 
     @property
     def text(self) -> str:
-        """The value as a person reads it."""
+        """The value as text for people."""
         if self.value is None:
             return "none"
         is_word = isinstance(self.value, str) and self.value != ""
@@ -39,13 +39,13 @@ class SettingRow:
 
     @property
     def told_origin(self) -> str:
-        """Where the value came from, with the name of the variable or of the option."""
+        """Origin of the value, with the name of the variable or option."""
         names = {"environment": self.variable, "option": self.option}
         return " ".join((self.origin, names.get(self.origin, ""))).strip()
 
 
 def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
-    """Return the settings that hold."""
+    """Yield a row for each setting."""
     for name, source in sources().items():
         value = shown(getattr(configuration.settings, name))
         origin = configuration.origins[name]
@@ -53,7 +53,11 @@ def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
 
 
 def shown(value: object) -> JsonValue:
-    """Return a value as it may be shown, as JSON."""
+    """Return a value as JSON with all secrets hidden.
+
+    Raises:
+        TypeError: The value has a type that settings never have.
+    """
     match value:
         case None | bool() | int() | float():
             return value
@@ -73,7 +77,7 @@ def shown(value: object) -> JsonValue:
 
 
 def _shown_words(words: Sequence[JsonValue]) -> JsonValue:
-    """Return words of which one may be a secret because of the flag before it."""
+    """Hide words that follow a flag for a secret, such as `--token`."""
     pairs = zip(("", *words), words, strict=False)
     return [HIDDEN if _is_hidden_behind(flag, word) else word for flag, word in pairs]
 
@@ -84,7 +88,7 @@ def _is_hidden_behind(flag: JsonValue, word: JsonValue) -> bool:
 
 
 def known_secrets(value: object) -> Iterator[str]:
-    """Return every secret in a value, however deep."""
+    """Yield every secret in a nested value."""
     match value:
         case SecretStr():
             yield value.get_secret_value()
@@ -99,7 +103,7 @@ def known_secrets(value: object) -> Iterator[str]:
 
 
 def print_rows(screen: Screen, rows: Sequence[SettingRow]) -> None:
-    """Print settings, their values and where these came from."""
+    """Print a table of settings, values and origins."""
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, header_style="quiet")
     table.add_column("setting", no_wrap=True)
     table.add_column("value", overflow="fold")

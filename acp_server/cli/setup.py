@@ -1,4 +1,4 @@
-"""`acp-server setup`: stores a key for its user alone, finds local servers, sets editors up."""
+"""`acp-server setup`: stores an API key, selects a local model server or sets up an editor."""
 
 import sys
 from pathlib import Path
@@ -26,35 +26,36 @@ Examples:
   acp-server setup --provider openrouter --use
   acp-server setup --forget
   echo "$KEY" | acp-server setup
-  acp-server setup --editor zed            shows what it would change, then asks
-  acp-server setup --editor neovim         prints what belongs into your init.lua
+  acp-server setup --editor zed            show the change to Zed's settings, then ask
+  acp-server setup --editor neovim         print the lines for your init.lua
 """
 NAMES = [profile.name for profile in PROFILES]
 
 
 @click.command(cls=OrEditor, epilog=EXAMPLES)
-@click.option("--provider", "name", type=click.Choice(NAMES), help="Whose key it is.")
-@click.option("--use", "is_used", is_flag=True, help="Let new sessions begin with this provider.")
-@click.option("--local", is_flag=True, help="Look for model servers on this machine instead.")
-@click.option("--forget", is_flag=True, help="Remove the stored key instead.")
+@click.option("--provider", "name", type=click.Choice(NAMES), help="Provider of the key.")
+@click.option("--use", "is_used", is_flag=True, help="Use this provider for new sessions.")
+@click.option("--local", is_flag=True, help="Choose a model of a server on this machine.")
+@click.option("--forget", is_flag=True, help="Remove the stored key.")
 @click.option(
-    "--file", "in_file", is_flag=True, help="Keep it in a 0600 file, not the system keyring."
+    "--file", "in_file", is_flag=True, help="Store the key in a file (mode 0600), not the keyring."
 )
-@click.option("--editor", type=click.Choice(EDITORS), help="Tell this editor of acp-server.")
+@click.option("--editor", type=click.Choice(EDITORS), help="Add acp-server to this editor.")
 @click.option("--yes", "is_sure", is_flag=True, help="With --editor: write without asking.")
-@click.option("--print", "only_prints", is_flag=True, help="With --editor: only print it.")
+@click.option("--print", "only_prints", is_flag=True, help="With --editor: print, do not write.")
 def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_file: bool) -> int:
-    """Store the API key that the server signs in with, or choose a model of this machine.
+    """Store an API key, choose a model on this machine, or set up an editor.
 
-    The key goes to the system keyring where there is one, else to a file in HERMES_HOME/acp that
-    only you can read. It is never shown, logged or handed to a child process. Without --provider
-    it is that of the configured provider.
+    The key is stored in the system keyring if there is one, else in a file in HERMES_HOME/acp that
+    only you can read. It is never shown, logged or passed to a child process. Without --provider,
+    it is stored for the configured provider.
 
-    At a terminal, after asking, and with --local, unasked, model servers are looked for (Ollama, LM
-    Studio, llama.cpp, vLLM): at their usual ports of this machine and nowhere else.
+    With --local, model servers (Ollama, LM Studio, llama.cpp, vLLM) are searched for at their
+    default ports on this machine, and nowhere else. Without --local and --provider, you are asked
+    in a terminal whether to search.
 
-    With --editor, an editor's settings are shown as they would become, and written if you say so;
-    comments in them stay, and the old file is kept beside the new one.
+    With --editor, the change to the editor's settings is shown, and written after you confirm.
+    Comments in the file are preserved, and a backup of the old file is stored next to it.
     """
     configuration = settings.load({})
     provider = _provider(configuration, name)
@@ -64,7 +65,7 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
         return _choose_local(configuration.home)
     key = _ask(provider)
     if not key:
-        click.echo("No key was given; nothing was stored.", err=True)
+        click.echo("No key entered; nothing was stored.", err=True)
         return 1
     store = KeyStore(configuration.home, account=provider.store.account, use_keyring=not in_file)
     try:
@@ -75,18 +76,18 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
             others = {*configuration.settings.other_providers, provider.profile.name}
             change_model(configuration.home, others=sorted(others))
     except (OSError, ValueError) as error:
-        click.echo(f"The key could not be stored: {error}", err=True)
+        click.echo(f"The key cannot be stored: {error}", err=True)
         return 1
-    click.echo(f"Stored in {place}. Your editor can use it at once.", err=True)
+    click.echo(f"Stored the key in {place}. New prompts use it at once.", err=True)
     return 0
 
 
 def change_model(home: Path, **changes: object) -> Path:
-    """Change what HERMES_HOME/acp/config.yaml says of the model; return the file.
+    """Change the `model` section of HERMES_HOME/acp/config.yaml; return the path of the file.
 
     Raises:
-        OSError: it cannot be read or written.
-        ValueError: it is no YAML.
+        OSError: The file cannot be read or written.
+        ValueError: The file is not valid YAML.
     """
     file = home / "acp" / "config.yaml"
     prepare(file)
@@ -96,7 +97,7 @@ def change_model(home: Path, **changes: object) -> Path:
 
 
 def _provider(configuration: Configuration, name: str | None) -> Provider:
-    """Return the provider of a name, or the configured one; Anthropic where that is not known."""
+    """Return the named or the configured provider; Anthropic if that is unknown."""
     providers = configured_providers(configuration) or ()
     if name is None and providers:
         return providers[0]
@@ -109,14 +110,14 @@ def _forget(store: KeyStore) -> int:
     try:
         store.forget()
     except OSError as error:
-        click.echo(f"The key could not be removed: {error}", err=True)
+        click.echo(f"The key cannot be removed: {error}", err=True)
         return 1
-    click.echo("The stored key is gone.", err=True)
+    click.echo("Removed the stored key.", err=True)
     return 0
 
 
 def _ask(provider: Provider) -> str:
-    """Return the key: typed unseen at a terminal, else the first line of the input."""
+    """Return the key: typed without echo in a terminal, else the first line of stdin."""
     if sys.stdin.isatty():
         title = f"{provider.profile.title} API key"
         typed: str = click.prompt(title, hide_input=True, default="", err=True)
@@ -124,12 +125,12 @@ def _ask(provider: Provider) -> str:
     return sys.stdin.readline().strip()
 
 
-# Servers of this machine.
+# Local model servers.
 
 
 def _wants_local() -> bool:
     names = ", ".join(f"{profile.title} at port {profile.default_port}" for profile in LOCAL)
-    question = f"Look for a model server on this machine ({names})?"
+    question = f"Search for model servers on this machine ({names})?"
     return click.confirm(question, default=False, err=True)
 
 
@@ -137,13 +138,13 @@ def _choose_local(home: Path) -> int:
     found: list[LocalServer] = anyio.run(find_local_servers)
     offered = [(server, model.id) for server in found for model in server.models]
     if not offered:
-        click.echo("No model server answers on this machine; nothing was changed.", err=True)
+        click.echo("Found no model server on this machine; nothing was changed.", err=True)
         return 1
     for number, (server, model_id) in enumerate(offered, 1):
         click.echo(f"{number:3}  {model_id}  ({server.profile.title})", err=True)
     number = _ask_number(len(offered))
     if number is None:
-        click.echo("No model was chosen; nothing was changed.", err=True)
+        click.echo("No model chosen; nothing was changed.", err=True)
         return 1
     server, model_id = offered[number - 1]
     file = change_model(
@@ -152,14 +153,14 @@ def _choose_local(home: Path) -> int:
         default=model_id,
         base_url=server.profile.base_url,
     )
-    click.echo(f"{model_id} is the model from now on: {file} says so.", err=True)
+    click.echo(f"New sessions use {model_id}, as set in {file}.", err=True)
     return 0
 
 
 def _ask_number(most: int) -> int | None:
-    """Return the number that is typed, or stands in the first line of the input."""
+    """Return the number typed in a terminal, or in the first line of stdin; None if invalid."""
     if sys.stdin.isatty():
-        typed: int = click.prompt("Which one", type=click.IntRange(1, most), err=True)
+        typed: int = click.prompt("Number of the model", type=click.IntRange(1, most), err=True)
         return typed
     line = sys.stdin.readline().strip()
     return int(line) if line.isdigit() and 1 <= int(line) <= most else None

@@ -1,4 +1,4 @@
-"""What the commands for skills work with: the library of a folder, as a session there has it."""
+"""Skill library of a directory for the CLI commands, as a session there sees it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ CWD = click.option(
     "--cwd",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     default=".",
-    help="The workspace whose own skills count too, if it is trusted.",
+    help="Workspace whose own skills are included, if it is trusted.",
 )
 JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """The skills of a folder."""
+    """Services for the skills of a directory."""
 
     configuration: Configuration
     room: SkillRoom
     library: Library
     keeper: Keeper
     waiting: Path | None = None
-    """The workspace, if it is not trusted: its own skills are not among these."""
+    """The workspace if it is not trusted: then its own skills are not included."""
 
 
 def open_skills(cwd: Path | None = None) -> Skills:
-    """Return the skills that a session in a folder would have; without one, the user's own."""
+    """Return the skills of a session in a directory; without `cwd`, only the user's own skills."""
     configuration = settings.load({})
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
     room = SkillRoom(
@@ -51,7 +51,7 @@ def open_skills(cwd: Path | None = None) -> Skills:
 
 
 def failed(reason: object) -> int:
-    """Say why a command came to nothing; return its exit code."""
+    """Print the reason of a failure to stderr and return exit code 1."""
     told = str(reason).replace("`skills_list`", "`acp-server skills list`")
     click.echo(f"acp-server skills: {told}", err=True)
     return 1
@@ -60,7 +60,7 @@ def failed(reason: object) -> int:
 def complete_name(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the name of a skill."""
+    """Return completions for the name of a skill."""
     del context, parameter
     found = ((each.full_name, each.description) for each in open_skills(Path()).library.skills())
     return _completed(found, incomplete)
@@ -69,7 +69,7 @@ def complete_name(
 def complete_archived(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the name of an archived skill."""
+    """Return completions for the name of an archived skill."""
     del context, parameter
     found = ((each.name, each.reason) for each in open_skills().keeper.archive.entries())
     return _completed(found, incomplete)
@@ -78,7 +78,7 @@ def complete_archived(
 def complete_installed(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the name of a skill that was installed."""
+    """Return completions for the name of an installed skill."""
     del context, parameter
     names = read_claims(open_skills().keeper.home).installed
     return _completed([(name, "") for name in sorted(names)], incomplete)

@@ -1,4 +1,4 @@
-"""`acp-server skills`: which skills there are, what they say, and whether they are sound."""
+"""`acp-server skills`: lists, shows and validates skills."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,20 +23,20 @@ from skills_store.skill import SKILL_FILE
 from skills_store.usage import UsageRecord
 
 CURATION = "acp_server.cli.skills_curate"
-"""Has the command `curate`, and is imported only for it."""
+"""Module of the command `curate`, imported only when it is used."""
 MOST_SHOWN_CHARACTERS = 90
 
 
 class SkillsGroup(click.Group):
-    """The subcommands, of which one is imported only when it is asked for."""
+    """Click group that imports the command `curate` lazily."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names."""
+        """Return the names of the subcommands."""
         names = super().list_commands(ctx)
         return [*names, "curate"] if find_spec(CURATION) is not None else names
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command."""
+        """Return a subcommand, or None if there is none of that name."""
         if cmd_name == "curate" and find_spec(CURATION) is not None:
             return cast("click.Command", import_module(CURATION).curate)
         return super().get_command(ctx, cmd_name)
@@ -54,10 +54,10 @@ Examples:
 """,
 )
 def command() -> None:
-    """Look at skills, install them, put them away.
+    """List, show, install, validate and archive skills.
 
-    A skill is a folder with a SKILL.md: a method that the agent loads when it fits. Yours are in
-    HERMES_HOME/skills; `/NAME` in a session loads one.
+    A skill is a directory with a SKILL.md: instructions that the agent loads when they fit the
+    task. Your skills are in HERMES_HOME/skills; `/NAME` in a session loads one.
     """
 
 
@@ -68,15 +68,15 @@ def command() -> None:
 Examples:
   acp-server skills list
   acp-server skills list --category devops --json
-  acp-server skills list --all          also those that are hidden here, and why
+  acp-server skills list --all          include hidden skills, with the reason
 """,
 )
-@click.option("--category", help="Only this category, and those below it.")
-@click.option("--all", "is_all", is_flag=True, help="Also those that sessions do not see here.")
+@click.option("--category", help="Only skills in this category and its subcategories.")
+@click.option("--all", "is_all", is_flag=True, help="Include skills that are hidden from sessions.")
 @CWD
 @JSON
 def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool) -> int:
-    """List the skills of a session in a folder, where each is, and what is wrong.
+    """List the skills of a session in a directory, and the problems found.
 
     With --json: {"skills": [{"name", "description", "category", "from", "folder", "owner",
     "pinned", "state", "hidden"}], "problems": [...], "shadowed": [{"folder", "by"}]}.
@@ -95,8 +95,8 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
         }
         click.echo(json.dumps(page, ensure_ascii=False, indent=2))
         return 0
-    click.echo("\n".join(_lines(found)) or "no skills")
-    notes = [*problems, *(f"{one} is not reached: {other} comes first" for one, other in shadowed)]
+    click.echo("\n".join(_lines(found)) or "No skills found.")
+    notes = [*problems, *(f"{one} is shadowed by {other}" for one, other in shadowed)]
     for note in notes:
         click.echo(f"note: {note}", err=True)
     _tell_waiting(skills)
@@ -117,9 +117,9 @@ Examples:
 @CWD
 @JSON
 def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
-    """Print the SKILL.md of a skill, or FILE of its folder, as the model is given it.
+    """Print the SKILL.md of a skill, or FILE of its directory, as the model sees it.
 
-    With --json: what the tool `skill_view` answers.
+    With --json: the result of the tool `skill_view`.
     """
     skills = open_skills(cwd)
     viewer = Viewer(skills.room.environment)
@@ -128,7 +128,7 @@ def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
             shown = skills.library.view_file(name, file, viewer)
             answer = file_answer_of(shown)
             is_binary = isinstance(shown, BinaryFileView)
-            text = f"{shown.place} is no text" if is_binary else str(answer["content"])
+            text = f"{shown.place} is not a text file" if is_binary else str(answer["content"])
         else:
             skill = skills.library.view(name, viewer)
             answer, text = answer_of(skill), skill.content
@@ -149,14 +149,14 @@ Examples:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @JSON
 def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
-    """Check skills as strictly as the Agent Skills standard does.
+    """Validate skills against the Agent Skills standard.
 
-    PATHS are folders of skills, folders that hold such, or SKILL.md files. The exit code is 1 if
-    one is not valid. With --json: {"FILE": ["line N: ...", ...]}, every checked file in it.
+    PATHS are skill directories, directories that contain some, or SKILL.md files. The exit code is
+    1 if a skill is not valid. With --json: {"FILE": ["line N: ...", ...]} with every checked file.
     """
     files = [file for path in paths for file in _documents(path.absolute())]
     if not files:
-        return failed(f"there is no {SKILL_FILE}")
+        return failed(f"found no {SKILL_FILE} in PATHS")
     found = {str(file): list(_faults(file)) for file in dict.fromkeys(files)}
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
@@ -186,7 +186,7 @@ def _rows(skills: Skills) -> Iterator[dict[str, JsonValue]]:
 
 
 def _lines(rows: list[dict[str, JsonValue]]) -> Iterator[str]:
-    """Yield a line for each category and skill, columns aligned."""
+    """Yield aligned lines for the categories and skills."""
     width = max((len(str(row["name"])) for row in rows), default=0)
     category = ""
     for row in sorted(rows, key=lambda row: (str(row["category"]), str(row["name"]))):
@@ -200,7 +200,7 @@ def _lines(rows: list[dict[str, JsonValue]]) -> Iterator[str]:
 
 
 def _marks(row: Mapping[str, JsonValue]) -> str:
-    """Return what is special about a skill, in brackets."""
+    """Return the owner, pin, state and hiding reason of a skill in brackets, if notable."""
     marks = [str(row["owner"])] if row["owner"] not in {"user", "bundled"} else []
     marks += ["pinned"] if row["pinned"] else []
     marks += [str(row["state"])] if row["state"] == "stale" else []
@@ -209,17 +209,17 @@ def _marks(row: Mapping[str, JsonValue]) -> str:
 
 
 def _tell_waiting(skills: Skills) -> None:
-    """Say that a workspace's own skills are not used as long as it is not trusted."""
+    """Print a note if the workspace has skills that need trust."""
     if skills.waiting is None:
         return
     names = skills.room.brought(skills.waiting)
     if names:
-        what = f"{', '.join(names)}: this workspace's own, not used until it is trusted"
-        click.echo(f"note: {what} (`acp-server trust`)", err=True)
+        what = f"skills of this workspace, not used until you trust it: {', '.join(names)}"
+        click.echo(f"note: {what} (run `acp-server trust`)", err=True)
 
 
 def _documents(path: Path) -> Iterator[Path]:
-    """Yield the SKILL.md files of a path, without following links to folders."""
+    """Yield the SKILL.md files below a path, without following symlinks to directories."""
     if path.is_file():
         yield path
     elif (path / SKILL_FILE).is_file():
@@ -234,10 +234,10 @@ def _faults(file: Path) -> Iterator[str]:
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        yield f"it cannot be read: {error}"
+        yield f"cannot be read: {error}"
         return
     if file.name != SKILL_FILE:
-        yield f"it must be named {SKILL_FILE}"
+        yield f"must be named {SKILL_FILE}"
     yield from (f"line {each.line}: {each.text}" for each in check_created(file.parent.name, text))
 
 

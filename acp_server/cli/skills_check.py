@@ -1,4 +1,4 @@
-"""What `acp-server doctor` says of skills: how many there are, and which cannot be loaded."""
+"""Skill check of `acp-server doctor`: number of skills, and those that cannot be loaded."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from acp_server.settings import Configuration
 from acp_server.skills.room import SkillRoom
 
 MOST_TOLD = 5
-ADVICE = "mend it; `acp-server skills list` names them all"
+ADVICE = "fix the file; `acp-server skills list` shows all problems"
 
 
 def skill_findings(configuration: Configuration) -> Sequence[Finding]:
-    """Return how the skills are that sessions outside of any workspace have. Blocks."""
+    """Check the user's own and the bundled skills, without any workspace. Blocks on disk reads."""
     room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
     library = room.shelf(None).library
     skipped = [each for each in library.problems() if each.is_skipped]
@@ -22,6 +22,6 @@ def skill_findings(configuration: Configuration) -> Sequence[Finding]:
     told += f", {shadowed} shadowed by others" if shadowed else ""
     faults = [str(problem) for problem in skipped[:MOST_TOLD]]
     if len(skipped) > MOST_TOLD:
-        faults.append(f"and {len(skipped) - MOST_TOLD} more that cannot be loaded")
+        faults.append(f"{len(skipped) - MOST_TOLD} more cannot be loaded")
     warnings = [Finding("skills", "warning", fault, ADVICE) for fault in faults]
     return [Finding("skills", "ok", told), *warnings]

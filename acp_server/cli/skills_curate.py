@@ -1,4 +1,4 @@
-"""`acp-server skills curate`: have a model put the skills in order, look first, or take it back."""
+"""`acp-server skills curate`: lets a model consolidate the skills, previews or undoes that."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -15,31 +15,31 @@ from acp_server.skills.room import SkillRoom
 from skills_store.curation import archivals, report_text
 from skills_store.errors import SkillError
 
-NOTHING_TO_UNDO = "no pass has changed anything, or the last one was undone already"
+NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"
 
 
 @click.command(
     epilog="""\
 \b
 Examples:
-  acp-server skills curate --dry-run   what would be merged and put away?
+  acp-server skills curate --dry-run   show the plan
   acp-server skills curate
-  acp-server skills curate --undo      all skills as before the last pass
+  acp-server skills curate --undo      restore all skills as before the last run
 """
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
-@click.option("--undo", "is_undo", is_flag=True, help="Take the last pass back.")
-@click.option("--model", help="The model to ask; that of the settings if not given.")
+@click.option("--dry-run", is_flag=True, help="Show the plan; write nothing.")
+@click.option("--undo", "is_undo", is_flag=True, help="Undo the last run.")
+@click.option("--model", help="Model to use. Default: the configured model.")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) -> int:
-    """Have a model merge narrow skills into broad ones.
+    """Let a model merge narrow skills into broad ones.
 
-    It touches only skills that an agent made, none that you have pinned, and deletes nothing: what
-    is merged goes to the archive. A snapshot of all skills is taken first. The report is kept under
+    Changes only skills that an agent created and that you have not pinned. Nothing is deleted:
+    merged skills are archived, and a snapshot of all skills is taken first. The report is saved in
     HERMES_HOME/acp/curator.
     """
     if dry_run and is_undo:
-        message = "--dry-run and --undo exclude each other"
+        message = "--dry-run and --undo cannot be used together"
         raise click.UsageError(message)
     configuration = settings.load({} if model is None else {"--model": model})
     if is_undo:
@@ -48,7 +48,7 @@ def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) ->
 
 
 def _guarded(work: Callable[[], Awaitable[int]]) -> int:
-    """Do it; say what stands in the way."""
+    """Run the command; print an error to stderr and return 1."""
     try:
         return anyio.run(work)
     except NothingToUndoError:
@@ -92,14 +92,14 @@ def _room(configuration: Configuration) -> SkillRoom:
 def _as_text(curated: Curated) -> str:
     text = report_text(curated.report)
     if curated.folder is None:
-        return f"{text}\nThis is a plan: nothing was written."
-    return f"{text}\nThe report is kept in {curated.folder}."
+        return f"{text}\nThis is a plan; nothing was written."
+    return f"{text}\nSaved the report in {curated.folder}."
 
 
 def _undone_text(undone: Undone) -> str:
     return (
-        f"All skills are as they were before the pass of {undone.undone.name}. "
-        f"How they were until now is kept in the snapshot {undone.safety_id}."
+        f"Restored all skills as before the run of {undone.undone.name}. "
+        f"Their state until now is saved in the snapshot {undone.safety_id}."
     )
 
 

@@ -1,4 +1,4 @@
-"""`acp-server skills install|uninstall`: skills of others, looked through before they are used."""
+"""`acp-server skills install|uninstall`: installs skills from others after a security scan."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -31,34 +31,34 @@ Examples:
 """
 )
 @click.argument("source", metavar="PATH_OR_GIT_URL")
-@click.option("--skill", "names", multiple=True, help="Only this one of several; may be repeated.")
-@click.option("--category", default="", help="The category to put them in.")
-@click.option("--yes", "is_yes", is_flag=True, help="Ask nothing; what is blocked stays blocked.")
+@click.option("--skill", "names", multiple=True, help="Install only this skill. Repeatable.")
+@click.option("--category", default="", help="Category for the installed skills.")
+@click.option("--yes", "is_yes", is_flag=True, help="Do not ask; blocked skills stay blocked.")
 @JSON
 def install(
     source: str, names: tuple[str, ...], category: str, *, is_yes: bool, is_json: bool
 ) -> int:
-    """Install skills from a folder, an archive (.zip, .tar.gz) or a git repository.
+    """Install skills from a directory, an archive (.zip, .tar.gz) or a git repository.
 
-    `URL@REF#FOLDER` names a branch, tag or commit, and a folder in it. Every file is looked
-    through first; what is found is shown. Skills that look dangerous are not installed, and those
-    of sources that the setting skills.trusted_sources does not name not even with doubts.
+    URL@REF#DIRECTORY selects a branch, tag or commit, and a directory in it. Every file is scanned
+    first, and the findings are shown. Skills that look dangerous are not installed; from sources
+    that are not in the setting skills.trusted_sources, suspicious ones are not installed either.
 
     With --json: {"source", "commit", "trust", "skills": [{"name", "level", "findings",
-    "problems", "folder"}]}; without --yes it installs nothing.
+    "problems", "folder"}]}; installs nothing without --yes.
     """
     skills = open_skills()
     installer = _installer(skills)
     named = skills.configuration.settings.skills_trusted_sources
     trust: Trust = "trusted" if is_named(source, named) else "community"
-    click.echo(f"Getting {source} ...", err=True)
+    click.echo(f"Fetching {source} ...", err=True)
     try:
         plan = installer.plan(source, trust)
     except (SkillError, OSError) as error:
         return failed(error)
     chosen = [each for each in plan.candidates if not names or each.name in names]
     if missing := set(names) - {each.name for each in chosen}:
-        return failed(f"it holds no skill named {', '.join(sorted(missing))}")
+        return failed(f"the source contains no skill named {', '.join(sorted(missing))}")
     return _Installation(installer, plan, category, is_yes=is_yes, is_json=is_json).run(chosen)
 
 
@@ -71,7 +71,7 @@ Examples:
 )
 @click.argument("name", shell_complete=complete_installed)
 def uninstall(name: str) -> int:
-    """Put an installed skill away; `restore` brings it back as one of your own."""
+    """Archive an installed skill; `restore` brings it back as one of your own."""
     skills = open_skills()
     keeper, said = skills.keeper, ""
 
@@ -89,7 +89,7 @@ def uninstall(name: str) -> int:
 
 
 class _Installation:
-    """The skills of a plan, shown, asked about and installed."""
+    """Shows the skills of a plan, asks about each and installs them."""
 
     def __init__(
         self, installer: Installer, plan: Plan, category: str, *, is_yes: bool, is_json: bool
@@ -101,7 +101,7 @@ class _Installation:
         self._is_json = is_json
 
     def run(self, chosen: Sequence[Candidate]) -> int:
-        """Do it; return the exit code, 1 unless all of them are installed."""
+        """Install the skills; return the exit code, 1 unless all are installed."""
         folders: dict[str, str] = {}
         refused = 0
         for each in chosen:
@@ -141,7 +141,7 @@ class _Installation:
             self._say(f"  not installed: {problem}")
         if candidate.decision == "block":
             self._say(
-                f"  not installed: the guard calls it {candidate.verdict.level}, and its source "
+                f"  not installed: the scan rated it {candidate.verdict.level}, and its source "
                 f"is {'trusted' if self._plan.origin.trust == 'trusted' else 'not trusted'}"
             )
 

@@ -1,4 +1,4 @@
-"""`acp-server skills pin|unpin|archive|restore|usage`: what becomes of skills over time."""
+"""`acp-server skills pin|unpin|archive|restore|usage`: manages the life cycle of skills."""
 
 import json
 from datetime import datetime
@@ -21,7 +21,7 @@ NAME = click.argument("name", shell_complete=complete_name)
 
 
 def _pinning(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
-    """Return the command that puts a pin on, or takes it off."""
+    """Return the command that pins or unpins a skill."""
     examples = f"\b\nExamples:\n  acp-server skills {verb} release\n"
 
     @click.command(verb, help=meaning, epilog=examples)
@@ -32,10 +32,8 @@ def _pinning(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
     return command
 
 
-pin = _pinning(
-    "pin", "Keep a skill: nothing deletes it, and nothing changes it unasked.", is_pinned=True
-)
-unpin = _pinning("unpin", "Take a pin off.", is_pinned=False)
+pin = _pinning("pin", "Protect a skill from deletion and from automatic changes.", is_pinned=True)
+unpin = _pinning("unpin", "Remove the protection of a pinned skill.", is_pinned=False)
 
 
 @click.command(
@@ -51,10 +49,10 @@ Examples:
     "--absorbed-into",
     default="",
     shell_complete=complete_name,
-    help="The skill that holds the content now.",
+    help="Skill that now contains the content.",
 )
 def archive(name: str, absorbed_into: str) -> int:
-    """Put one of your own skills away; `restore` brings it back."""
+    """Archive one of your own skills; `restore` brings it back."""
     keeper = open_skills().keeper
     call = ManageCall("delete", name, absorbed_into=absorbed_into, origin="user")
     try:
@@ -71,22 +69,22 @@ def archive(name: str, absorbed_into: str) -> int:
 Examples:
   acp-server skills restore --list
   acp-server skills restore old-release
-  acp-server skills restore 20261122T093000000000-1a2b3c   undo what a review has changed
+  acp-server skills restore 20261122T093000000000-1a2b3c   undo the changes of a review
 """
 )
 @click.argument("name", required=False, shell_complete=complete_archived)
-@click.option("--list", "is_list", is_flag=True, help="Show what can be brought back.")
+@click.option("--list", "is_list", is_flag=True, help="List archived skills and reviews.")
 @JSON
 def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
-    """Bring an archived skill back, or undo what a review or the curator has changed.
+    """Restore an archived skill, or undo the changes of a review or of the curator.
 
-    NAME is that of a skill, or the id of a review. With --list --json: {"archived": [{"name",
+    NAME is the name of a skill or the id of a review. With --list --json: {"archived": [{"name",
     "archived_at", "absorbed_into", "reason"}], "reviews": [{"id", "by", "at", "skills",
     "is_undone"}]}.
     """
     if is_list or name is None:
         if name is not None or not is_list:
-            message = "Give the name of an archived skill, or --list alone."
+            message = "Give either the NAME of an archived skill or --list."
             raise click.UsageError(message)
         return _list(is_json=is_json)
     keeper = open_skills().keeper
@@ -94,9 +92,9 @@ def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
         if any(each.id == name for each in keeper.passes()):
             undone = keeper.undo(name)
             changed = ", ".join(dict.fromkeys(step.name for step in undone.steps))
-            said = f"undone, byte for byte: {changed}"
+            said = f"Undid the changes to {changed}"
         else:
-            said = f"{name} is back in {keeper.restore(name)}"
+            said = f"Restored {name} to {keeper.restore(name)}"
     except (SkillError, OSError) as error:
         return failed(error)
     click.echo(json.dumps({"success": True, "message": said}) if is_json else said)
@@ -113,7 +111,7 @@ Examples:
 )
 @JSON
 def usage(*, is_json: bool) -> int:
-    """Show how often and when each skill was used.
+    """Show how often, and when last, each skill was used.
 
     With --json: {NAME: {"views", "uses", "patches", "last_activity_at", "created_at",
     "created_by", "pinned", "state"}}.
@@ -124,7 +122,7 @@ def usage(*, is_json: bool) -> int:
         click.echo(json.dumps(page, ensure_ascii=False, indent=2))
         return 0
     if not records:
-        click.echo("no skill was used yet")
+        click.echo("No skill was used yet.")
         return 0
     width = max(len("skill"), *map(len, records))
     click.echo(f"{'skill':{width}}  views  uses  patches  last used   state")
@@ -142,7 +140,7 @@ def _set_pin(name: str, *, is_pinned: bool) -> int:
         (records.pin if is_pinned else records.unpin)(skill.name)
     except (SkillError, OSError) as error:
         return failed(error)
-    click.echo(f"{skill.name} is {'pinned' if is_pinned else 'not pinned'}")
+    click.echo(f"{'Pinned' if is_pinned else 'Unpinned'} {skill.name}")
     return 0
 
 
@@ -171,14 +169,14 @@ def _list(*, is_json: bool) -> int:
         click.echo(json.dumps({"archived": archived, "reviews": reviews}, indent=2))
         return 0
     lines = [
-        f"{each.name}  archived {_day(each.archived_at)}: {each.reason or 'no reason is known'}"
+        f"{each.name}  archived {_day(each.archived_at)}: {each.reason or 'no reason given'}"
         for each in keeper.archive.entries()
     ]
     for each in keeper.passes():
         changed = ", ".join(dict.fromkeys(step.name for step in each.steps))
         undone = " (undone)" if each.undone_at is not None else ""
         lines.append(f"{each.id}  {each.origin} {_day(each.began_at)}: {changed}{undone}")
-    click.echo("\n".join(lines) or "there is nothing to bring back")
+    click.echo("\n".join(lines) or "Nothing to restore.")
     return 0
 
 

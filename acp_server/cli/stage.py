@@ -1,6 +1,7 @@
-"""What is still changing on the screen, in order: redrawn in place, and printed once it is over.
+"""Blocks of terminal output that change until they are complete.
 
-In a pipe nothing is redrawn: each block is printed when it and all before it are over.
+In a terminal, incomplete blocks are redrawn in place. In a pipe, a block is printed when it and all
+blocks before it are complete.
 """
 
 import time
@@ -17,20 +18,20 @@ REDRAW_SECONDS = 1 / 30
 
 
 class Block(Protocol):
-    """Something that changes until it is over."""
+    """A piece of output that changes until it is complete."""
 
     @property
     def is_over(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether the block is complete."""
         ...
 
     def draw(self, *, is_final: bool) -> RenderableType:
-        """Return how it looks now, or for good; ends with a newline."""
+        """Return the current or final renderable; it must end with a newline."""
         ...
 
 
 class Stage:
-    """The blocks that are not printed for good."""
+    """Ordered list of the blocks that are not printed finally yet."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -39,11 +40,13 @@ class Stage:
         self._drawn_at = float("-inf")
 
     def add(self, block: Block) -> None:
-        """Put a block under the others; `redraw` shows it."""
+        """Add a block below the others; `redraw` shows it."""
         self._blocks.append(block)
 
     def redraw(self, *, may_wait: bool = False) -> None:
-        """Show how it looks now; `may_wait` leaves that to a later call if it is too early."""
+        """Show the current state; with `may_wait`, at most once per `REDRAW_SECONDS`."""
+        # Only the leading complete blocks: lines printed finally cannot be moved, so the order of
+        # the blocks would be lost if a later one were printed first.
         over = list(takewhile(lambda block: block.is_over, self._blocks))
         now = time.perf_counter()
         if may_wait and not over and now - self._drawn_at < REDRAW_SECONDS:
@@ -53,13 +56,13 @@ class Stage:
         self._show(over)
 
     def settle(self) -> None:
-        """Print everything for good, over or not."""
+        """Print all blocks finally, complete or not."""
         blocks = self._blocks.copy()
         self._blocks.clear()
         self._show(blocks)
 
     def _show(self, over: list[Block]) -> None:
-        """Print blocks for good, above those that are left."""
+        """Print blocks finally, above the remaining ones."""
         final = Group(*(block.draw(is_final=True) for block in over))
         if not self._screen.is_interactive:
             self._screen.print(final, end="")
@@ -84,11 +87,12 @@ class Stage:
             self._live.start()
         self._live.update(moving, refresh=above is None)
         if above is not None:
-            self._screen.print(above, end="")  # and, in the same write, what moves below it
+            # Rich redraws the live part in the same write, so nothing flickers.
+            self._screen.print(above, end="")
 
 
 class _Bottom:
-    """As much of a renderable as fits the terminal, from its end: what moves is there."""
+    """The last lines of a renderable that fit the terminal; the changing lines are at the end."""
 
     def __init__(self, content: RenderableType) -> None:
         self._content = content

@@ -1,6 +1,6 @@
-"""Texts from the wire as the few printable lines of them that a screen has room for.
+"""Shortens texts from the agent to a few printable lines.
 
-Knows nothing of colours. What a text holds is somebody else's: no line of it can move the cursor.
+These texts are untrusted: control characters are removed, so that none can move the cursor.
 """
 
 import re
@@ -20,16 +20,16 @@ End = Literal["first", "last"]
 
 @dataclass(frozen=True, slots=True)
 class Folded(Generic[L]):
-    """Some of many lines, and how many there are beside them, before or behind."""
+    """The first or last of many lines, and the number of hidden ones."""
 
     lines: Sequence[L]
     hidden: int
     end: End
-    """Which end of the lines these are."""
+    """Whether these are the first or the last lines."""
 
 
 def folded(lines: Sequence[L], most: int, end: End) -> Folded[L]:
-    """Return at most so many lines of one end; a single line is not worth being hidden."""
+    """Return at most `most` lines of one end; one line more is shown rather than hidden."""
     hidden = len(lines) - most
     if hidden <= 1:
         return Folded(lines, 0, end)
@@ -37,21 +37,21 @@ def folded(lines: Sequence[L], most: int, end: End) -> Folded[L]:
 
 
 def text_lines(text: str) -> list[str]:
-    """Return the printable lines of a text, without the fence of a block of code."""
+    """Return the printable lines of a text, without a Markdown code fence around it."""
     fenced = _FENCE.fullmatch(text)
     return [cut(line) for line in (fenced[2] if fenced else text).rstrip().split("\n")]
 
 
 def output_lines(output: str) -> list[str]:
-    """Return the lines that a terminal would show of an output, without its colours.
+    """Return the lines of a command's output as a terminal would show them, without colours.
 
-    A line that was written over shows what was written last.
+    Of a line that was overwritten after a carriage return, the last text is shown.
     """
     plain = without_escapes(output.replace("\r\n", "\n")).rstrip()
     return [cut(line.rstrip("\r").rpartition("\r")[2]) for line in plain.split("\n")]
 
 
 def cut(line: str) -> str:
-    """Return a line that can be printed, cut if it is very long."""
+    """Return a printable line of at most `MOST_LINE_CHARACTERS` characters and an ellipsis."""
     short = line if len(line) <= MOST_LINE_CHARACTERS else f"{line[:MOST_LINE_CHARACTERS]}…"
     return printable(short.removesuffix("\r").replace("\n", " "))

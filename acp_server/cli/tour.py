@@ -1,6 +1,6 @@
-"""The demo's course: what is said to the server, what is measured, what must come of it.
+"""Runs the demo: sends its prompts, measures the turns and collects problems.
 
-Knows no terminal; somebody who shows it is told of every event.
+Independent of the terminal: every event is passed to a renderer.
 """
 
 import time
@@ -39,24 +39,24 @@ COMMANDS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A prompt, what it is to show, and after how many pieces of the answer it is cancelled."""
+    """A prompt of the demo, its caption, and after how many answer chunks to cancel it."""
 
     prompt: str
     caption: str
     cancel_after_chunks: int | None = None
     failing_calls: int | None = 0
-    """How many of its calls must fail; None: nobody knows."""
+    """How many of its tool calls must fail; None if that is unknown."""
 
     @property
     def expected(self) -> StopReason:
-        """The word on which the turn must end."""
+        """Stop reason that the turn must end with."""
         return "end_turn" if self.cancel_after_chunks is None else "cancelled"
 
 
 MEND = Step(
     "The test fails. Find out why and mend it.",
     "a task, from the failing test to the passing one",
-    failing_calls=1,  # the test, before it is mended
+    failing_calls=1,  # the test run before the fix
 )
 STEPS = (
     MEND,
@@ -68,7 +68,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How long the one who plays the user takes, in seconds."""
+    """Pauses of the simulated user, in seconds."""
 
     before_prompts: float = 0.0
     before_answers: float = 0.0
@@ -76,17 +76,17 @@ class Pauses:
 
 @dataclass(slots=True)
 class Turn:
-    """A prompt while it is being answered; times are on the clock of `time.perf_counter`."""
+    """Measurements of one turn; times are from `time.perf_counter`."""
 
     step: Step
     started: float
     updates: int = 0
     chunks: int = 0
-    """Pieces of thought and answer."""
+    """Chunks of reasoning and answer."""
     words: int = 0
-    """Pieces of the answer."""
+    """Chunks of the answer."""
     call_ids: set[str] = field(default_factory=set[str])
-    """One call may be told anew, when a terminal opens for it."""
+    """Ids of tool calls; a set, because a call is reported again when it opens a terminal."""
     failed_calls: int = 0
     first_chunk: float | None = None
     cancelled: float | None = None
@@ -94,7 +94,7 @@ class Turn:
     stop_reason: StopReason = "end_turn"
 
     def count(self, update: Update) -> None:
-        """Take an update into account."""
+        """Count an update of this turn."""
         self.updates += 1
         if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
             self.chunks += 1
@@ -106,29 +106,29 @@ class Turn:
 
     @property
     def calls(self) -> int:
-        """How many calls there were."""
+        """Number of tool calls."""
         return len(self.call_ids)
 
     @property
     def problems(self) -> Iterator[str]:
-        """Yield what was not as it must be."""
+        """Yield deviations from the expected stop reason and failed calls."""
         prompt, reason = self.step.prompt, self.stop_reason
         if reason != self.step.expected:
             yield f"{prompt!r} ended with {reason}, not {self.step.expected}"
         must_fail = self.step.failing_calls
         if must_fail is not None and self.failed_calls != must_fail:
-            yield f"{prompt!r}: {self.failed_calls} of its calls failed, not {must_fail}"
+            yield f"{prompt!r}: {self.failed_calls} tool calls failed, not {must_fail}"
 
     @property
     def is_enough(self) -> bool:
-        """Whether it is time to cancel."""
+        """Whether the turn should be cancelled now."""
         limit = self.step.cancel_after_chunks
         return limit is not None and self.words >= limit and self.cancelled is None
 
 
 @dataclass(slots=True)
 class Summary:
-    """What came of the whole."""
+    """Result of the demo."""
 
     turns: list[Turn] = field(default_factory=list[Turn])
     updates: int = 0
@@ -139,17 +139,17 @@ class Summary:
 
     @property
     def chunks(self) -> int:
-        """Pieces of thoughts and answers."""
+        """Number of reasoning and answer chunks in all turns."""
         return sum(turn.chunks for turn in self.turns)
 
     @property
     def calls(self) -> int:
-        """Calls of tools."""
+        """Number of tool calls in all turns."""
         return sum(turn.calls for turn in self.turns)
 
     @property
     def problems(self) -> list[str]:
-        """What was not as it must be."""
+        """Problems of the turns, the verification and the server's exit."""
         found = [problem for turn in self.turns for problem in turn.problems]
         found += self.verdict.problems
         if self.exit is not None and self.exit.code != 0:
@@ -158,46 +158,46 @@ class Summary:
 
 
 class Show(Protocol):
-    """Is told of everything that happens on the tour, in order."""
+    """Renderer that receives the events of the demo in order."""
 
     def greeted(self, answer: InitializeResponse, seconds: float) -> None:
-        """The server has answered `initialize`, so long after its process was started."""
+        """Show the answer to `initialize`, received `seconds` after the process was started."""
         ...
 
     def opened(self, session: NewSessionResponse, seconds: float) -> None:
-        """The session is open; `session/new` took so long."""
+        """Show the new session; `session/new` took `seconds`."""
         ...
 
     def asks(self, step: Step, number: int, total: int) -> None:
-        """A prompt is sent."""
+        """Show that a prompt is sent."""
         ...
 
     def update(self, update: Update) -> None:
-        """The server has sent an update."""
+        """Show an update from the server."""
         ...
 
     def asked(self, request: RequestPermissionRequest) -> None:
-        """The server asks the user for leave."""
+        """Show a permission request."""
         ...
 
     def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
-        """The user has answered; None: the question was taken back, or nothing fits."""
+        """Show the user's answer; None if the request was withdrawn or no option fits."""
         ...
 
     def wrote(self, path: Path) -> None:
-        """The server has written a file through this client."""
+        """Show that the server wrote a file through this client."""
         ...
 
     def answered(self, turn: Turn) -> None:
-        """A prompt has been answered."""
+        """Show the end of a turn."""
         ...
 
     def left(self, summary: Summary) -> None:
-        """The server's stdin was closed, and it has left."""
+        """Show the summary after the server exited."""
         ...
 
     def closed(self) -> None:
-        """The tour is over, however it ended."""
+        """Clean up at the end of the demo, however it ended."""
         ...
 
 
@@ -205,12 +205,12 @@ Verify = Callable[[], Awaitable[Verdict]]
 
 
 async def verify_nothing() -> Verdict:
-    """Find nothing wrong: nobody knows what must come of it."""
+    """Return an empty verdict, for prompts without an expected result."""
     return Verdict()
 
 
 class Tour:
-    """Takes somebody through the steps."""
+    """Plays the user: sends the steps' prompts and answers permission requests."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class Tour:
         pauses: Pauses | None = None,
         verify: Verify = verify_nothing,
     ) -> None:
-        """Prepare; `verify` is asked after the last step, while the server still runs."""
+        """Set up the demo; `verify` is called after the last step, while the server still runs."""
         self._steps = steps
         self._show = show
         self._pauses = pauses or Pauses()
@@ -229,11 +229,11 @@ class Tour:
         self._agent: Agent | None = None
         self._has_commands = anyio.Event()
         self._early: list[Update] | None = []
-        """What has come before the session was shown to be open."""
+        """Updates that arrived before the session was shown; None afterwards."""
         self._is_over = False
 
     async def update(self, session_id: str, update: Update) -> None:
-        """Take an update of the session: what `Editor.show` wants."""
+        """Handle an update of the session (callback `Editor.show`)."""
         if self._early is not None:
             self._early.append(update)
             return
@@ -244,7 +244,7 @@ class Tour:
             turn.cancelled = time.perf_counter()
 
     async def decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
-        """Answer a question after some thought: what `Editor.decide` wants."""
+        """Answer a permission request after a pause (callback `Editor.decide`)."""
         self._summary.questions += 1
         self._show.asked(request)
         answer: PermissionOption | None = None
@@ -259,21 +259,21 @@ class Tour:
         return SelectedPermissionOutcome(option_id=answer.option_id)
 
     def wrote(self, path: Path) -> None:
-        """Take note of a file that was written through this client."""
+        """Handle a file written through this client."""
         if not self._is_over:
             self._show.wrote(path)
 
     async def run(self, child: SpawnedAgent, folder: Path) -> Summary:
-        """Go through all steps and close the server.
+        """Run all steps and close the server.
 
         Raises:
-            DriverError: the server did not do its part.
-            WorkspaceError: the project cannot be looked at.
+            DriverError: The server failed or broke the protocol.
+            WorkspaceError: The project cannot be verified.
         """
         try:
             return await self._go(child, folder)
         finally:
-            self._is_over = True  # what still arrives while the server leaves is shown to nobody
+            self._is_over = True  # ignore updates that still arrive while the server exits
             self._show.closed()
 
     async def _go(self, child: SpawnedAgent, folder: Path) -> Summary:
@@ -283,6 +283,7 @@ class Tour:
         started = time.perf_counter()
         session = await child.agent.new_session(folder)
         self._show.opened(session, time.perf_counter() - started)
+        # Updates may arrive before the response to session/new is handled; show them after it.
         early, self._early = self._early or [], None
         for update in early:
             self._take(update)
@@ -320,7 +321,7 @@ class Tour:
 
 
 def choice(request: RequestPermissionRequest) -> PermissionOption | None:
-    """Return the answer that the demo's user gives: edits for this session, commands once."""
+    """Return the simulated user's answer: allow edits for the session, commands once."""
     wanted = "allow_always" if request.tool_call.kind == "edit" else "allow_once"
     allowing = [option for option in request.options if option.kind.startswith("allow")]
     fitting = (option for option in allowing if option.kind == wanted)

@@ -1,4 +1,4 @@
-"""The tour as it looks: on the screen, or, beside the wire itself, as one line on stderr."""
+"""Renderers of the demo: on the terminal, or one summary line on stderr with `--json`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,17 +21,17 @@ from acp_server.protocol.sessions import NewSessionResponse
 from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 
 SignKind: TypeAlias = Literal["ok", "stopped", "problem"]
-UNNAMED = Implementation(name="an agent without a name", version="")
-INTRODUCTION = "A real server over stdio, a scripted model, and you in the editor's place."
+UNNAMED = Implementation(name="unnamed agent", version="")
+INTRODUCTION = "A real server over stdio with a scripted model; this terminal is the editor."
 NEXT_STEPS = (
-    ("acp-server doctor", "is everything in place for your editor?"),
-    ("acp-server demo --json", "the same tour as it went over the wire"),
-    ("acp-server serve", "what your editor starts; see the README"),
+    ("acp-server doctor", "check the installation"),
+    ("acp-server demo --json", "see the protocol messages of this demo"),
+    ("acp-server serve", "the command for your editor; see the README"),
 )
 
 
 class ScreenShow:
-    """Shows the tour to a person."""
+    """Renders the demo on a terminal."""
 
     def __init__(self, screen: Screen, workspace: Workspace) -> None:
         self._screen = screen
@@ -39,7 +39,7 @@ class ScreenShow:
         self._view = SessionView(screen)
 
     def greeted(self, answer: InitializeResponse, seconds: float) -> None:
-        """Say who answered, and how fast."""
+        """Show the agent's name, version and response time."""
         screen, agent = self._screen, answer.agent_info or UNNAMED
         program = f"{agent.name} {agent.version}"
         version = f"ACP version {answer.protocol_version}"
@@ -54,7 +54,7 @@ class ScreenShow:
         self._done("initialize", f"answered {duration(seconds)} after the process was started")
 
     def opened(self, session: NewSessionResponse, seconds: float) -> None:
-        """Say where the session works and what the user can choose."""
+        """Show the project, the modes and the config options."""
         screen, workspace = self._screen, self._workspace
         self._done("session/new", f"answered after {duration(seconds)}")
         files = f"{count(workspace.files, 'file')}, one commit"
@@ -66,7 +66,7 @@ class ScreenShow:
             self._view.fact("options", options_line(screen, session.config_options))
 
     def asks(self, step: Step, number: int, total: int) -> None:
-        """Show the prompt under a heading."""
+        """Show the prompt below a heading."""
         screen = self._screen
         self._view.settle()
         heading = Text(screen.join(f"{number} of {total}", step.caption), style="quiet")
@@ -77,23 +77,23 @@ class ScreenShow:
         screen.say((printable(step.prompt), "prompt"), first_prefix=sign)
 
     def update(self, update: Update) -> None:
-        """Show an update."""
+        """Show an update of the session."""
         show_update(self._view, update)
 
     def asked(self, request: RequestPermissionRequest) -> None:
-        """Show a question."""
+        """Show a permission request."""
         self._view.asked(request)
 
     def decided(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
-        """Show the answer to it."""
+        """Show the answer to a permission request."""
         self._view.decided(request, answer)
 
     def wrote(self, path: Path) -> None:
-        """Say that a file was written here."""
+        """Show that a file was written."""
         self._view.wrote(path)
 
     def answered(self, turn: Turn) -> None:
-        """Say how the turn ended, and in which time."""
+        """Show how the turn ended and how long it took."""
         self._view.settle()
         self._screen.print()
         if turn.cancelled is None:
@@ -105,10 +105,10 @@ class ScreenShow:
             return
         self._sign("stopped", "session/cancel", f"sent after {turn.step.cancel_after_chunks} words")
         later = duration(turn.ended - turn.cancelled)
-        self._done(turn.stop_reason, f"answered {later} after that")
+        self._done(turn.stop_reason, f"answered {later} later")
 
     def left(self, summary: Summary) -> None:
-        """Sum up, and say what to try next."""
+        """Show the verification, the summary and the next steps."""
         screen = self._screen
         screen.print()
         screen.print(Rule(style="quiet", characters=screen.signs.rule))
@@ -116,7 +116,7 @@ class ScreenShow:
         for finding in summary.verdict.findings:
             self._sign("problem" if finding.problems else "ok", finding.what, finding.result)
         if summary.exit is not None:
-            result = f"the server left after {duration(summary.exit.seconds)}"
+            result = f"the server exited after {duration(summary.exit.seconds)}"
             self._done("stdin closed", f"{result} with exit code {summary.exit.code}")
         for problem in summary.problems:
             self._sign("problem", "problem", problem)
@@ -130,7 +130,7 @@ class ScreenShow:
         screen.print()
 
     def closed(self) -> None:
-        """Leave the terminal as it was."""
+        """Print the rest and restore the terminal."""
         self._view.settle()
 
     def _done(self, what: str, result: str) -> None:
@@ -148,7 +148,7 @@ class ScreenShow:
 
 
 class WireShow:
-    """Shows nothing but one last line on stderr: stdout is the wire's."""
+    """Renders only a summary line on stderr: stdout carries the protocol messages."""
 
     def greeted(self, answer: InitializeResponse, seconds: float) -> None:
         """Say nothing."""
@@ -175,9 +175,9 @@ class WireShow:
         """Say nothing."""
 
     def left(self, summary: Summary) -> None:
-        """Sum up."""
+        """Print the problems and the summary line."""
         for problem in summary.problems:
-            click.echo(f"acp-server demo: not as it must be: {problem}", err=True)
+            click.echo(f"acp-server demo: problem: {problem}", err=True)
         click.echo(f"acp-server demo: {', '.join(numbers(summary))}", err=True)
 
     def closed(self) -> None:
@@ -185,7 +185,7 @@ class WireShow:
 
 
 def numbers(summary: Summary) -> Sequence[str]:
-    """Return the tour in numbers."""
+    """Return the counts and the duration of the demo as texts."""
     return (
         count(len(summary.turns), "prompt"),
         count(summary.updates, "update"),

@@ -1,6 +1,6 @@
-"""A session that was kept, as text: as it was shown, for a person, or with all that is kept of it.
+"""Converts a stored session to a readable transcript, Markdown, JSON or JSON Lines.
 
-Knows no database. Reasoning is left out of what is for a person.
+Readable forms omit reasoning; JSON Lines contains all stored data.
 """
 
 import json
@@ -35,20 +35,20 @@ from acp_server.turn.events import (
 
 Speaker = Literal["user", "assistant", "tool", "plan", "notice", "task"]
 HEADINGS: dict[Speaker, str] = {"user": "User", "assistant": "Assistant"}
-"""Of the others each stands for itself in one line or a few."""
+"""Speakers with a heading in Markdown; the other entries become quotes below them."""
 BOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """Something that was said, done or told."""
+    """One entry of a transcript: a message, tool call, plan or notice."""
 
     speaker: Speaker
     text: str
 
 
 def sayings_of(entries: Iterable[Entry], *, with_tasks: bool = False) -> Iterator[Saying]:
-    """Yield what was shown, without reasoning; if wanted, what sub-agents said and did, too."""
+    """Yield the entries shown to the user, without reasoning; `with_tasks` adds sub-agents."""
     for each in entries:
         if isinstance(each, TaskMessage):
             yield from _of_task(each) if with_tasks else ()
@@ -60,13 +60,13 @@ def sayings_of(entries: Iterable[Entry], *, with_tasks: bool = False) -> Iterato
 
 
 def sayings_in(passage: Passage) -> Iterator[Saying]:
-    """Yield what is known of a session that another program keeps."""
+    """Yield the messages of a session that another program stores."""
     for each in passage.texts:
         yield Saying(each.role, each.text)
 
 
 def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
-    """Return what is known of a session beside what was said."""
+    """Return the metadata of a session."""
     usage = facts.spent.usage
     return {
         "id": facts.id,
@@ -83,7 +83,7 @@ def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
 
 
 def past_as_json(session: PastSession) -> dict[str, JsonValue]:
-    """Return what a search knows of a session."""
+    """Return the metadata of a session found by a search."""
     return {
         "id": session.id,
         "source": session.source,
@@ -95,12 +95,12 @@ def past_as_json(session: PastSession) -> dict[str, JsonValue]:
 
 
 def sayings_as_json(sayings: Iterable[Saying]) -> list[JsonValue]:
-    """Return what was said as a list of objects."""
+    """Return the transcript as a list of objects."""
     return [{"speaker": each.speaker, "text": each.text} for each in sayings]
 
 
 def json_lines(stored: StoredSession) -> Iterator[str]:
-    """Yield all that is kept, an object a line: the session, what was shown, what was sent."""
+    """Yield all stored data as one JSON object per line: session, UI entries, model messages."""
     session: JsonValue = {"session": facts_as_json(stored.facts)}
     yield json.dumps(session, ensure_ascii=False)
     for entry in stored.entries:
@@ -119,7 +119,7 @@ def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[Sayin
     for each in sayings:
         if each.speaker != speaker and each.speaker in HEADINGS:
             blocks.append(f"## {HEADINGS[each.speaker]}")
-        if each.speaker in HEADINGS:  # what is done in between belongs to who does it
+        if each.speaker in HEADINGS:  # calls and notices in between do not end a speaker's section
             speaker = each.speaker
         blocks.append(each.text if each.speaker in HEADINGS else _aside(each))
     return printable("\n\n".join(blocks))
@@ -150,18 +150,18 @@ def _saying(entry: Entry) -> Saying | None:
 
 
 def _of_task(said: TaskMessage) -> Iterator[Saying]:
-    """Yield what a sub-agent was told, has said and done, each under its task's name."""
+    """Yield a sub-agent's prompts, answers, calls and results, labelled with its task."""
     name = f"{said.call_id}, task {said.number}"
     for part in said.message.parts:
         match part:
             case Text() if isinstance(said.message, UserMessage):
-                yield Saying("task", mended(f"{name}, told: {part.text}"))
+                yield Saying("task", mended(f"{name}, prompt: {part.text}"))
             case Text():
-                yield Saying("task", mended(f"{name}, said: {part.text}"))
+                yield Saying("task", mended(f"{name}, answer: {part.text}"))
             case ToolCall():
-                yield Saying("task", mended(f"{name}, called {part.name}: {part.arguments}"))
+                yield Saying("task", mended(f"{name}, call {part.name}: {part.arguments}"))
             case ToolResult():
-                yield Saying("task", mended(f"{name}, got: {part.text}"))
+                yield Saying("task", mended(f"{name}, result: {part.text}"))
             case _:
                 pass
 

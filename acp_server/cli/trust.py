@@ -1,4 +1,4 @@
-"""`acp-server trust`: whether a workspace's own settings, skills and programs are used."""
+"""`acp-server trust`: trusts a workspace's own settings, skills and programs."""
 
 import json
 from pathlib import Path
@@ -15,21 +15,21 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     epilog="""\
 \b
 Examples:
-  acp-server trust              trust the folder you are in
+  acp-server trust              trust the current directory
   acp-server trust ~/code/app
-  acp-server trust --revoke     forget what was said of it: it is asked again
+  acp-server trust --revoke     revoke the trust; sessions ask again
   acp-server trust --list --json
 """
 )
 @click.argument("folder", type=FOLDER, default=".")
-@click.option("--revoke", is_flag=True, help="Take it back.")
-@click.option("--list", "is_list", is_flag=True, help="Show every folder of which it was said.")
+@click.option("--revoke", is_flag=True, help="Revoke the decision; sessions ask again.")
+@click.option("--list", "is_list", is_flag=True, help="List the decisions for all directories.")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     """Trust a workspace.
 
-    Settings in its .hermes.md, its skills, hooks and MCP servers are used only when it is trusted.
-    What you say is kept in HERMES_HOME/acp/trust.json, by the folder's path with links followed.
+    The settings in its .hermes.md, its skills, hooks and MCP servers are used only if you trust it.
+    Your decision is stored in HERMES_HOME/acp/trust.json, by the path with symlinks resolved.
     """
     store = TrustStore(settings.load({}).home / "acp" / "trust.json")
     if is_list:
@@ -41,7 +41,7 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     try:
         said = _change(store, root, revoke=revoke)
     except OSError as error:
-        click.echo(f"acp-server trust: this cannot be kept: {error}", err=True)
+        click.echo(f"acp-server trust: the decision cannot be saved: {error}", err=True)
         return 1
     click.echo(json.dumps({"root": str(root), "verdict": store.verdict(root)}) if is_json else said)
     return 0
@@ -50,8 +50,8 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
 def _change(store: TrustStore, root: Path, *, revoke: bool) -> str:
     if not revoke:
         store.say(root, "trusted")
-        return f"{root} is trusted"
-    return f"{root} is no longer trusted" if store.revoke(root) else f"{root} was not trusted"
+        return f"Trusted {root}"
+    return f"Revoked the trust in {root}" if store.revoke(root) else f"{root} was not trusted"
 
 
 def _list(store: TrustStore, *, is_json: bool) -> int:
@@ -59,5 +59,7 @@ def _list(store: TrustStore, *, is_json: bool) -> int:
     if is_json:
         click.echo(json.dumps(dict(found)))
     else:
-        click.echo("\n".join(f"{said:9} {root}" for root, said in found.items()) or "nothing yet")
+        click.echo(
+            "\n".join(f"{said:9} {root}" for root, said in found.items()) or "No decisions yet."
+        )
     return 0

@@ -1,6 +1,6 @@
-"""What the demo's project must be once the tour is over, and whether it is.
+"""Verifies the demo's project after the demo: runs its tests and compares its files.
 
-Trusts nobody's word: the tests are run anew, and git and the files themselves are asked.
+Does not rely on the agent's own report.
 """
 
 import json
@@ -20,7 +20,7 @@ TEST_SECONDS = 30.0
 
 
 class Edit(BaseModel):
-    """What a scripted call makes of a file: the arguments of `write_file` or of `patch`."""
+    """Arguments of a scripted `write_file` or `patch` call."""
 
     path: str
     content: str = ""
@@ -30,7 +30,7 @@ class Edit(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, what was found, and what of that is not as it must be."""
+    """Result of one verification: its name, the facts and the problems."""
 
     what: str
     result: str
@@ -39,18 +39,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All that was found."""
+    """Results of all verifications."""
 
     findings: Sequence[Finding] = ()
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is not as it must be."""
+        """Problems of all results."""
         return [problem for finding in self.findings for problem in finding.problems]
 
 
 def expected_changes(script: str, prompt: str) -> Mapping[str, str]:
-    """Return the files that a script's answer to a prompt changes, with the text each must have."""
+    """Return the files that a script's answer to a prompt changes, with their expected text."""
     block = next(block for block in parse_script(script) if block.answers(prompt))
     files = dict(FILES)
     for line in block.lines:
@@ -64,7 +64,7 @@ def expected_changes(script: str, prompt: str) -> Mapping[str, str]:
 
 
 async def verify(folder: Path, expected: Mapping[str, str]) -> Verdict:
-    """Run the project's tests, and hold what has changed in it against what must have.
+    """Run the project's tests and compare its changes with the expected ones.
 
     Raises:
         WorkspaceError: git failed.
@@ -73,29 +73,30 @@ async def verify(folder: Path, expected: Mapping[str, str]) -> Verdict:
 
 
 async def _test(folder: Path) -> Finding:
-    """Run the tests."""
+    """Run the project's tests, for at most `TEST_SECONDS`."""
     done = None
     with anyio.move_on_after(TEST_SECONDS):
         environment = child_environment({"FORCE_COLOR": None})
-        command = isolated_python("-m", "unittest")  # which itself imports from where it runs
+        # Isolated mode leaves the working directory out of sys.path; unittest adds it itself.
+        command = isolated_python("-m", "unittest")
         done = await anyio.run_process(command, cwd=folder, env=environment, check=False)
     if done is None:
         return Finding("tests", "stopped", (f"the tests did not end within {TEST_SECONDS:g} s",))
     said = done.stderr.decode("utf-8", "replace").split("\n")
     result = ": ".join(line for line in said if line.startswith(("Ran ", "OK", "FAILED")))
-    problems = () if done.returncode == 0 else ("the project's tests do not pass",)
-    return Finding("tests", f"{result or 'none'} (run once more by the demo)", problems)
+    problems = () if done.returncode == 0 else ("the project's tests fail",)
+    return Finding("tests", f"{result or 'none'} (verified by the demo)", problems)
 
 
 async def _compare(folder: Path, expected: Mapping[str, str]) -> Finding:
-    """Hold what git says has changed against what must have."""
+    """Compare the changes that git reports with the expected ones."""
     await run_git(folder, "add", "--all")
     counted = await run_git(folder, "diff", "--cached", "--no-renames", "--numstat")
     rows = [line.split("\t") for line in counted.splitlines()]
     names = {name for _, _, name in rows}
-    unexpected = [f"{name} has changed" for name in sorted(names - expected.keys())]
+    unexpected = [f"{name} changed unexpectedly" for name in sorted(names - expected.keys())]
     wrong = [
-        f"{name} is not what it must be"
+        f"{name} does not have the expected content"
         for name, text in expected.items()
         if not await _holds(folder / name, text)
     ]

@@ -1,6 +1,6 @@
-"""A small project under git, made for the demo and thrown away with it.
+"""Temporary git project for the demo.
 
-Touches nothing outside its folder: no configuration of git's is read or written.
+Changes nothing outside its directory; the user's git configuration is neither read nor written.
 """
 
 import os
@@ -78,12 +78,12 @@ _ENVIRONMENT = {
 
 
 class WorkspaceError(Exception):
-    """The demo's project cannot be made; the text says what to do."""
+    """The demo's project cannot be created or examined; the text says how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The project that was made."""
+    """The demo's project."""
 
     folder: Path
     files: int
@@ -91,10 +91,10 @@ class Workspace:
 
 
 async def make_workspace(folder: Path) -> Workspace:
-    """Make the project in a folder that does not exist yet.
+    """Create the project in a directory that does not exist yet.
 
     Raises:
-        WorkspaceError: git is not there, or failed.
+        WorkspaceError: git is not installed, or failed.
     """
     for name, text in FILES.items():
         path = anyio.Path(folder / name)
@@ -108,15 +108,15 @@ async def make_workspace(folder: Path) -> Workspace:
 
 
 async def run_git(folder: Path, *arguments: str) -> str:
-    """Run git in the project and return what it prints, without blanks at its end.
+    """Run git in the project and return its output without trailing whitespace.
 
     Raises:
-        WorkspaceError: git is not there, or failed.
+        WorkspaceError: git is not installed, or failed.
     """
     environment = settings.child_environment(_ENVIRONMENT)
     git = find_program("git", environment.get("PATH"))
     if git is None:
-        reason = "git was not found, and the demo's project needs it; install git and try again"
+        reason = "git was not found, and the demo needs it; install git and try again"
         raise WorkspaceError(reason)
     configured = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
     options = [word for setting in configured for word in ("-c", setting)]
