@@ -1,1 +1,1 @@
-"""The Agent Client Protocol server: wire, sessions, turns, models and the command line."""
+"""Agent Client Protocol server: transport, sessions, turns, models and the command line."""

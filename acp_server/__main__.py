@@ -1,7 +1,7 @@
-"""The command: serves at once, before anything slow is imported, or hands over to the rest.
+"""Entry point of the `acp-server` command: a fast path for serving, else the full CLI.
 
-`acp-server` and `acp-server serve [OPTION VALUE]...` take the short way; every other command line,
-a mistyped one included, goes to `acp_server.cli`.
+`acp-server` and `acp-server serve [OPTION VALUE]...` answer `initialize` before any slow import.
+Every other command line, including a mistyped one, is parsed by `acp_server.cli`.
 """
 
 import gc
@@ -16,11 +16,11 @@ CHOICES = {
     "--log-level": ("debug", "info", "warning", "error"),
     "--unstable": ("true", "false"),
 }
-"""The values of options that have only these; a mistyped one must not be served weaker."""
+"""Allowed values per option. The fast path must not serve a typo such as `--sandbox strcit`."""
 
 
 def main() -> None:
-    """Run the command line; the process ends with its exit code."""
+    """Run the command line and exit the process with its exit code."""
     drop_workspace_entries(sys.path)
     arguments = sys.argv[1:]
     options = serve_options(arguments)
@@ -28,13 +28,13 @@ def main() -> None:
         sys.exit(serve(options))
     from acp_server.cli.main import run_command
 
-    if arguments[-1:] == ["setup"]:  # a client's login: our own command line, and `setup` behind it
+    if arguments[-1:] == ["setup"]:  # terminal login: clients append `setup` to our command line
         arguments = ["setup"]
     sys.exit(run_command(arguments, serve))
 
 
 def serve_options(arguments: list[str]) -> dict[str, str] | None:
-    """Return the options of a plain serve; None when somebody else must look at the arguments."""
+    """Return the options of a plain `serve` by flag; None if the full CLI must parse them."""
     rest = arguments[1:] if arguments[:1] == ["serve"] else arguments
     if len(rest) % 2 or (rest and arguments[0] != "serve"):
         return None
@@ -47,14 +47,15 @@ def serve_options(arguments: list[str]) -> dict[str, str] | None:
 
 
 def serve(options: dict[str, str]) -> int:
-    """Speak ACP on stdin and stdout until the client leaves, then end the process.
+    """Speak ACP on stdin and stdout until the client disconnects, then end the process.
 
-    Returns the exit code of a server that never came to serve.
+    Returns only if the server could not start or the client left after the handshake; the value
+    is then the exit code.
     """
     from acp_server.handshake import claim_wire, greet, leave
 
     if sys.stdin is not None and sys.stdin.isatty():
-        print(HINT, file=sys.stderr)  # noqa: T201  for the person who typed the command
+        print(HINT, file=sys.stderr)  # noqa: T201  a person typed the command
     try:
         wire = claim_wire(is_unstable=options.get("--unstable") == "true")
     except OSError as error:
@@ -63,7 +64,7 @@ def serve(options: dict[str, str]) -> int:
     greet(wire)
     if wire.is_over:
         return 0
-    gc.disable()  # what is imported stays: looking through it again and again only takes time
+    gc.disable()  # imported modules are never garbage: scanning them only slows the start
     from acp_server.app import run_stdio
 
     gc.freeze()
@@ -72,8 +73,8 @@ def serve(options: dict[str, str]) -> int:
 
 
 HINT = """\
-acp-server speaks the Agent Client Protocol here: an editor starts it and writes to its stdin.
-To see it at work, press Ctrl-C and run `acp-server demo`; `acp-server --help` lists the rest."""
+acp-server is waiting for an Agent Client Protocol client, such as an editor, on stdin.
+To try it, press Ctrl-C and run `acp-server demo`. `acp-server --help` lists all commands."""
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""The composition root: the only place that builds things and joins them."""
+"""Composition root: builds every part of a server and connects them."""
 
 import logging
 import os
@@ -80,7 +80,7 @@ LAST_RESORT_SECONDS = 1.7
 
 
 def run_stdio(wire: Wire, options: Mapping[str, str]) -> int:
-    """Serve one client over claimed descriptors until it leaves; return the exit code."""
+    """Serve one client over the claimed descriptors until it disconnects; return the exit code."""
     leave_plugins_out()
     configuration = settings.load(options)
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)
@@ -98,9 +98,11 @@ async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
             tasks.start_soon(exits.by_signal, tasks.cancel_scope)
             tasks.start_soon(exits.by_hanging_up)
             await connection.run()
-            if transport.finishes_requests_at_end:  # a file asked: its answers may take their time
+            # stdin is a file: it ends before its requests are answered, which may take a while.
+            if transport.finishes_requests_at_end:
                 await transport.flush()
             tasks.cancel_scope.cancel()
+        # From here on the process must end, even if a client that reads nothing blocks a thread.
         _leave_for_certain(exits.code)
         with anyio.move_on_after(FLUSH_SECONDS):
             await transport.flush()
@@ -108,7 +110,7 @@ async def _serve_stdio(wire: Wire, configuration: Configuration) -> int:
 
 
 class _Exits:
-    """The ways in which a client makes the server leave, and the exit code that they lead to."""
+    """Handlers for the events that end the server, and the exit code they set."""
 
     def __init__(self, connection: Connection, transport: StdioTransport) -> None:
         self.code = 0
@@ -116,21 +118,22 @@ class _Exits:
         self._transport = transport
 
     async def by_signal(self, everything: anyio.CancelScope) -> None:
-        """Answer every turn as cancelled, then end everything."""
+        """Wait for a signal, answer every running prompt as cancelled, then cancel all tasks."""
         try:
             with anyio.open_signal_receiver(*SIGNALS) as signals:
                 number = await anext(signals)
         finally:
+            # The receiver has just removed its handlers; a second signal must end the process.
             leave_at_once_on_signals()
         self.code = exit_code_of(number)
-        logger.info("leaving on %s", signal.Signals(number).name)
+        logger.info("shutting down on %s", signal.Signals(number).name)
         _leave_for_certain(self.code)
         with anyio.move_on_after(TURNS_END_SECONDS):
             await self._connection.end_turns()
         everything.cancel()
 
     async def by_hanging_up(self) -> None:
-        """Leave soon behind a client that closed its end, even if a turn does not end."""
+        """Force the exit soon after the client has closed stdin, even if a turn does not end."""
         await self._connection.wait_until_left()
         if not self._transport.finishes_requests_at_end:
             _leave_for_certain(self.code)
@@ -142,10 +145,10 @@ def build(
     initialize_params: JsonValue = None,
     terms: Terms | None = None,
 ) -> Connection:
-    """Join the parts of a server for one client; its `run` serves until the client leaves.
+    """Build a server for one client; its `run` serves until the client disconnects.
 
-    `initialize_params` are those of an `initialize` that was answered before; `terms` are there
-    where nobody attends.
+    `initialize_params` are those of an `initialize` that the handshake has already answered. The
+    policy is that of an unattended run; it is None if there is a user who can be asked.
     """
     current = configuration.settings
     models = open_models(configuration)
@@ -162,7 +165,7 @@ def build(
         catalog=catalog,
         room=partial(_skill_room, tools),
         spawn=partial(_spawn, link),
-        sessions=lambda: sessions,
+        sessions=lambda: sessions,  # assigned below: the registry needs the services first
         is_attended=lambda: link.is_attended,
     )
     equipment = Equipment(
@@ -257,8 +260,8 @@ def _external_memory(configuration: Configuration, link: Link) -> LazyMemory | N
 async def _close(
     tools: ToolLoader, servers: McpLoader, models: ModelRoom, memory: LazyMemory | None
 ) -> None:
-    """End what sessions shared: who watches over processes, connections to the endpoint."""
-    async with anyio.create_task_group() as closing:  # time is short: see LAST_RESORT_SECONDS
+    """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
+    async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short
         closing.start_soon(tools.close)
         closing.start_soon(servers.close)
         if memory is not None:
@@ -303,7 +306,7 @@ def _trust(link: Link, home: Path, terms: Terms | None, session: Session) -> Tru
 
 @asynccontextmanager
 async def model_catalog(configuration: Configuration) -> AsyncGenerator[ModelCatalog]:
-    """Provide the models that can be had, for work without a client."""
+    """Open the model catalog without a server, for CLI commands; close it on exit."""
     room = open_models(configuration)
     try:
         yield room.catalog
@@ -312,7 +315,7 @@ async def model_catalog(configuration: Configuration) -> AsyncGenerator[ModelCat
 
 
 def _leave_for_certain(exit_code: int) -> None:
-    """End the process soon, even if something refuses to be cancelled or blocks the loop."""
+    """Exit in FORCED_EXIT_SECONDS, even if a task resists cancellation or blocks the loop."""
     timer = Timer(LAST_RESORT_SECONDS, os._exit, [exit_code])
     timer.daemon = True
     timer.start()

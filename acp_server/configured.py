@@ -1,4 +1,4 @@
-"""What the configuration says to each room, in that room's own words. Builds and joins nothing."""
+"""Mapping from the settings to each subsystem's config objects. Builds no services."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,13 +17,13 @@ from acp_server.tools.loading import MemoryPremises
 from prompt_engine.memory_entries import StoreName
 
 PLATFORM = "acp"
-"""What the settings call the surface that we are."""
+"""The name of this server's surface in settings such as `platform_hints`."""
 TASK_PLATFORM = "task"
-"""What a sub-agent writes to: the agent that has handed it a task."""
+"""The surface of a sub-agent: its output is read by the agent that delegated the task."""
 
 
 def skill_rules(configuration: Configuration) -> SkillRules:
-    """Return what the configuration says about skills."""
+    """Return the skill rules of a configuration."""
     current = configuration.settings
     here = current.skills_platform_disabled.get(PLATFORM, ())
     return SkillRules(
@@ -35,7 +35,7 @@ def skill_rules(configuration: Configuration) -> SkillRules:
 
 
 def evolution_rules(configuration: Configuration) -> EvolutionRules:
-    """Return what the configuration says about reviews and the curator."""
+    """Return the rules for reviews and the skill curator."""
     current = configuration.settings
     return EvolutionRules(
         home=configuration.home,
@@ -48,7 +48,7 @@ def evolution_rules(configuration: Configuration) -> EvolutionRules:
 
 
 def memory_premises(current: Settings) -> MemoryPremises:
-    """Return what the configuration says about the memory."""
+    """Return the memory config: character limits of the enabled stores."""
     limits: dict[StoreName, int] = {}
     if current.memory_enabled:
         limits["memory"] = current.memory_char_limit
@@ -58,13 +58,13 @@ def memory_premises(current: Settings) -> MemoryPremises:
 
 
 def mcp_premises(current: Settings) -> McpPremises:
-    """Return what the configuration says about MCP servers."""
+    """Return the MCP config: servers, child environment, secret variable names."""
     variables, secrets = settings.child_environment({}), settings.secret_variables()
     return McpPremises(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:
-    """Return the key or the token that the configuration gives; a key counts first."""
+    """Return the configured Anthropic credential, if any; an API key wins over a token."""
     current, origins = configuration.settings, configuration.origins
     if current.api_key is not None:
         return Credential(origins["api_key"], api_key=current.api_key.get_secret_value())
@@ -74,7 +74,7 @@ def configured_credential(configuration: Configuration) -> Credential | None:
 
 
 def prompt_settings(configuration: Configuration) -> PromptSettings:
-    """Return what the configuration says about system prompts."""
+    """Return the config of the system prompt, with secrets removed from its environment."""
     current, home = configuration.settings, configuration.home
     hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
     return PromptSettings(
@@ -99,12 +99,12 @@ def prompt_settings(configuration: Configuration) -> PromptSettings:
 
 
 def content_trust(home: Path) -> ContentTrust:
-    """Return where it is kept which blocked files of instructions the user allows."""
+    """Return the store of blocked instruction files that the user has allowed anyway."""
     return ContentTrust(home / "acp" / "context_trust.json")
 
 
 def task_settings(configuration: Configuration) -> PromptSettings:
-    """Return the same for sub-agents: our identity, and nothing of what is remembered."""
+    """Return the prompt config for sub-agents: no context files and no memory."""
     return replace(
         prompt_settings(configuration),
         platform=TASK_PLATFORM,

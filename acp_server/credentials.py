@@ -1,7 +1,7 @@
-"""What the server signs in with: what is configured, else the key that was stored last.
+"""Credentials for model providers: the configured one, else the key that was stored last.
 
-A key never leaves this module but to the endpoint it is for: not in a log, a prompt, a session or
-a child's environment.
+A key is passed only to the endpoint it belongs to: never to a log, a prompt, a session or a child
+process's environment.
 """
 
 import json
@@ -21,17 +21,17 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "hermes-acp-server"
 ACCOUNT = "anthropic-api-key"
-"""The account of the first provider there was; that of others is made in the same way."""
+"""Keyring account of the Anthropic key; other providers follow the same pattern."""
 PRIVATE = 0o600
 
 
 class _BrokenFileError(ValueError):
-    """A file of keys holds no JSON object."""
+    """The credentials file does not hold a JSON object."""
 
 
 @frozen
 class Credential:
-    """A key or a token, and where it was found. Its text shows neither."""
+    """An API key or auth token and its source. `repr` shows neither secret."""
 
     source: str
     api_key: str | None = field(default=None, repr=False)
@@ -39,24 +39,25 @@ class Credential:
 
 
 def account_for(provider: str, address: str = "") -> str:
-    """Return the name that a key is stored under; another address is another key."""
+    """Return the account name to store a key under; each non-default host has its own key."""
     return " ".join(part for part in (f"{provider}-api-key", address) if part)
 
 
 class KeyStore:
-    """The stored key of one account: in the system's keyring, else in a file of mode 0600.
+    """Stored key of one account: in the system keyring, else in a file with mode 0600.
 
-    A key in the keyring takes the file's away, so that a file is always the newer of the two.
+    Saving to the keyring removes the key from the file. So if the file has a key, it is the newer
+    one, and `load` looks there first.
     """
 
     def __init__(self, home: Path, *, account: str = ACCOUNT, use_keyring: bool = True) -> None:
         self._file = home / "acp" / "credentials.json"
         self.account = account
-        """The name that the key is stored under."""
+        """The name under which the key is stored."""
         self._use_keyring = use_keyring
 
     def load(self) -> Credential | None:
-        """Return the stored key, if there is one. Blocks: a keyring may ask the user."""
+        """Return the stored key, if any. Blocks: the keyring may prompt the user."""
         from_file = self._read_file()
         if from_file:
             return Credential(str(self._file), api_key=from_file)
@@ -64,10 +65,10 @@ class KeyStore:
         return Credential("the system keyring", api_key=from_keyring) if from_keyring else None
 
     def save(self, api_key: str) -> str:
-        """Store a key and return where it lies.
+        """Store a key and return its location, for display.
 
         Raises:
-            OSError: it could not be stored.
+            OSError: The key could not be stored.
         """
         if self._use_keyring and _keyring_set(self.account, api_key):
             self._remove_from_file()
@@ -78,17 +79,17 @@ class KeyStore:
         return str(self._file)
 
     def forget(self) -> None:
-        """Remove the stored key from wherever it lies.
+        """Delete the stored key from the keyring and the file.
 
         Raises:
-            OSError: the file is still there.
+            OSError: The file could not be read, rewritten or removed.
         """
         if self._use_keyring:
             _keyring_delete(self.account)
         self._remove_from_file()
 
     def _remove_from_file(self) -> None:
-        """Take the key out of the file, and the file away with the last of its keys."""
+        """Remove the key from the file; delete the file with its last key."""
         others = {name: key for name, key in self._stored().items() if name != self.account}
         if others:
             self._write_file(others)
@@ -103,17 +104,17 @@ class KeyStore:
         return self._in_file().get(self.account)
 
     def _in_file(self) -> Mapping[str, str]:
-        """Return the keys that the file has, by their accounts; none if it cannot be read."""
+        """Return the file's keys by account; empty if it cannot be read."""
         try:
             return self._stored()
         except OSError:
             return {}
 
     def _stored(self) -> Mapping[str, str]:
-        """Return the same, for who writes it anew.
+        """Return the file's keys by account, for rewriting the file.
 
         Raises:
-            OSError: it cannot be read, so that nobody knows which keys would be lost.
+            OSError: The file cannot be read; rewriting it could lose other accounts' keys.
         """
         try:
             return _keys_of(self._file.read_text(encoding="utf-8"))
@@ -121,19 +122,19 @@ class KeyStore:
             return {}
 
     def _put_broken_aside(self) -> None:
-        """Move a file away that holds no keys, for a person to look at."""
+        """Rename a file that is not valid JSON, so that the user can inspect it."""
         try:
             _keys_of(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return
         except ValueError:
             aside = self._file.with_name(f"{self._file.name}.broken")
-            logger.warning("%s holds no keys, and is put aside as %s", self._file, aside)
+            logger.warning("%s is not a valid credentials file; moved to %s", self._file, aside)
             self._file.replace(aside)
 
 
 class Credentials:
-    """What holds now: what was configured, else what is stored; nothing after a logout."""
+    """Current credential of a provider: configured, else stored; none after a logout."""
 
     def __init__(self, configured: Credential | None, store: KeyStore) -> None:
         self._configured = configured
@@ -141,27 +142,27 @@ class Credentials:
         self._is_signed_out = False
 
     async def current(self) -> Credential | None:
-        """Return what to sign in with, looked up anew: another process may have stored a key."""
+        """Return the current credential; reads the store each time, as `setup` may have run."""
         if self._is_signed_out:
             return None
         return self._configured or await to_thread.run_sync(self._store.load)
 
     async def sign_in(self) -> bool:
-        """End a logout; return whether there is something to sign in with."""
+        """Undo a logout; return whether a credential is available."""
         self._is_signed_out = False
         return await self.current() is not None
 
     async def sign_out(self) -> None:
-        """Forget the stored key, and use a configured one no more in this process."""
+        """Delete the stored key and ignore the configured one for the rest of this process."""
         self._is_signed_out = True
         await to_thread.run_sync(self._store.forget)
 
 
 def _keys_of(text: str) -> Mapping[str, str]:
-    """Return the keys that a file's text has, by their accounts.
+    """Parse the keys in a credentials file, by account.
 
     Raises:
-        _BrokenFileError: it is no JSON object.
+        _BrokenFileError: The text is not a JSON object.
     """
     try:
         stored: object = json.loads(text)
@@ -185,7 +186,7 @@ def _keyring_get(account: str) -> str | None:
 
 
 def _keyring_set(account: str, api_key: str) -> bool:
-    """Store a key; false if there is no keyring, or one that keeps nothing."""
+    """Store a key; return false if there is no keyring or it did not keep the key."""
     import keyring
     import keyring.errors
 
@@ -194,6 +195,7 @@ def _keyring_set(account: str, api_key: str) -> bool:
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("no keyring: %s", error)
         return False
+    # The "null" backend accepts every key and stores none: read the key back.
     return _keyring_get(account) == api_key
 
 

@@ -1,4 +1,4 @@
-"""Logging: to stderr, where editors collect it, and to a file when one is set. Never to stdout."""
+"""Logging setup: stderr, which editors collect, and an optional file. Never stdout."""
 
 import logging
 import sys
@@ -8,7 +8,7 @@ FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 def configure_logging(level: str, log_file: Path | None) -> None:
-    """Send log records of `level` and above to stderr and, if given, to the end of a file."""
+    """Send log records of `level` and above to stderr and, if given, append them to a file."""
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     unusable: OSError | None = None
     is_new_folder = log_file is not None and not log_file.parent.exists()
@@ -20,6 +20,6 @@ def configure_logging(level: str, log_file: Path | None) -> None:
             unusable = error
     logging.basicConfig(level=level.upper(), format=FORMAT, handlers=handlers, force=True)
     if unusable is not None:
-        logging.getLogger(__name__).warning("no log file: %s", unusable)
+        logging.getLogger(__name__).warning("cannot open the log file: %s", unusable)
     elif is_new_folder and log_file is not None:
-        logging.getLogger(__name__).warning("made the folder %s for the log", log_file.parent)
+        logging.getLogger(__name__).warning("created directory %s for the log", log_file.parent)

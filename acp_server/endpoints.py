@@ -1,8 +1,8 @@
-"""From the settings to the models of every configured provider, and what it takes to sign in.
+"""Builds the model catalogs of all configured providers, with their credentials.
 
-A part of the composition root: it knows the settings and the adapters, and who may have which key.
-A key of a variable goes to its own provider's address and nowhere else; `model.api_key` to the
-address that is configured with it; a stored key to the address that it was stored for.
+Part of the composition root: it knows the settings and the adapters. Each API key is sent only to
+the endpoint it belongs to: a key from an environment variable to its provider's own address,
+`model.api_key` to the address configured with it, a stored key to the address it was stored for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,12 +41,12 @@ from prompt_engine.windows import system_role, window_of
 UNDECIDED_PROVIDERS = ("", "auto")
 VENDOR = "https://api.anthropic.com"
 _WHOLE_PATHS = ("/chat/completions", "/responses", "/models")
-"""What some write behind the base URL, as it stands in a page of documentation."""
+"""Endpoint paths that users paste along with the base URL."""
 
 
 @frozen
 class Provider:
-    """A provider as it is configured: where it is, and what may be sent there."""
+    """A configured provider: its address and the credential that may be sent there."""
 
     profile: Profile
     base_url: str | None
@@ -54,45 +54,45 @@ class Provider:
     store: KeyStore
     needs_key: bool
     is_first: bool
-    """Whether the settings of `model` are meant for it."""
+    """Whether this is the main provider, to which the `model.*` settings apply."""
 
     @property
     def address(self) -> str:
-        """Where it is, for a person."""
+        """The base URL, for display."""
         return self.base_url or VENDOR
 
 
 @frozen
 class ModelRoom:
-    """The models that can be had, and the ways in to those who provide them."""
+    """All available models, with the credentials and SDK loaders of their providers."""
 
     catalog: ModelCatalog
     credentials: Sequence[Credentials]
-    """Of the providers, that of the first before the others."""
+    """One per provider, the main provider's first."""
     loaders: Sequence[SdkLoader]
     sign_in_hint: str | None = None
-    """What to do when there is no key, where it is not the usual."""
+    """How to get a key; None for the default hint (Anthropic)."""
     needs_key: bool = True
     endpoints: Sequence[tuple[Provider, EndpointCatalog]] = ()
 
     async def sign_in(self) -> bool:
-        """End a logout; return whether the first provider can be asked."""
+        """Undo a logout; return whether the main provider can be used."""
         found = [await credentials.sign_in() for credentials in self.credentials]
         return found[0] or not self.needs_key
 
     async def sign_out(self) -> None:
-        """Forget every stored key, and use configured ones no more in this process."""
+        """Delete every stored key; ignore configured ones for the rest of this process."""
         for credentials in self.credentials:
             await credentials.sign_out()
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close all connections to providers."""
         for loader in self.loaders:
             await loader.close()
 
 
 def open_models(configuration: Configuration) -> ModelRoom:
-    """Return the models of every configured provider. Imports and asks nothing."""
+    """Return the models of all configured providers. Imports no SDK and sends no request."""
     current = configuration.settings
     scripted = scripted_catalog(current.model or "")
     providers = configured_providers(configuration)
@@ -116,7 +116,7 @@ def open_models(configuration: Configuration) -> ModelRoom:
 
 
 def configured_providers(configuration: Configuration) -> Sequence[Provider] | None:
-    """Return the providers, the one that the settings are for first; None if that is unknown."""
+    """Return all providers, the main one first; None if the main provider is unknown."""
     first = first_profile(configuration.settings)
     if first is None:
         return None
@@ -125,12 +125,12 @@ def configured_providers(configuration: Configuration) -> Sequence[Provider] | N
 
 
 def provider_called(name: str, configuration: Configuration) -> Provider:
-    """Return a provider by its name, as it usually is; an unknown name is another endpoint."""
+    """Return a provider by name, at its default address; an unknown name is a custom endpoint."""
     return _provider(profile_called(name) or CUSTOM, configuration)
 
 
 def first_profile(current: Settings) -> Profile | None:
-    """Return the provider that the settings name, or amount to, as they describe it."""
+    """Return the main provider that the settings name or imply, with their overrides applied."""
     found = ANTHROPIC
     if current.provider not in UNDECIDED_PROVIDERS:
         found = profile_called(current.provider) or (CUSTOM if current.model_base_url else None)
@@ -150,7 +150,7 @@ def first_profile(current: Settings) -> Profile | None:
 
 
 def _provider_with_a_key_for(model_id: str, current: Settings) -> Profile:
-    """Return the provider of a model that is configured without one, if there is a key for it."""
+    """Return the provider of a model configured without one, if it has a key; else Anthropic."""
     for profile in PROFILES:
         is_its = any(part in model_id for part in profile.preferred)
         is_its = is_its or (profile.name == "openrouter" and "/" in model_id)
@@ -160,7 +160,7 @@ def _provider_with_a_key_for(model_id: str, current: Settings) -> Profile:
 
 
 def _others(configuration: Configuration, first: Profile) -> Iterator[Profile]:
-    """Yield the providers besides: those that are named, and those that there is a key for."""
+    """Yield the additional providers: those in `model.others` and those with a key."""
     current = configuration.settings
     named = {found.name for name in current.other_providers if (found := profile_called(name))}
     for profile in PROFILES:
@@ -185,12 +185,14 @@ def _provider(
     current = configuration.settings
     usual = current.base_url if profile.name == ANTHROPIC.name else profile.base_url
     base_url = usual
+    # `anthropic.base_url` is more specific than `model.base_url` for the Messages API.
     if (
         is_first
         and current.model_base_url
         and not (profile.form == "messages" and current.base_url)
     ):
         base_url = without_path(current.model_base_url, profile.form)
+    # Compared by host: another path on the provider's own host may still get its key.
     is_elsewhere = base_url is not None and base_url != usual and _host(base_url) != _host(usual)
     account = account_for(profile.name, _host(base_url) if is_elsewhere else "")
     return Provider(
@@ -206,13 +208,13 @@ def _provider(
 def _credential(
     profile: Profile, configuration: Configuration, *, is_first: bool, is_elsewhere: bool
 ) -> Credential | None:
-    """Return the configured key for a provider, if it may be sent where the provider is."""
+    """Return the configured key of a provider, unless its address is not the provider's own."""
     current, origins = configuration.settings, configuration.origins
     if is_first and current.model_api_key is not None:
         key = current.model_api_key.get_secret_value()
         if key:
             return Credential(origins["model_api_key"], api_key=key)
-    if is_elsewhere:
+    if is_elsewhere:  # never send a provider's key to a custom `model.base_url`
         return None
     if profile.name == ANTHROPIC.name:
         return configured_credential(configuration)
@@ -227,7 +229,7 @@ def _has_claude_key(current: Settings) -> bool:
 
 
 def _key_of(profile: Profile, current: Settings) -> str | None:
-    """Return the name of the setting that holds a provider's key; None if none does."""
+    """Return the name of the setting with a provider's key; None if no key is set."""
     if profile.name == ANTHROPIC.name:
         return None
     names = {source.variable: name for name, source in sources().items()}
@@ -241,7 +243,7 @@ def _secret(current: Settings, name: str) -> str | None:
 
 
 def without_path(base_url: str, form: str) -> str:
-    """Return a base URL as it is called: without what is called below it, with `/v1` if bare."""
+    """Normalize a base URL: drop a pasted endpoint path, add `/v1` if there is no path."""
     url = base_url.strip().rstrip("/")
     for path in _WHOLE_PATHS:
         url = url.removesuffix(path)
@@ -279,7 +281,7 @@ def _opened(provider: Provider, configuration: Configuration) -> _Opened:
 
 
 def speech_of(provider: Provider, current: Settings) -> Speech:
-    """Return what a catalog knows of a provider."""
+    """Return the provider adapter that a catalog needs."""
     is_first = provider.is_first
     facts = Facts(
         window_of=_known_window,
@@ -298,7 +300,7 @@ def _loader(provider: Provider, current: Settings) -> SdkLoader:
     if provider.profile.form == "messages":
         return messages_loader(partial(mark, ttl=current.cache_ttl))
     command = f"acp-server setup --provider {provider.profile.name}"
-    hint = f"run `{command}` to store another key"
+    hint = f"run `{command}` to store a new key"
     if provider.profile.key_variables:
         hint = f"{hint}, or set {provider.profile.key_variables[0]}"
     quirks = replace(

@@ -1,10 +1,9 @@
-"""Frozen, slotted dataclasses that cost little to define: those that a start has to wait for.
+"""Frozen, slotted dataclasses that are cheap to define.
 
-`@dataclass(frozen=True, slots=True)` compiles six functions for each class, a third of a
-millisecond in all, and a start defines hundreds of classes. Here one is compiled, when the first
-object is made, and the others are shared. What comes out is a dataclass like any other: compared,
-hashed, matched, replaced. Only for classes whose fields are all parameters.
-Knows none of them.
+`@dataclass(frozen=True, slots=True)` compiles six functions for each class, about 0.3 ms, and a
+start defines hundreds of classes. Here only `__init__` is compiled, when the first object is made;
+the other methods are shared closures. The result is a normal dataclass: equality, hash, `match`,
+`replace` and `fields` work. Restriction: every field must be an init parameter (no `init=False`).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +21,8 @@ _Values = Callable[[object], object]
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """Make a frozen, slotted dataclass of a class."""
-    cls.__doc__ = cls.__doc__ or cls.__name__  # else it is written from a signature, which is slow
+    """Turn a class into a frozen, slotted dataclass."""
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() builds one with inspect: slow
     made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     own = _fields(made)
     values = _values([each.name for each in own if each.compare])
@@ -48,7 +47,7 @@ def _fields(made: object) -> _Fields:
 
 
 def _late_initializer(made: type, own: _Fields) -> Callable[..., None]:
-    """Return what is compiled, and takes its own place, when the first object is made."""
+    """Return an `__init__` that replaces itself by a compiled one on the first call."""
 
     def initialize(self: object, *values: object, **named: object) -> None:
         compiled = _initializer(made, own)
@@ -59,7 +58,7 @@ def _late_initializer(made: type, own: _Fields) -> Callable[..., None]:
 
 
 def _initializer(made: type, own: _Fields) -> Callable[..., None]:
-    """Compile what takes the values of the fields and sets them, by the setters of the slots."""
+    """Compile an `__init__` that sets the fields through their slot descriptors."""
     known: dict[str, object] = {"_MISSING": MISSING}
     parameters, lines = ["self"], list[str]()
     for each in own:
@@ -78,7 +77,7 @@ def _initializer(made: type, own: _Fields) -> Callable[..., None]:
     if hasattr(made, "__post_init__"):
         lines.append(" self.__post_init__()")
     body = "\n".join(lines) or " pass"
-    exec(f"def __init__({', '.join(parameters)}):\n{body}", known)  # noqa: S102  names of fields only
+    exec(f"def __init__({', '.join(parameters)}):\n{body}", known)  # noqa: S102  only field names
     return cast("Callable[..., None]", known["__init__"])
 
 

@@ -1,9 +1,9 @@
-"""Answers the first `initialize`, before anything slow is imported.
+"""Fast answer to the first `initialize`, before any slow import.
 
-Owns the two descriptors of the wire until the peer takes over, and the table of what this agent
-can do, which the protocol models are tested against. Imports json, os and their like only: the
-whole answer costs less than importing the models it would be built from. Whatever it does not
-expect it hands over unanswered.
+Owns stdin and stdout until the JSON-RPC peer takes over, and the table of agent capabilities
+(tests check it against the protocol models). Imports only small standard modules such as json and
+os: importing pydantic alone would take longer than the whole answer. Any message that is not a
+plain `initialize` is handed over unanswered.
 """
 
 from __future__ import annotations
@@ -56,31 +56,32 @@ AUTH_METHOD_IDS = ("api-key", "setup")
 
 
 UNSTABLE_SESSION_CAPABILITIES: dict[str, JsonValue] = {"fork": {}}
-"""What is offered only where the user wants what is not part of the protocol yet."""
+"""Session capabilities advertised only with `--unstable`: drafts, not in the protocol yet."""
 
 
 class Wire:
-    """The claimed descriptors: nothing else in the process can reach them by accident."""
+    """The descriptors claimed for ACP. No stray `print` or child process can use them."""
 
     def __init__(self, read: int, write: int, *, is_unstable: bool = False) -> None:
         self.read = read
         self.write = write
         self.is_unstable = is_unstable
-        """Whether methods are offered that are not part of the protocol yet."""
+        """Whether draft methods that are not in the protocol yet are advertised."""
         self.unread = b""
-        """Bytes that were read and not answered: the peer's."""
+        """Bytes read but not answered; the peer processes them first."""
         self.initialize_params: dict[str, JsonValue] | None = None
-        """What the client said of itself, once `initialize` was answered here."""
+        """The params of `initialize`, once it was answered here; else None."""
         self.is_over = False
-        """The client left right after the greeting."""
+        """Whether the client disconnected right after `initialize`."""
 
 
 def initialize_result(params: JsonValue, *, is_unstable: bool = False) -> JsonValue:
-    """Return the answer to `initialize`: the same for every version asked for.
+    """Return the result of `initialize`, whatever protocol version the client requested.
 
-    An unsupported version is answered with ours, never an error and never an echo
-    (https://agentclientprotocol.com/protocol/v1/initialization#version-negotiation). A login in a
-    terminal is offered only to clients that can open one.
+    An unsupported version is answered with the version that we support, never with an error and
+    never with an echo
+    (https://agentclientprotocol.com/protocol/v1/initialization#version-negotiation). The terminal
+    login is offered only to clients that can open a terminal.
     """
     return {
         "protocolVersion": PROTOCOL_VERSION,
@@ -105,7 +106,7 @@ def _auth_methods(params: JsonValue) -> JsonValue:
         "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
     }
     if _look_up(params, "clientCapabilities", "_meta", "terminal-auth") is True:
-        # The client runs this in the workspace, whose files must not be imported.
+        # The client runs this command in the workspace, whose files must not be imported.
         program, *arguments = isolated_server("setup")
         command: JsonValue = {"label": "acp-server setup", "command": program, "args": [*arguments]}
         stored["_meta"] = {"terminal-auth": command}
@@ -130,22 +131,23 @@ def _look_up(value: JsonValue, *path: str) -> JsonValue:
 
 
 def claim_wire(*, is_unstable: bool = False) -> Wire:
-    """Take stdin and stdout for the protocol alone.
+    """Claim stdin and stdout for the protocol.
 
-    Descriptor 1 becomes stderr, so that a stray print shows in the editor's log instead of
-    breaking a line, and descriptor 0 becomes /dev/null, so that no child eats a message.
+    Descriptor 1 is redirected to stderr, so that a stray print shows in the editor's log instead
+    of corrupting a message. Descriptor 0 becomes /dev/null, so that no child process reads a
+    message.
 
     Raises:
         OSError: stdin or stdout is closed.
     """
     for descriptor in (0, 1):
         os.fstat(descriptor)
-    nothing = os.open(os.devnull, os.O_RDWR)  # becomes stderr where there is none
+    nothing = os.open(os.devnull, os.O_RDWR)  # gets number 2 if stderr is closed
     wire = Wire(os.dup(0), os.dup(1), is_unstable=is_unstable)
     os.dup2(nothing, 0)
     os.dup2(STDERR, 1)
     if nothing == STDERR:
-        os.dup2(1, STDERR)  # which children inherit, unlike what was just opened
+        os.dup2(1, STDERR)  # dup2 makes it inheritable; os.open did not
     else:
         os.close(nothing)
     sys.stdout = sys.stderr
@@ -153,10 +155,11 @@ def claim_wire(*, is_unstable: bool = False) -> Wire:
 
 
 def greet(wire: Wire) -> None:
-    """Answer an ordinary `initialize`, then wait for the next byte before anything is loaded.
+    """Answer a plain `initialize`, then wait for the next byte before loading the server.
 
-    A client that only asks who we are (a registry's probe, an editor's list of agents) never pays
-    for more. Until the peer takes over nothing can be lost, so a signal ends the process at once.
+    So a client that only sends `initialize` (a registry's probe, an editor's list of agents) never
+    waits for slow imports. Nothing can be lost before the peer takes over, so until then a signal
+    ends the process immediately.
     """
     leave_at_once_on_signals()
     try:
@@ -168,35 +171,36 @@ def greet(wire: Wire) -> None:
         wire.unread = rest
         _write(wire.write, answer)
         if not rest:
+            # Blocks while the client is idle: the imports start with its next message.
             wire.unread = os.read(wire.read, READ_BYTES)
             wire.is_over = not wire.unread
-    except BlockingIOError:  # a descriptor that was made non-blocking: the peer knows how to wait
+    except BlockingIOError:  # a non-blocking descriptor: the peer can wait for it, we cannot
         return
     except OSError:
         wire.is_over = True
 
 
 def leave_at_once_on_signals() -> None:
-    """Let signals end the process: before the peer takes over, and again when it is done."""
+    """Make signals end the process immediately: before the peer runs, and after it."""
     for number in SIGNALS:
         signal.signal(number, _leave)
 
 
 def exit_code_of(number: int) -> int:
-    """Return the exit code of a server that leaves on this signal."""
+    """Return the exit code of a server that was ended by this signal."""
     return INTERRUPTED if number == signal.SIGINT else 0
 
 
 def leave(exit_code: int) -> NoReturn:
-    """End the process, all having been said and written.
+    """End the process immediately, without interpreter finalization.
 
-    Python would first take itself apart, which lasts, and during which a signal ends it as if it
-    had been killed.
+    Call it only when all output is written. Finalization takes time, and a signal during it would
+    end the process as if killed.
     """
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
-    except (OSError, ValueError):  # nobody reads it, or it was closed
+    except (OSError, ValueError):  # stderr has no reader, or is closed
         pass
     os._exit(exit_code)
 
@@ -215,9 +219,9 @@ def _read_line(wire: Wire) -> None:
 
 
 def _answer(line: bytes, wire: Wire) -> bytes | None:
-    """Return the response line for a plain `initialize`; None for anything else.
+    """Return the response line to a plain `initialize`; None for any other message.
 
-    Plain is what can be written again: no NaN, no half of a surrogate pair.
+    Plain means that it can be encoded again as UTF-8 JSON: no NaN, no lone surrogates.
     """
     try:
         message: JsonValue = json.loads(line.decode("utf-8"))

@@ -1,8 +1,8 @@
-"""Packages that are entered without their `__init__`, where that imports far more than is used.
+"""Lazy packages: imports a package without running its `__init__`, which imports too much.
 
-A name that such a package offers is looked up in what its `__init__` says, and only the module that
-has it is imported. Whoever asks for anything else has the `__init__` run, and gets what everybody
-gets. Imports nothing of ours.
+The names that the package exports are read from the source of its `__init__`. Accessing one
+imports only the module that defines it. Accessing any other name runs the real `__init__` after
+all, so the package behaves as usual, only slower. Imports nothing from this project.
 """
 
 import ast
@@ -15,11 +15,11 @@ from importlib.util import find_spec, module_from_spec, resolve_name
 from types import ModuleType
 
 Offers = Mapping[str, tuple[str, str]]
-"""By the name that a package offers it under, the module and the name there."""
+"""Maps each exported name to the module that defines it and its name there."""
 
 
 def enter(names: Iterable[str]) -> None:
-    """Make packages importable part by part, parents first; those that are imported stay so."""
+    """Make packages lazy; list parents first. Packages already imported are not changed."""
     for name in names:
         spec = None if name in sys.modules else _spec(name)
         if spec is not None and isinstance(spec.loader, InspectLoader):
@@ -30,7 +30,7 @@ def enter(names: Iterable[str]) -> None:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Return where a package is; None if it, or one that it is in, is not there."""
+    """Return the spec of a package; None if it or its parent does not exist."""
     try:
         return find_spec(name)
     except ModuleNotFoundError:
@@ -52,6 +52,7 @@ def _unopened(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
         elif find_spec(f"{spec.name}.{name}") is not None:
             value = import_module(f"{spec.name}.{name}")
         else:
+            # A name that `__init__` computes: run it. First remove the hook, which would recurse.
             del package.__dict__["__getattr__"]
             loader.exec_module(package)
             return getattr(package, name)
@@ -63,7 +64,7 @@ def _unopened(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
 
 
 def _offers(spec: ModuleSpec, loader: InspectLoader) -> Offers:
-    """Return what an `__init__` imports from other modules of its package, as far as it says."""
+    """Return the names that an `__init__` imports with `from .module import ...`."""
     found: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(loader.get_source(spec.name) or "").body:
         if isinstance(statement, ast.ImportFrom) and statement.level and statement.module:

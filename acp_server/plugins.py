@@ -1,8 +1,8 @@
-"""Pydantic without plug-ins: no package that is installed beside us reads along.
+"""Disables pydantic's plug-ins, for speed and for privacy.
 
-Before it builds its first model, pydantic looks through all installed packages for plug-ins of its
-own. That takes longer than building the models that a first session needs, and a plug-in would see
-every message, and every key of the settings. Here it finds that there are none. Knows no models.
+Before it builds its first model, pydantic searches all installed packages for plug-ins. That takes
+longer than building the models of a first session, and a plug-in would see every message and every
+API key in the settings. The replaced loader finds none.
 """
 
 import sys
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from types import ModuleType
 
 LOADER = "pydantic.plugin._loader"
-"""Where pydantic looks for plug-ins: it imports this when it builds a model."""
+"""The module that pydantic imports to find plug-ins when it builds a model."""
 
 
 def leave_plugins_out() -> None:
-    """Have pydantic find no plug-ins; too late once it has built a model."""
+    """Replace pydantic's plug-in loader; has no effect after the first model was built."""
     loader = ModuleType(LOADER)
     loader.__dict__["get_plugins"] = _no_plugins
     sys.modules.setdefault(LOADER, loader)

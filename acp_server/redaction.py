@@ -1,7 +1,7 @@
-"""Takes secrets out of a text that leaves this machine: keys, tokens, passwords, the home's path.
+"""Redaction of text that leaves this machine: keys, tokens, passwords, home directory paths.
 
-Knows what secrets look like and where they stand, not what the text is about. When in doubt it
-takes out too much. Every pattern is linear in the length of the text.
+Finds secrets by their shape and by the name before them. When in doubt it removes too much. Every
+pattern takes time linear in the length of the text.
 """
 
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 HIDDEN = "(hidden)"
 SHORTEST_KNOWN = 6
-"""Characters of a known secret that is looked for wherever it stands; less is found by chance."""
+"""Minimum length of a known secret to search for; shorter ones match by chance."""
 
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -77,15 +77,16 @@ _BEHIND_WORDS = (_FLAG, _ASSIGNMENT)
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Takes secrets out of texts."""
+    """Removes secrets and home directories from texts."""
 
     secrets: tuple[str, ...] = ()
-    """What is known to be secret, wherever it stands."""
+    """Known secret values, removed wherever they occur."""
     homes: tuple[Path, ...] = ()
-    """Folders that are written `~`."""
+    """Directories that are replaced by `~`."""
 
     def redacted(self, text: str) -> str:
-        """Return a text without what is known to be secret or looks like it."""
+        """Return a text without known secrets, secret-looking values and home directories."""
+        # Longest first: a secret may contain another one.
         for secret in sorted(self.secrets, key=len, reverse=True):
             if len(secret) >= SHORTEST_KNOWN:
                 text = text.replace(secret, HIDDEN)
@@ -96,7 +97,7 @@ class Redactor:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without what looks like a secret."""
+    """Return a text without values that look like secrets."""
     text = _PRIVATE_KEY.sub(HIDDEN, text)
     for pattern in _BEHIND_NAMES:
         text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
@@ -109,6 +110,6 @@ def without_secrets(text: str) -> str:
 
 def _without_home(text: str, home: Path) -> str:
     path = str(home)
-    if home == Path(home.anchor):
+    if home == Path(home.anchor):  # a service account's home may be `/`, which is in every path
         return text
     return re.sub(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", "~", text)

@@ -1,16 +1,16 @@
-"""All configuration, from every source, as one typed object that says where each value came from.
+"""Loads all settings into one typed object that records the source of each value.
 
-The sole reader of the environment. Which settings there are is the table's matter
-(`configuration/table.py`). Sources, the later ones winning:
+The only reader of the environment. The settings are defined in `config/table.py`. Sources,
+lowest priority first:
 
   1. the defaults of the table
-  2. HERMES_HOME/config.yaml         read as Hermes wrote it, never written
+  2. HERMES_HOME/config.yaml         shared with Hermes; never written
   3. HERMES_HOME/acp/config.yaml     this server's own
-  4. HERMES_HOME/.env                names and values of environment variables; never written
+  4. HERMES_HOME/.env                environment variables; never written
   5. the environment
-  6. options of the command line
+  6. command line options
 
-A value that does not fit is reported and passed over: the next lower source counts.
+An invalid value is reported and ignored: the next lower source is used instead.
 """
 
 import os
@@ -42,43 +42,43 @@ MOST_FILE_BYTES = 1_000_000
 
 @frozen
 class Layer:
-    """One source: its name for a person, and the raw values that it gives by field name."""
+    """One source of settings: its display name and its raw values by field name."""
 
     name: str
     values: Mapping[str, object]
     form: Literal["key", "variable", "option"]
-    """How a setting is written there."""
+    """How settings are named in this source."""
 
     def written(self, source: Source) -> str:
-        """Return a setting's name as it is written in this source."""
+        """Return the name of a setting as written in this source, for messages."""
         return {"key": source.key, "variable": source.variable, "option": source.option}[self.form]
 
 
 @frozen
 class Configuration:
-    """The settings, the home folder, where each value came from, and what was passed over."""
+    """The settings, the home directory, the source of each value, and the problems found."""
 
     settings: Settings
     home: Path
     origins: Mapping[str, str]
     problems: tuple[str, ...]
     misfits: frozenset[str] = field(default=frozenset(), compare=False)
-    """The names of settings of which some source held what does not fit."""
+    """Names of settings for which some source had an invalid value."""
 
 
 def home_folder(environment: Mapping[str, str]) -> Path:
-    """Return HERMES_HOME, `~/.hermes` unless it is set."""
+    """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`."""
     return expanded(Path(environment.get("HERMES_HOME") or "~/.hermes"))
 
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Return this process's environment for a child, with variables changed or (None) left out."""
+    """Return this process's environment with changes applied; None removes a variable."""
     kept = {name: value for name, value in os.environ.items() if name not in changes}
     return kept | {name: value for name, value in changes.items() if value is not None}
 
 
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
-    """Read every source. Never raises: what cannot be read is among the problems."""
+    """Load the settings from all sources. Never raises: errors are reported as problems."""
     environment = os.environ if environment is None else environment
     home = home_folder(environment)
     problems: list[str] = []
@@ -107,7 +107,7 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
             found = fit(name, layer.values[name])
             written = layer.written(sources()[name])
             problems.extend(
-                f"{layer.name}: {each.named(written)}: {each.reason}; passed over"
+                f"{layer.name}: {each.named(written)}: {each.reason}; ignored"
                 for each in found.complaints
             )
             misfits |= {name} if found.complaints else set()
@@ -115,6 +115,7 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
+    # The values are validated one by one above; validating again would reject all for one.
     current = Settings.model_construct(None, **values)
     return Configuration(current, home, origins, tuple(problems), frozenset(misfits))
 
@@ -125,18 +126,19 @@ def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
 
 
 def read_text(path: Path, problems: list[str]) -> str | None:
-    """Return what a file says; None when it is not there or, which is a problem, unreadable."""
+    """Return the text of a file; None if it is missing, or unreadable (adds a problem)."""
     try:
         status = path.stat()
+        # A pipe would block the start for ever, and a huge file would take all memory.
         if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
-            problems.append(f"{path}: is no file of ordinary size; passed over")
+            problems.append(f"{path}: is not a regular file of at most 1 MB; ignored")
             return None
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        problems.append(f"{path}: cannot be read: {reason}; passed over")
+        problems.append(f"{path}: cannot be read: {reason}; ignored")
         return None
 
 
@@ -169,5 +171,5 @@ def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
     try:
         return parsed(text)
     except (NotYamlError, NoMappingError) as error:
-        problems.append(f"{path}: {error}; passed over")
+        problems.append(f"{path}: {error}; ignored")
         return None

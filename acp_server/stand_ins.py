@@ -1,9 +1,9 @@
-"""Packages that are written about but not used: their names are stood in for while others import.
+"""Imports a package while replacing annotation-only types with lazy placeholders.
 
-A large package names hundreds of shapes in annotations, and imports a module for each. Within
-`stood_in` whoever imports one of them gets a stand-in, and no module is imported. A stand-in
-becomes what it stands for when it is called, subclassed, asked for an attribute or checked against.
-Imports nothing of ours.
+A large SDK mentions hundreds of types in annotations and imports a module for each. Within
+`placeholder_imports`, importing such a type yields a placeholder and loads no module. The
+placeholder resolves to the real type when it is called, subclassed, subscripted, asked for an
+attribute or used in `isinstance`. Imports nothing from this project.
 """
 
 import sys
@@ -17,7 +17,7 @@ from typing import Union, cast
 
 
 class StandIn:
-    """What stands for a name of a module that was not imported."""
+    """Lazy placeholder for a name of a module that was not imported."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -25,17 +25,17 @@ class StandIn:
 
     def _real(self) -> object:
         real: object = getattr(import_module(self._module), self._name)
-        if isinstance(real, StandIn):  # asked while it is still stood in for
-            reason = f"{self._module}.{self._name} is used where it should only be named"
+        if isinstance(real, StandIn):  # still within `placeholder_imports`: the module is hidden
+            reason = f"{self._module}.{self._name} is used at import time, not only in annotations"
             raise ImportError(reason)
         return real
 
     def __call__(self, *arguments: object, **options: object) -> object:
-        """Call what this stands for."""
+        """Call the real object."""
         return cast("Callable[..., object]", self._real())(*arguments, **options)
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):  # what `typing` looks for in whatever it is given
+        if name.startswith("__"):  # `typing` probes these; resolving would import the module
             raise AttributeError(name)
         return getattr(self._real(), name)
 
@@ -60,24 +60,24 @@ class StandIn:
 
 
 class _StandIns(MetaPathFinder, Loader):
-    """Finds the modules of one package, each with nothing in it but stand-ins."""
+    """Import hook that provides the modules of one package, filled with placeholders."""
 
     def __init__(self, package: str) -> None:
         self._package = package
 
     def covers(self, name: str) -> bool:
-        """Whether a module is the package, or in it."""
+        """Return whether a module is the package or inside it."""
         return name == self._package or name.startswith(f"{self._package}.")
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module of the package comes from: from here."""
+        """Return a spec that loads a module of the package from this hook."""
         del path, target
         return ModuleSpec(fullname, self, is_package=True) if self.covers(fullname) else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill a module: with a stand-in for whatever name it is asked for."""
+        """Make the module return a placeholder for every name."""
         own = module.__name__
 
         def stand_in(name: str) -> StandIn:
@@ -90,9 +90,9 @@ class _StandIns(MetaPathFinder, Loader):
 
 @contextmanager
 def stood_in(package: str) -> Generator[None]:
-    """Have all names of a package stood in for, for whoever imports them within; not thread-safe.
+    """Replace all names of a package by placeholders for imports within this context.
 
-    Behind it the package is as it was: what is imported then gets the real names.
+    On exit the package is restored: later imports get the real names. Not thread-safe.
     """
     finder = _StandIns(package)
     before = _take_out(finder.covers)
@@ -111,7 +111,7 @@ def _take_out(covers: Callable[[str], bool]) -> dict[str, ModuleType]:
 
 
 def _tell_parent(package: str) -> None:
-    """Have the attribute of the parent say what is imported now."""
+    """Make the parent package's attribute match `sys.modules` again."""
     parent, _, last = package.rpartition(".")
     if parent in sys.modules:
         attributes = sys.modules[parent].__dict__

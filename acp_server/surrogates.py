@@ -1,14 +1,14 @@
-"""Texts that UTF-8 cannot carry: halves of characters, which JSON and file names can hold.
+"""Lone surrogates: code points that JSON and file names can hold, but UTF-8 cannot.
 
-One rule for the wire, the protocol's models and the history. Imports nothing.
+One rule for the wire, the protocol models and the history. Imports nothing.
 """
 
 
 def mended(text: str) -> str:
-    """Return a text with pairs of surrogates joined and lone ones as U+FFFD.
+    """Return a text that UTF-8 can encode: surrogate pairs joined, lone ones as U+FFFD.
 
-    A stream may cut a character in two, and a file's name may hold any bytes; neither could be
-    written as UTF-8, or sent back to a model, as it is.
+    A model's stream may split a character, and a file name may hold any bytes. Neither could be
+    written as UTF-8 or sent back to a model.
     """
     try:
         text.encode("utf-8")

@@ -1,7 +1,7 @@
-"""A rest for the garbage collector while much is imported; knows nothing of what that is.
+"""Disables garbage collection during heavy imports.
 
-What is imported stays, and looking through it again and again takes a tenth of the time. The
-collector is one for the process: it rests until the last of those who import is done.
+Imported modules are never garbage, and scanning them repeatedly takes a tenth of the import time.
+The collector is process-wide, so it stays disabled until the last concurrent import is done.
 """
 
 import gc
@@ -15,14 +15,14 @@ Made = TypeVar("Made")
 
 _lock = Lock()
 _under_way = [0]
-"""How many imports rely on the collector's rest."""
+"""Number of imports in progress that need the collector disabled (a cell, guarded by `_lock`)."""
 
 
 def uncollected(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Make a function that imports one during which nothing is collected, the first time.
+    """Decorate a function that imports: its first call runs with the collector disabled.
 
-    What is there at its end is not looked through again, until the process ends; that counts for
-    what happens to be garbage then, so it must not be done again with every session.
+    Afterwards all objects are frozen: the collector never scans them again. That includes any
+    garbage that exists at that moment, so it must happen once and not with every session.
     """
     has_imported = False
 

@@ -1,3 +1,3 @@
-"""The one place that states the version: read by the build, the handshake and `--version`."""
+"""The package version: read by the build, the handshake and `--version`."""
 
 __version__ = "0.1.0"

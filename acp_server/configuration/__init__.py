@@ -1,1 +1,1 @@
-"""What can be configured, as data: the table of settings, their values, their files and schema."""
+"""Settings as data: the table, value types, YAML files, JSON schema and template."""

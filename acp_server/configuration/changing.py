@@ -1,6 +1,6 @@
-"""Changes of a few keys in a file of settings, which is a person's: the rest stays as it is.
+"""Edits a few keys in the text of the user's config.yaml and keeps the rest as it is.
 
-Only the section that is changed is written anew; comments within it are lost. Reads no file.
+Only the changed section is rewritten; comments within it are lost. Reads no file.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from acp_server.configuration.yaml_files import composed, parsed
 
 
 def with_section(text: str, section: str, changes: Mapping[str, object], short_key: str) -> str:
-    """Return a text of settings with keys of a top-level section changed; None removes one.
+    """Return a YAML text with keys of one top-level section changed; None removes a key.
 
-    A section that is a plain value is the value of its `short_key`.
+    A section that holds a plain value is treated as a mapping with that value at `short_key`.
 
     Raises:
-        ValueError: the text is no YAML of keys and values.
+        ValueError: The text is not YAML, or not a mapping.
     """
     current = parsed(text).get(section)
     held: dict[str, object] = {short_key: current} if current else {}
@@ -37,7 +37,7 @@ def with_section(text: str, section: str, changes: Mapping[str, object], short_k
 
 
 def _lines_of(text: str, section: str) -> tuple[int, int] | None:
-    """Return the first line of a section, and the one behind its last, from 0."""
+    """Return a section's first line and the line after its last, counted from 0."""
     root = composed(text)
     if not isinstance(root, MappingNode):
         return None

@@ -1,6 +1,6 @@
-"""What is wrong in a file of settings, each with its line: for a person who writes one.
+"""Validation of settings files, with line numbers, for `acp-server config check`.
 
-Loading passes over what it does not understand; here it is named. Reads no file: takes texts.
+Loading silently ignores unknown keys; here they are reported. Reads no file: takes texts.
 """
 
 import difflib
@@ -20,29 +20,29 @@ OWN_VARIABLES = "ACP_SERVER_"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _NULL_TAG = "tag:yaml.org,2002:null"
 _SECRET_NAMES = ("api_key", "apikey", "auth_token", "token", "key")
-_SIGN_IN = "a key is not taken from this file: run `acp-server setup`"
+_SIGN_IN = "API keys do not belong in this file; run `acp-server setup` to store one"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong at a place of a file. Never repeats a value, which may be a secret."""
+    """A problem in a settings file. Never contains the value, which may be a secret."""
 
     line: int | None
-    """From 1; None where the parser does not tell."""
+    """Line number from 1; None if the parser does not report it."""
     key: str
-    """The dotted key, or the variable; empty for the file as a whole."""
+    """The dotted key or the variable; empty for the whole file."""
     reason: str
     is_harmless: bool = False
-    """Whether it takes nothing away but what it was meant for: a name that nobody looks for."""
+    """Whether only this entry is affected, such as an unknown key that is never read."""
 
     def __str__(self) -> str:
         return f"{self.key}: {self.reason}" if self.key else self.reason
 
 
 def check_yaml(text: str, *, is_shared: bool = False) -> list[Problem]:
-    """Return what is wrong in a config.yaml, by line.
+    """Return the problems in a config.yaml, ordered by line.
 
-    `is_shared`: other programs have keys of their own in it, so unknown ones are theirs.
+    With `is_shared`, unknown keys are not reported: they may belong to other programs.
     """
     try:
         root, values = composed(text), parsed(text)
@@ -57,13 +57,13 @@ def check_yaml(text: str, *, is_shared: bool = False) -> list[Problem]:
 
 
 def check_dotenv(text: str) -> list[Problem]:
-    """Return what is wrong in a .env, as far as it is about variables of ours."""
+    """Return the problems in a .env file that concern this server's variables."""
     by_variable = {source.variable: name for name, source in sources().items() if source.variable}
     found: list[Problem] = []
     for binding in parse_stream(StringIO(text)):
         variable, line = binding.key or "", binding.original.line
         if binding.error:
-            found.append(Problem(line, "", "is no assignment of a variable"))
+            found.append(Problem(line, "", "is not an assignment NAME=VALUE"))
         elif variable in by_variable and binding.value:
             complaints = fit(by_variable[variable], binding.value).complaints
             found += [Problem(line, variable, each.reason) for each in complaints]
@@ -75,7 +75,7 @@ def check_dotenv(text: str) -> list[Problem]:
 
 
 def _misfits(root: MappingNode, values: Mapping[str, object]) -> Iterator[Problem]:
-    """Return the values that do not fit their settings."""
+    """Yield the invalid values of known settings."""
     for name, source in sources().items():
         if not source.key:
             continue
@@ -89,19 +89,17 @@ def _misfits(root: MappingNode, values: Mapping[str, object]) -> Iterator[Proble
 
 
 def _strange_keys(mapping: MappingNode, above: str) -> Iterator[Problem]:
-    """Return the keys that are no settings, or stand where none is looked for."""
+    """Yield the keys that are unknown, duplicate or dotted."""
     seen: set[str] = set()
     for key_node, value in _entries(mapping):
         key, line = key_node.value, _line(key_node)
         name = f"{above}{key}"
         if name in seen:
-            yield Problem(
-                line, name, "stands here a second time; the last one counts", is_harmless=True
-            )
+            yield Problem(line, name, "is a duplicate key; the last one is used", is_harmless=True)
         seen.add(name)
         if "." in key:
             yield Problem(
-                line, name, "dotted keys are no keys: write one below the other", is_harmless=True
+                line, name, "dotted keys are not supported; nest the keys", is_harmless=True
             )
         elif name in _sections():
             yield from _strange_section(value, name)
@@ -127,7 +125,7 @@ def _strange(name: str) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    """Say that a name is none of ours, and which is meant perhaps."""
+    """Return a message for an unknown name, with up to two suggestions."""
     last = name.rpartition(".")[2]
     near = [each for each in known if each.rpartition(".")[2] == last]
     near += difflib.get_close_matches(name, known, n=2, cutoff=0.75)
@@ -142,7 +140,7 @@ def _keys() -> frozenset[str]:
 
 @cache
 def _sections() -> frozenset[str]:
-    """Return what stands above keys, such as `log`."""
+    """Return all proper prefixes of keys, such as `log` of `log.level`."""
     return frozenset(
         ".".join(parts[:depth])
         for parts in (key.split(".") for key in _keys())
@@ -157,7 +155,7 @@ def _entries(mapping: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
 
 
 def _node_at(root: MappingNode, key: str) -> Node:
-    """Return the node of a dotted key, or the last above it that is there."""
+    """Return the node of a dotted key, else its deepest existing ancestor."""
     node: Node = root
     for part in key.split("."):
         inner = _below(node, part)
@@ -174,7 +172,7 @@ def _descend(node: Node, complaint: Complaint) -> Node:
 
 
 def _below(node: Node, step: str | int) -> Node | None:
-    """Return what stands at a key, the last of that name, or at a number."""
+    """Return the child at a key (the last duplicate, as in loading) or at an index."""
     if isinstance(node, SequenceNode) and isinstance(step, int):
         items: list[Node] = node.value
         return items[step]

@@ -1,4 +1,4 @@
-"""Whether a raw value fits a setting: what of it does, and where and why the rest does not."""
+"""Validation of a raw value for one setting; a mapping may be accepted in part."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -12,20 +12,20 @@ from acp_server.frozen import frozen
 
 @frozen
 class Complaint:
-    """Why a part of a value does not fit. Never repeats the value, which may be a secret."""
+    """The reason why part of a value is invalid, without the value: it may be a secret."""
 
     where: tuple[str | int, ...]
-    """Keys and numbers that lead to the part; empty for the whole."""
+    """Path of keys and indexes to the invalid part; empty for the whole value."""
     reason: str
 
     def named(self, name: str) -> str:
-        """Return the name of the part, in a setting that is called so."""
+        """Return the dotted name of the part, below the name of its setting."""
         return ".".join((name, *map(str, self.where)))
 
 
 @frozen
 class Fit:
-    """What came of a value."""
+    """Result of validating a value."""
 
     is_usable: bool
     value: object = None
@@ -33,10 +33,9 @@ class Fit:
 
 
 def fit(name: str, value: object) -> Fit:
-    """Validate a raw value for the setting of a name.
+    """Validate a raw value for a setting.
 
-    Of a mapping the entries that fit are used: one server that is written wrongly must not take
-    the others along.
+    The valid entries of a mapping are used: one misspelled MCP server must not disable the others.
     """
     try:
         return Fit(is_usable=True, value=adapter(name).validate_python(value))
@@ -54,7 +53,7 @@ def fit(name: str, value: object) -> Fit:
 
 
 def _complaints(value: object, error: ValidationError) -> Iterator[Complaint]:
-    """Return a complaint for each place: of the kinds that a value might be, the first's."""
+    """Yield one complaint per path: for a union, that of its first member."""
     told: set[tuple[str | int, ...]] = set()
     for details in error.errors(include_url=False, include_input=False):
         where = tuple(_steps(value, details))
@@ -64,7 +63,7 @@ def _complaints(value: object, error: ValidationError) -> Iterator[Complaint]:
 
 
 def _steps(value: object, details: ErrorDetails) -> Iterator[str | int]:
-    """Return the way to a part, without what names the kinds that a value might be."""
+    """Yield the path to an invalid part, without pydantic's names of union members."""
     location = details["loc"]
     for number, step in enumerate(location, 1):
         if isinstance(value, dict) and step in value:

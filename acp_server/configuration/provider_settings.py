@@ -1,4 +1,4 @@
-"""The settings of providers beside the one of the Messages API; a part of the table."""
+"""Settings of model providers other than Anthropic; part of the settings table."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ Key = SecretStr | None
 
 @frozen
 class Source:
-    """What a setting means and where it can be given: a dotted key, a variable, an option."""
+    """A setting's description, and its names in files, in the environment and as an option."""
 
     meaning: str
     key: str = ""
@@ -21,46 +21,46 @@ class Source:
 
 
 class ProviderSettings(BaseModel):
-    """What holds for providers."""
+    """Settings of model providers."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     model_base_url: Annotated[
         str | None,
-        Source("Where the provider is, if not where it usually is", "model.base_url"),
+        Source("The base URL of the provider, if not its default", "model.base_url"),
     ] = None
     model_api_key: Annotated[
         SecretStr | None,
-        Source("The key for it; `acp-server setup` keeps one better", "model.api_key"),
+        Source("The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"),
     ] = None
     api_mode: Annotated[
-        ApiMode, Source("The form that it speaks, if not the usual one", "model.api_mode")
+        ApiMode, Source("The API that it speaks, if not its default", "model.api_mode")
     ] = ""
     context_length: Annotated[
         PositiveInt | None,
-        Source("How many tokens the model holds, prompt and answer", "model.context_length"),
+        Source("The size of the model's context window, in tokens", "model.context_length"),
     ] = None
     max_output_tokens: Annotated[
         PositiveInt | None,
-        Source("The longest answer, in tokens, where that is asked for", "model.max_tokens"),
+        Source("The maximum length of an answer, in tokens", "model.max_tokens"),
     ] = None
     other_providers: Annotated[
         Names,
         Source(
-            "Providers whose models are offered besides; one with a key is anyway", "model.others"
+            "More providers whose models are offered; those with a key always are", "model.others"
         ),
     ] = ()
-    openai_api_key: Annotated[Key, Source("The key for OpenAI", variable="OPENAI_API_KEY")] = None
+    openai_api_key: Annotated[Key, Source("The OpenAI API key", variable="OPENAI_API_KEY")] = None
     openrouter_api_key: Annotated[
-        Key, Source("The key for OpenRouter", variable="OPENROUTER_API_KEY")
+        Key, Source("The OpenRouter API key", variable="OPENROUTER_API_KEY")
     ] = None
-    gemini_api_key: Annotated[Key, Source("The key for Gemini", variable="GEMINI_API_KEY")] = None
+    gemini_api_key: Annotated[Key, Source("The Gemini API key", variable="GEMINI_API_KEY")] = None
     google_api_key: Annotated[
-        Key, Source("Another name of the same", variable="GOOGLE_API_KEY")
+        Key, Source("The Gemini API key, alternative name", variable="GOOGLE_API_KEY")
     ] = None
     dashscope_api_key: Annotated[
-        Key, Source("The key for Alibaba Cloud", variable="DASHSCOPE_API_KEY")
+        Key, Source("The Alibaba Cloud API key", variable="DASHSCOPE_API_KEY")
     ] = None
     deepseek_api_key: Annotated[
-        Key, Source("The key for DeepSeek", variable="DEEPSEEK_API_KEY")
+        Key, Source("The DeepSeek API key", variable="DEEPSEEK_API_KEY")
     ] = None

@@ -1,6 +1,6 @@
-"""The JSON schema of this server's config.yaml, for editors that complete and check it.
+"""JSON schema of this server's config.yaml, for editors that complete and check it.
 
-Follows from the table; a copy is kept at `editors/config.schema.json`.
+Generated from the settings table; a copy is published at `editors/config.schema.json`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _Asked = tuple[str, JsonSchemaMode, TypeAdapter[object]]
 
 
 def schema() -> _Object:
-    """Return the schema of a whole file."""
+    """Return the JSON schema of a config.yaml."""
     keyed = {name: source for name, source in sources().items() if source.key}
     asked: list[_Asked] = [(name, "validation", adapter(name)) for name in keyed]
     values, shared = TypeAdapter.json_schemas(asked)
@@ -41,7 +41,7 @@ def _mapping() -> _Object:
 
 
 def _place(root: _Object, parts: list[str], value: _Object) -> None:
-    """Put a value's schema where its dotted key says."""
+    """Insert a value's schema at its dotted key."""
     *above, last = parts
     for part in above:
         known = cast("_Object", root["properties"])
@@ -50,14 +50,14 @@ def _place(root: _Object, parts: list[str], value: _Object) -> None:
 
 
 def _allow_short_model(root: _Object) -> None:
-    """Let `model: NAME` stand for `model.default: NAME`."""
+    """Allow `model: NAME` as a short form of `model.default: NAME`."""
     section = MODEL_KEY.partition(".")[0]
     known = cast("_Object", root["properties"])
     known[section] = {"anyOf": [{"type": "string"}, known[section]]}
 
 
 def _described(name: str, source: Source, value: _Object) -> _Object:
-    """Return a value's schema with what a person wants to know of it."""
+    """Return a value's schema with its description and default."""
     also = f" (also the variable {source.variable})" if source.variable else ""
     told: _Object = {"description": f"{source.meaning}{also}."}
     default = cast("JsonValue", to_jsonable_python(Settings.model_fields[name].default))
@@ -67,7 +67,7 @@ def _described(name: str, source: Source, value: _Object) -> _Object:
 
 
 def _without_titles(value: JsonValue) -> JsonValue:
-    """Leave out what only repeats a name. A field of that name is kept: its value is no text."""
+    """Remove pydantic's generated `title` texts; keep properties that are named `title`."""
     match value:
         case dict():
             return dict(_titleless(value))

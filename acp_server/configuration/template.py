@@ -1,6 +1,6 @@
-"""The config.yaml that a person begins with: every setting, commented out, with its meaning.
+"""Template of config.yaml: every setting, commented out, with its description.
 
-Follows from the table.
+Generated from the settings table.
 """
 
 import json
@@ -12,25 +12,25 @@ from pydantic_core import to_jsonable_python
 from acp_server.configuration.table import Settings, Source, sources
 
 SCHEMA_FILE = "config.schema.json"
-"""Stands beside the file, so that editors complete what this version knows."""
+"""Written next to config.yaml, so that editors complete the settings of this version."""
 HEAD = f"""\
 # yaml-language-server: $schema=./{SCHEMA_FILE}
 #
-# Settings of acp-server, with their defaults: take the "# " off what you change, and off what it
-# stands below. `acp-server config check` says what is wrong, `config show` what holds and why.
-# Keys do not belong here: `acp-server setup` stores one.
+# Settings of acp-server, with their defaults. To change one, remove the "# " from its line and from
+# the sections above it. `acp-server config check` finds mistakes; `acp-server config show` prints
+# the values in use and their sources. Do not put API keys here: run `acp-server setup`.
 """
 
 
 def template() -> str:
-    """Return the text of a new file."""
+    """Return the text of a new config.yaml."""
     keyed = sorted(_placed(), key=lambda each: each[0])
     sections = groupby(keyed, key=lambda each: each[0][:-1])
     return "\n".join([HEAD, *("\n".join(_section(above, list(own))) for above, own in sections)])
 
 
 def _placed() -> Iterator[tuple[tuple[str, ...], Source, str]]:
-    """Return where each setting stands, what it is, and its default as YAML."""
+    """Yield each setting's key path, its source and its default as YAML."""
     for name, source in sources().items():
         if source.key:
             default: object = to_jsonable_python(Settings.model_fields[name].default)
@@ -41,7 +41,7 @@ def _placed() -> Iterator[tuple[tuple[str, ...], Source, str]]:
 def _section(
     above: tuple[str, ...], entries: list[tuple[tuple[str, ...], Source, str]]
 ) -> Iterator[str]:
-    """Return the commented lines of the settings that stand below the same key."""
+    """Yield the commented lines of the settings in one section."""
     for depth, part in enumerate(above):
         yield f"# {'  ' * depth}{part}:"
     indent = "  " * len(above)

@@ -1,6 +1,6 @@
-"""The kinds of values that settings have, each understood from what a person would write.
+"""Value types of settings, with lenient parsing of the forms that users write.
 
-Knows no setting by name and reads nothing: neither files nor the environment.
+Knows no setting by name; reads neither files nor the environment.
 """
 
 import re
@@ -27,11 +27,11 @@ MOST_HOOK_SECONDS = 600.0
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
 ApiMode = Literal["", "chat_completions", "codex_responses", "responses", "anthropic_messages"]
-"""The forms of API that a provider may speak, as a Hermes home calls them."""
+"""The APIs that a provider may speak, by their names in Hermes configs."""
 
 
 def expanded(path: Path) -> Path:
-    """Return a path with its `~` expanded, or as it stands where nobody has such a home."""
+    """Return a path with `~` expanded, or unchanged if there is no such user."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -47,21 +47,21 @@ def _words(value: object) -> object:
 
 
 def _off(value: object) -> object:
-    """Return the word for what YAML makes of a bare `off`."""
+    """Return "off" for false: YAML parses a bare `off` as a boolean."""
     return "off" if value is False else value
 
 
 def _private_place(place: str) -> str:
-    """Return a place as it was written; one with a slash in it must be a network."""
+    """Validate a host, an address or, if it has a slash, a network; return it unchanged."""
     if "/" in place:
         ip_network(place, strict=False)
     elif not re.fullmatch(r"[\w.:-]+", place):
-        raise ValueError("is no host, no address and no network; write none with https://")
+        raise ValueError("is not a host, address or network; write it without https://")
     return place
 
 
 def _number_as_text(value: object) -> object:
-    """Return a port or the like as a variable holds it."""
+    """Return a number, such as a port, as text: environment variables are texts."""
     return str(value) if type(value) in (int, float) else value
 
 
@@ -69,22 +69,22 @@ UserPath: TypeAlias = Annotated[Path, AfterValidator(expanded)]
 Names: TypeAlias = Annotated[
     tuple[str, ...], BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...])
 ]
-"""Several names, or one by itself."""
+"""A list of names, or a single name."""
 Paths: TypeAlias = Annotated[
     tuple[UserPath, ...],
     BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
 ]
-"""Several paths, or one by itself."""
+"""A list of paths, or a single path."""
 PrivatePlaces: TypeAlias = Annotated[
     tuple[Annotated[str, AfterValidator(_private_place)], ...],
     BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
 ]
-"""Hosts by name, addresses, or networks such as `10.0.0.0/8`; or one by itself."""
+"""A list of host names, addresses or networks such as `10.0.0.0/8`, or a single one."""
 CommandWords: TypeAlias = Annotated[
     Annotated[tuple[str, ...], Field(min_length=1)],
     BeforeValidator(_words, json_schema_input_type=str | tuple[str, ...]),
 ]
-"""A program and its arguments, or a line that is split as a shell splits words."""
+"""A program and its arguments, or one line that is split like a shell command."""
 SecretText: TypeAlias = Annotated[
     SecretStr, BeforeValidator(_number_as_text, json_schema_input_type=str | float)
 ]
@@ -95,7 +95,7 @@ CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)
 
 
 class PlatformHint(BaseModel):
-    """How the hint of a surface is changed: replaced, or added to."""
+    """A change to a surface's hint: a replacement or an addition."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -104,38 +104,38 @@ class PlatformHint(BaseModel):
 
 
 class TurnHook(BaseModel):
-    """A command that is run after each turn. It is told of it in JSON, on stdin."""
+    """A command that runs after each turn and receives its details as JSON on stdin."""
 
     model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
-    command: Annotated[str, Field(min_length=1, description="A line for the shell")]
+    command: Annotated[str, Field(min_length=1, description="A shell command line")]
     timeout_seconds: Annotated[
-        float, Field(gt=0, le=MOST_HOOK_SECONDS, description="When it is ended")
+        float, Field(gt=0, le=MOST_HOOK_SECONDS, description="The timeout of the command")
     ] = 10.0
 
 
 class ToolHook(TurnHook):
-    """A command that is run before or after calls of tools."""
+    """A command that runs before or after tool calls."""
 
     match: Annotated[
-        str, Field(min_length=1, description="Names of tools: `write_file|patch`, `github__*`")
+        str, Field(min_length=1, description="Tool names: `write_file|patch`, `github__*`")
     ] = "*"
 
 
 class _McpServer(BaseModel):
-    """What every server of the Model Context Protocol may be told. What else is there is let be."""
+    """Settings that all MCP servers have. Unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     enabled: bool = True
-    timeout: Annotated[PositiveFloat, Field(description="The most seconds of a call")] = 120.0
+    timeout: Annotated[PositiveFloat, Field(description="Timeout of a tool call")] = 120.0
     connect_timeout: Annotated[
-        PositiveFloat, Field(description="The most seconds until it answers at first")
+        PositiveFloat, Field(description="Timeout for starting and initializing")
     ] = 60.0
 
 
 class StdioServer(_McpServer):
-    """A server that is a program of ours, spoken to over its stdin and stdout."""
+    """An MCP server that this server starts and reaches over stdin and stdout."""
 
     type: Literal["stdio"] = "stdio"
     command: Annotated[str, Field(min_length=1)]
@@ -145,7 +145,7 @@ class StdioServer(_McpServer):
 
 
 class HttpServer(_McpServer):
-    """A server at an address, spoken to over streamable HTTP."""
+    """An MCP server reached over streamable HTTP."""
 
     type: Literal["http"] = "http"
     url: Annotated[str, Field(pattern="^https?://")]
@@ -153,7 +153,7 @@ class HttpServer(_McpServer):
 
 
 class SseServer(_McpServer):
-    """A server at an address, spoken to over server-sent events."""
+    """An MCP server reached over HTTP with server-sent events (deprecated in MCP)."""
 
     type: Annotated[Literal["sse"], Field(validation_alias=AliasChoices("type", "transport"))]
     url: Annotated[str, Field(pattern="^https?://")]
@@ -161,7 +161,7 @@ class SseServer(_McpServer):
 
 
 def _server_type(value: object) -> str:
-    """Return how a server is spoken to: as it says, else by whether it has an address."""
+    """Return the transport of a server: `type` or `transport` if given, else by `url`."""
     if isinstance(value, StdioServer | HttpServer | SseServer):
         return value.type
     given = cast("dict[str, object]", value) if isinstance(value, dict) else {}

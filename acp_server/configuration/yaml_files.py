@@ -1,6 +1,6 @@
-"""YAML as settings are written in it: what a text holds, or why it is none.
+"""Parsing of YAML settings texts, with error messages that never contain values.
 
-Imports the parser, so it is imported itself only when there is a file. Reads no file.
+Imports PyYAML, so import this module only if there is a file to parse. Reads no file.
 """
 
 from typing import cast
@@ -9,32 +9,32 @@ import yaml
 from yaml.nodes import Node
 
 SLIPS = (ValueError, LookupError, AttributeError, RecursionError)
-"""What PyYAML lets out for a date of 2001-99-99, a tag that does not fit, or ten thousand ["""
+"""Errors that PyYAML does not wrap: for the date 2001-99-99, a bad tag, or 10,000 nested [."""
 
 
 class NotYamlError(ValueError):
-    """A text that is no YAML. Says where and how it breaks; never the line itself: secrets."""
+    """The text is not valid YAML. Has the line number and reason, but no content: secrets."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(f"not YAML{f' at line {line}' if line else ''}{reason and f': {reason}'}")
         self.reason = reason
         self.line = line
-        """The line in question, from 1, where it is known."""
+        """Line number from 1; None if unknown."""
 
 
 class NoMappingError(ValueError):
-    """A document that is no mapping of keys to values."""
+    """The document is not a mapping of keys to values."""
 
     def __init__(self) -> None:
         super().__init__("must be a mapping of keys to values")
 
 
 def parsed(text: str) -> dict[str, object]:
-    """Return what a text holds, by key; nothing if it is empty.
+    """Parse a YAML mapping; an empty text is an empty mapping.
 
     Raises:
-        NotYamlError: it is no YAML.
-        NoMappingError: it is something else than keys and values.
+        InvalidYamlError: The text is not valid YAML.
+        NotAMappingError: The document is not a mapping.
     """
     try:
         document: object = yaml.safe_load(text)
@@ -48,10 +48,10 @@ def parsed(text: str) -> dict[str, object]:
 
 
 def composed(text: str) -> Node | None:
-    """Return the nodes of a text, which know their lines; None if it is empty.
+    """Return the node tree of a text, with line numbers; None if it is empty.
 
     Raises:
-        NotYamlError: it is no YAML.
+        InvalidYamlError: The text is not valid YAML.
     """
     try:
         return yaml.compose(text, yaml.SafeLoader)

@@ -1,1 +1,1 @@
-"""The client's side of ACP, without an editor: starts an agent, speaks to it, watches the wire."""
+"""ACP client without an editor: starts an agent, talks to it, records the messages."""

@@ -1,8 +1,8 @@
-"""An ACP client's half of the conversation: typed calls to the agent, and answers to its questions.
+"""ACP client: typed requests to an agent, and answers to the agent's requests.
 
-When a call returns, every update that the agent sent before its answer has been shown. Knows
-nothing of processes, terminals or policies: what to show, what to permit and which files to offer
-comes in with `Editor`.
+When a request returns, every update that the agent sent before its response has been shown. Knows
+nothing of processes, terminals or policies: how to show updates, answer permission requests and
+offer files is passed in as `ClientProfile`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -60,38 +60,38 @@ Decide = Callable[[RequestPermissionRequest], Awaitable[RequestPermissionOutcome
 
 
 async def show_nothing(session_id: str, update: Update) -> None:
-    """Look at no update."""
+    """Ignore an update."""
     del session_id, update
 
 
 async def decide_nothing(request: RequestPermissionRequest) -> RequestPermissionOutcome:
-    """Permit nothing: the question counts as cancelled."""
+    """Answer a permission request as cancelled."""
     del request
     return CancelledPermissionOutcome()
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """The part that this client plays: what it shows, what it answers, who it says it is."""
+    """Callbacks, capabilities and identity of this client."""
 
     show: ShowUpdate = show_nothing
-    """Awaited for each update, in order. It may call the agent, but not `prompt` it."""
+    """Awaited for each update, in order. It may send requests to the agent, but not `prompt`."""
     decide: Decide = decide_nothing
-    """Awaited for each permission; the updates sent before the question have been shown."""
+    """Awaited for each permission request, after all earlier updates have been shown."""
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
     requests: Mapping[str, RequestHandler] = field(default_factory=dict[str, RequestHandler])
-    """What else the agent may ask, by method: what `capabilities` advertises."""
+    """Handlers of further agent requests, by method; advertise them in `capabilities`."""
     files: FolderFiles | None = None
-    """The files that the agent may read and write through this client, which says so itself."""
+    """Files that the agent may access through this client; advertised automatically."""
     shows_terminal_output: bool = False
-    """Whether `show` takes commands' output that comes piece by piece under `_meta`."""
+    """Whether to advertise the `_meta` extension for streamed command output."""
     info: Implementation = field(
         default_factory=lambda: Implementation(name=HEADLESS_CLIENT, version=__version__)
     )
 
     @property
     def offered(self) -> ClientCapabilities:
-        """All that the agent is told this client can do."""
+        """The capabilities that `initialize` advertises."""
         changes: dict[str, object] = {}
         if self.files is not None:
             changes["fs"] = FileSystemCapabilities(read_text_file=True, write_text_file=True)
@@ -101,13 +101,13 @@ class Editor:
 
 
 class Agent:
-    """The agent at the other end: one method for each thing a client may ask or tell it."""
+    """Client end of a connection to an agent, with one method per ACP request."""
 
     def __init__(self, transport: TappedTransport, editor: Editor) -> None:
         self.has_left = False
-        """Whether the agent has ended its stream."""
+        """Whether the agent has closed its output stream."""
         self.is_over = anyio.Event()
-        """Set once nothing is read or shown any more: it has left, or `run` was cancelled."""
+        """Set when reading has ended: the agent has disconnected, or `run` was cancelled."""
         self._transport = transport
         self._editor = editor
         self._peer = Peer(transport)
@@ -115,11 +115,11 @@ class Agent:
         self._questions: dict[anyio.CancelScope, str] = {}
 
     async def initialize(self) -> InitializeResponse:
-        """Introduce the two ends to each other.
+        """Send `initialize` and check the agent's protocol version.
 
         Raises:
-            UnsupportedVersionError: the agent speaks another version of ACP.
-            DriverError: as `ask` does.
+            UnsupportedVersionError: The agent speaks another version of ACP.
+            AgentClientError: See `request`.
         """
         request = InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
@@ -137,7 +137,7 @@ class Agent:
         additional_folders: Sequence[Path] = (),
         mcp_servers: Sequence[McpServer] = (),
     ) -> NewSessionResponse:
-        """Open a session in a workspace folder; see `ask` for what is raised."""
+        """Open a session in a workspace directory. Raises like `request`."""
         request = NewSessionRequest(
             cwd=str(folder),
             additional_directories=tuple(map(str, additional_folders)),
@@ -146,33 +146,34 @@ class Agent:
         return await self.ask("session/new", request, NewSessionResponse)
 
     async def prompt(self, session_id: str, prompt: str | Sequence[ContentBlock]) -> PromptResponse:
-        """Send a text, or content blocks, and wait for the turn's end; `ask` says what is raised.
+        """Send a prompt, as text or content blocks, and wait for the turn. Raises like `request`.
 
-        A wait that is cancelled sends `$/cancel_request`.
+        Cancelling the wait sends `$/cancel_request`.
         """
         blocks = (TextContent(text=prompt),) if isinstance(prompt, str) else tuple(prompt)
         request = PromptRequest(session_id=session_id, prompt=blocks)
         return await self.ask("session/prompt", request, PromptResponse)
 
     async def cancel(self, session_id: str) -> None:
-        """Stop a session's turns: its prompts are answered `cancelled`, its questions closed."""
+        """Cancel a session's turns; answers its open permission requests as cancelled."""
         await self._peer.notify("session/cancel", CancelNotification(session_id=session_id))
+        # ACP requires it: a client that cancels must answer its pending permission requests.
         for scope, owner in tuple(self._questions.items()):
             if owner == session_id:
                 scope.cancel()
 
     async def close_session(self, session_id: str) -> None:
-        """End a session; see `ask` for what is raised."""
+        """Close a session. Raises like `request`."""
         request = CloseSessionRequest(session_id=session_id)
         await self.ask("session/close", request, CloseSessionResponse)
 
     async def ask(self, method: str, params: Payload, answer: type[A]) -> A:
-        """Send any request, and return its answer once the updates before it have been shown.
+        """Send a request and return its result once all earlier updates have been shown.
 
         Raises:
-            AgentRefusedError: the answer is an error.
-            AgentLeftError: no answer will come.
-            UnreadableAnswerError: the answer does not fit `answer`.
+            AgentResponseError: The agent answered with an error.
+            AgentDisconnectedError: The agent disconnected without an answer.
+            InvalidResultError: The result does not validate as `result_type`.
         """
         try:
             result = await self._peer.request(method, params)
@@ -189,7 +190,7 @@ class Agent:
             raise UnreadableAnswerError(method, result, reason) from error
 
     async def run(self) -> None:
-        """Read the wire and show updates until the agent ends its stream."""
+        """Process incoming messages until the agent closes its stream."""
         handlers = Handlers(self._requests(), {"session/update": self._updates.accept})
         try:
             async with anyio.create_task_group() as tasks:
@@ -201,12 +202,12 @@ class Agent:
             self.is_over.set()
 
     async def hang_up(self) -> None:
-        """Wait until all is written, then write nothing more."""
+        """Stop sending, and wait until everything queued is written."""
         self._transport.stop_sending()
         await self._transport.flush()
 
     def _requests(self) -> Mapping[str, RequestHandler]:
-        """Return what the agent may ask."""
+        """Return the handlers of the agent's requests, by method."""
         permission = self._answering(RequestPermissionRequest, self._permit)
         requests = {"session/request_permission": permission}
         files = self._editor.files
@@ -218,7 +219,7 @@ class Agent:
     def _answering(
         self, kind: type[A], answer: Callable[[A], Awaitable[WireModel]]
     ) -> RequestHandler:
-        """Return a handler that answers once the updates before the request have been shown."""
+        """Return a handler that answers after all updates before the request have been shown."""
 
         def handle(params: JsonValue, call: Call) -> Job:
             del call
@@ -242,4 +243,5 @@ class Agent:
                 return RequestPermissionResponse(outcome=await self._editor.decide(request))
             finally:
                 del self._questions[scope]
+        # Reached only if `cancel` has cancelled the scope.
         return RequestPermissionResponse(outcome=CancelledPermissionOutcome())

@@ -1,6 +1,6 @@
-"""A tool call as the wire has told of it until now: its fields, its output, its question.
+"""State of a tool call, accumulated from its updates: fields, output, permission request.
 
-Knows nothing of how it looks.
+Independent of how it is displayed.
 """
 
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ MOST_OUTPUT_CHARACTERS = 64 * 1024
 
 @dataclass(slots=True)
 class Question:
-    """What the user is asked about a call, and what they have said."""
+    """A permission request about a tool call, and the user's answer."""
 
     options: Sequence[PermissionOption]
     remarks: Sequence[str] = ()
-    """Texts that are there for the question alone."""
+    """Texts that are shown with the question only."""
     is_answered: bool = False
     answer: PermissionOption | None = None
-    """None, once it is answered: the question was taken back."""
+    """None although `is_answered`: the request was cancelled."""
 
 
 @dataclass(slots=True)
 class CallState:
-    """One call; times are on the clock of whoever keeps it."""
+    """Current state of one tool call; times are on the caller's clock, in seconds."""
 
     started: float
     title: str = "a call"
@@ -52,23 +52,23 @@ class CallState:
     ended: float | None = None
     question: Question | None = None
     written: list[str] = field(default_factory=list[str])
-    """Names of the files that were written through this client."""
+    """Names of files that the agent wrote through this client."""
     plan: Sequence[PlanEntry] = ()
-    """What it has changed of the plan."""
+    """Plan entries that the call has changed."""
     _output: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the call has ended."""
         return self.status in {"completed", "failed"}
 
     def begin(self, call: ToolCall) -> None:
-        """Take the first word of it."""
+        """Set the fields from the call's first notification."""
         self.title, self.kind, self.status = call.title, call.kind, call.status
         self.content, self.locations = call.content, call.locations
 
     def change(self, update: ToolCallUpdate, now: float) -> None:
-        """Take what has changed."""
+        """Apply an update: fields that are None keep their values."""
         self.title = self.title if update.title is None else update.title
         self.kind = self.kind if update.kind is None else update.kind
         self.status = self.status if update.status is None else update.status
@@ -79,7 +79,7 @@ class CallState:
             self.ended = now
 
     def ask(self, request: RequestPermissionRequest, now: float) -> None:
-        """Take a question about it; what it changes stays, what it says goes with the answer."""
+        """Set the open permission request; its texts are shown only until it is answered."""
         content = request.tool_call.content or ()
         texts = [block.content for block in content if isinstance(block, Content)]
         remarks = [text.text for text in texts if isinstance(text, TextContent)]
@@ -88,15 +88,15 @@ class CallState:
         self.question = Question(request.options, remarks)
 
     def output(self, terminal: Terminal) -> str:
-        """Return the end of what a terminal of the agent's has printed."""
+        """Return the last output of an agent-side terminal, at most 64 Ki characters."""
         return self._output.get(terminal.terminal_id, "")
 
     def touches(self, path: PurePath) -> bool:
-        """Whether a file is one of its places."""
+        """Return whether a file is among the call's locations."""
         return any(PurePath(location.path) == path for location in self.locations)
 
     def _print(self, meta: dict[str, JsonValue]) -> None:
-        """Take output that comes under `_meta`, as editors that run no terminals are sent it."""
+        """Append output sent under `_meta`: the channel for clients without terminals."""
         printed = meta.get("terminal_output")
         if not isinstance(printed, dict):
             return
@@ -107,13 +107,13 @@ class CallState:
 
 
 class RunningCalls:
-    """The calls of a session that have not ended, by id."""
+    """A session's tool calls that have not ended, by id."""
 
     def __init__(self) -> None:
         self._states: dict[str, CallState] = {}
 
     def take(self, update: ToolCallStart | ToolCallProgress, now: float) -> CallState:
-        """Return a call as it is after an update; one that has ended is forgotten."""
+        """Apply an update and return the call's new state; drop the call once it has ended."""
         call_id = update.tool_call_id
         if isinstance(update, ToolCallStart):
             state = self._states[call_id] = CallState(now)

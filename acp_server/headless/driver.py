@@ -1,13 +1,13 @@
-"""Being an ACP client, without an editor: of a process started for it, or over any transport.
+"""Connects to an ACP agent: in a child process, or over an existing transport.
 
-    launch = Launch(serve_command("--model", "scripted:demo"))
-    async with spawn(launch, Editor(show)) as child:
+    launch = AgentLaunch(serve_command("--model", "scripted:demo"))
+    async with spawn_agent(launch, ClientProfile(show)) as child:
         await child.agent.initialize()
         session = await child.agent.new_session(Path("/a/workspace"))
         answer = await child.agent.prompt(session.session_id, "Hello")
         exit = await child.close()
 
-`drive` is the same over a transport that is there already, such as one end of a `memory_pair`.
+`connect_agent` does the same over an existing transport, such as one end of a `memory_pair`.
 """
 
 import time
@@ -27,27 +27,27 @@ LAST_UPDATES_SECONDS = 2.0
 
 
 class SpawnedAgent:
-    """An agent in a process of its own."""
+    """A connected agent in a child process."""
 
     def __init__(self, agent: Agent, process: ChildProcess, started: float) -> None:
         self.agent = agent
         self.started = started
-        """When the process was started, on the clock of `time.perf_counter`."""
+        """Start time of the process, from `time.perf_counter`."""
         self._process = process
         self._exit: Exit | None = None
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def stderr_text(self) -> str:
-        """The end of what the agent wrote to stderr, if that is captured."""
+        """The last 64 KiB of the agent's stderr, if it is captured."""
         return self._process.stderr_text
 
     async def close(self) -> Exit:
-        """Close the agent's stdin and wait for its end; what does not end in time is killed."""
+        """Close the agent's stdin and wait for its exit; kill it if it does not exit in time."""
         if self._exit is None:
             await self._hang_up()
             self._exit = await self._process.leave()
@@ -57,21 +57,21 @@ class SpawnedAgent:
         return self._exit
 
     async def _hang_up(self) -> None:
-        """Get everything written; an agent that does not read it is killed for that."""
+        """Wait until everything is written; kill an agent that does not read it."""
         with anyio.move_on_after(self._process.patience.flush_seconds) as flushing:
             await self.agent.hang_up()
         if flushing.cancelled_caught:
             self._process.kill()
-            await self.agent.hang_up()
+            await self.agent.hang_up()  # returns now: the write to the dead process fails
 
 
 @asynccontextmanager
 async def drive(
     transport: Transport, editor: Editor | None = None, record: Record = record_nothing
 ) -> AsyncGenerator[Agent]:
-    """Be the client at one end of a transport; leaving ends the stream.
+    """Connect to an agent over a transport; leaving the context closes the transport.
 
-    `record` is called for every line, in order.
+    `record` is called for every line sent and received, in order.
     """
     tapped = TappedTransport(transport, record)
     agent = Agent(tapped, editor or Editor())
@@ -88,11 +88,11 @@ async def drive(
 async def spawn(
     launch: Launch, editor: Editor | None = None, record: Record = record_nothing
 ) -> AsyncGenerator[SpawnedAgent]:
-    """Start an agent and be its client; leaving closes it, however that comes about.
+    """Start an agent process and connect to it; leaving the context always closes it.
 
     Raises:
-        AgentStartError: the command cannot be started.
-        AgentLeftError: the agent left before it had answered; says why, as far as is known.
+        AgentStartError: The command cannot be started.
+        AgentDisconnectedError: The agent exited before it answered; has its exit code and stderr.
     """
     started = time.perf_counter()
     child: SpawnedAgent | None = None

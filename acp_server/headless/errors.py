@@ -1,10 +1,10 @@
-"""What can go wrong between this client and an agent.
+"""Errors of a connection to an agent.
 
-DriverError
+AgentClientError
   AgentStartError          the command cannot be started
-  AgentLeftError           it ended its stream before it had answered
-  AgentRefusedError        it answered with an error
-  UnreadableAnswerError    it answered with what ACP does not allow
+  AgentDisconnectedError   it disconnected before it answered
+  AgentResponseError       it answered with an error
+  InvalidResultError       its result does not follow the ACP schema
   UnsupportedVersionError  it speaks another version of ACP
 """
 
@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 
 class DriverError(Exception):
-    """A conversation with an agent that cannot go on; the text is for a person."""
+    """A connection to an agent has failed; the text is shown to the user."""
 
 
 class AgentStartError(DriverError):
@@ -28,19 +28,19 @@ class AgentStartError(DriverError):
 
 
 class AgentLeftError(DriverError):
-    """The agent ended its stream; its exit code and its last words, where they are known."""
+    """The agent disconnected; has its exit code and the end of its stderr, if known."""
 
     def __init__(self, method: str, exit_code: int | None = None, last_words: str = "") -> None:
         code = "" if exit_code is None else f" with exit code {exit_code}"
         words = f":\n{last_words.rstrip()}" if last_words.strip() else ""
-        super().__init__(f"the agent left{code} before it had answered {method}{words}")
+        super().__init__(f"the agent exited{code} before it answered {method}{words}")
         self.method = method
         self.exit_code = exit_code
         self.last_words = last_words
 
 
 class AgentRefusedError(DriverError):
-    """The agent's error answer, word for word."""
+    """The agent answered with an error; has its unchanged code, message and data."""
 
     def __init__(self, method: str, code: int, message: str, data: JsonValue) -> None:
         cause = data.get("message") if isinstance(data, dict) else data
@@ -52,25 +52,25 @@ class AgentRefusedError(DriverError):
 
 
 class UnreadableAnswerError(DriverError):
-    """The agent's answer does not have the shape that ACP gives it."""
+    """The agent's result does not follow the ACP schema."""
 
     def __init__(self, method: str, answer: JsonValue, reason: str) -> None:
-        super().__init__(f"the answer to {method} cannot be read: {reason}")
+        super().__init__(f"the agent's answer to {method} is invalid: {reason}")
         self.method = method
         self.answer = answer
 
 
 class UnsupportedVersionError(DriverError):
-    """The agent speaks no version of ACP that this client speaks."""
+    """The agent does not support this client's version of ACP."""
 
     def __init__(self, version: int) -> None:
-        super().__init__(f"the agent speaks version {version} of ACP; this client does not")
+        super().__init__(f"the agent uses ACP version {version}, which is not supported")
         self.version = version
 
 
 @contextmanager
 def ungrouped() -> Generator[None]:
-    """Let an error that is alone out of the groups that task groups put it in."""
+    """Unwrap an exception that is alone in its (nested) exception groups and raise it."""
     try:
         yield
     except BaseExceptionGroup as group:

@@ -1,6 +1,6 @@
-"""The files of one folder, as a client offers them to an agent: read and written, never outside.
+"""File access for an agent, restricted to one directory.
 
-Links are followed, and what they lead to must lie in the folder too. Only plain files in UTF-8.
+Symlinks are followed, but their targets must be in the directory too. Only regular UTF-8 files.
 """
 
 import os
@@ -22,19 +22,19 @@ _NEW_FILE_MODE = 0o666
 _READ = os.O_RDONLY
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _STAY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""No link and no pipe that was put there meanwhile is followed or waited for."""
+"""Guards the time between check and open: a swapped-in symlink or pipe fails to open."""
 
 
 def note_nothing(path: Path) -> None:
-    """Take no note of a file that was written."""
+    """Ignore a written file."""
     del path
 
 
 class FolderFiles:
-    """Answers `fs/read_text_file` and `fs/write_text_file` for one folder."""
+    """Handlers of `fs/read_text_file` and `fs/write_text_file` for one directory."""
 
     def __init__(self, folder: Path, note_written: Callable[[Path], None] = note_nothing) -> None:
-        """Offer a folder; `note_written` is told of each file, by the path that the agent gave."""
+        """Offer a directory; `on_written` is called with each written path, as requested."""
         self._folder = folder
         self._note_written = note_written
 
@@ -42,16 +42,16 @@ class FolderFiles:
         """Return the text of a file, or some lines of it.
 
         Raises:
-            RpcError: there is no such file, it may not be read, or holds no text.
+            RpcError: The file does not exist, is not allowed, or is not UTF-8 text.
         """
         text = await to_thread.run_sync(self._read, request.path)
         return ReadTextFileResponse(content=_part(text, request.line, request.limit))
 
     async def write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
-        """Make this the whole text of a file; folders are made.
+        """Replace the whole text of a file; missing parent directories are created.
 
         Raises:
-            RpcError: it may not be written, or cannot be.
+            RpcError: The file is not allowed, or cannot be written.
         """
         await to_thread.run_sync(self._write, request.path, request.content)
         self._note_written(Path(request.path))
@@ -77,10 +77,10 @@ class FolderFiles:
             raise InvalidParamsError(f"{given} cannot be written: {error}") from None
 
     def _inside(self, given: str) -> Path:
-        """Return where a path leads, all links followed.
+        """Resolve a path and check that it is inside the directory.
 
         Raises:
-            InvalidParamsError: that is not a plain file in the folder, or a place for one.
+            InvalidParamsError: The target is outside, or exists and is not a regular file.
         """
         if not Path(given).is_absolute():
             raise InvalidParamsError(f"{given!r} is not absolute")
@@ -97,7 +97,7 @@ class FolderFiles:
 
 
 def _part(text: str, first_line: int | None, line_count: int | None) -> str:
-    """Return lines of a text; the first is 1."""
+    """Return `line_count` lines of a text from `first_line` on, counted from 1."""
     if first_line is None and line_count is None:
         return text
     begin = max(first_line or 1, 1) - 1

@@ -1,7 +1,7 @@
-"""An agent as a child process: its pipes, its last words, its end.
+"""Agent child process: pipes, stderr, shutdown.
 
-It gets a session of its own, so that Ctrl-C reaches this process alone and the agent is left in
-order: its stdin is closed, and only if that is not enough its whole process group is killed.
+The child runs in its own session, so that Ctrl-C reaches only this process, which can then shut
+the agent down in order: close its stdin and, if it does not exit in time, kill its process group.
 """
 
 import os
@@ -27,7 +27,7 @@ LAST_WORDS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long an agent may take to read what was sent, and to leave."""
+    """Time limits for an agent to read pending input and to exit."""
 
     flush_seconds: float = 1.0
     leave_seconds: float = 5.0
@@ -35,20 +35,20 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start an agent."""
+    """Command, working directory and environment of an agent process."""
 
     command: tuple[str, ...]
     folder: Path | None = None
-    """Where it runs; None is here."""
+    """Working directory; None means the current one."""
     environment: Mapping[str, str] | None = None
-    """All of its variables; None is ours."""
+    """Complete environment; None means that of this process."""
     stderr: Literal["inherit", "capture"] = "inherit"
     patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How an agent left: its exit code (minus the signal), and the time since its stdin closed."""
+    """Exit of an agent: code (negative for a signal) and the seconds since stdin was closed."""
 
     code: int
     seconds: float
@@ -56,12 +56,12 @@ class Exit:
 
 
 def serve_command(*options: str) -> tuple[str, ...]:
-    """Return the command that starts our own server, isolated from the working directory."""
+    """Return the command that starts this server, isolated from the working directory."""
     return isolated_server("serve", *options)
 
 
 class ChildProcess:
-    """A started agent."""
+    """A running agent process."""
 
     def __init__(self, process: Process, descriptors: Descriptors, patience: Patience) -> None:
         self.descriptors = descriptors
@@ -74,10 +74,10 @@ class ChildProcess:
     @classmethod
     @asynccontextmanager
     async def start(cls, launch: Launch) -> AsyncGenerator[Self]:
-        """Start the agent; leaving kills it, unless it has left.
+        """Start the agent; leaving the context kills it, unless it has exited.
 
         Raises:
-            AgentStartError: the command cannot be started.
+            AgentStartError: The command cannot be started.
         """
         process, descriptors = await _open(launch)
         async with process, anyio.create_task_group() as tasks:
@@ -91,16 +91,16 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process, which leads its own group."""
+        """The process id, which is also the process group id."""
         return self._process.pid
 
     @property
     def stderr_text(self) -> str:
-        """The end of what it has written to stderr, if that is captured."""
+        """The last 64 KiB of stderr, if it is captured."""
         return self._last_words.decode("utf-8", "replace")
 
     async def leave(self) -> Exit:
-        """Close its stdin and wait for its end. The caller writes nothing any more."""
+        """Close stdin and wait for the exit; kill after a timeout. Do not write afterwards."""
         closed = time.perf_counter()
         self._close_input()
         was_killed = False
@@ -115,7 +115,7 @@ class ChildProcess:
         return Exit(code, seconds, was_killed)
 
     def kill(self) -> bool:
-        """Kill its process group; false when it has left already."""
+        """Kill the process group; return false if the process has already exited."""
         if self._process.returncode is not None:
             return False
         with suppress(ProcessLookupError):
@@ -123,9 +123,9 @@ class ChildProcess:
         return True
 
     def release(self, *, is_read_to_its_end: bool) -> None:
-        """Close our end of its stdout; not, while the thread that reads it may still do so.
+        """Close our end of the child's stdout, unless a thread may still be reading it.
 
-        That thread would go on with whatever gets the descriptor's number next.
+        Otherwise that thread would read from the next file that gets the descriptor's number.
         """
         if is_read_to_its_end:
             os.close(self.descriptors.read)

@@ -1,4 +1,4 @@
-"""Session updates on their way to whoever shows them: in order, one at a time, none lost."""
+"""Queue of session updates for display: in order, one at a time, none lost."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -14,13 +14,13 @@ from acp_server.protocol.updates import SessionNotification, SessionUpdate
 
 @dataclass(frozen=True, slots=True)
 class UnknownUpdate:
-    """An update of a kind, or in a shape, that this client does not know: the params as sent."""
+    """An update of an unknown kind or shape, with the params as received."""
 
     params: JsonValue
 
     @property
     def kind(self) -> str:
-        """What the agent calls it."""
+        """The agent's name for the kind, or "unknown"."""
         update = self.params.get("update") if isinstance(self.params, dict) else None
         kind = update.get("sessionUpdate") if isinstance(update, dict) else None
         return kind if isinstance(kind, str) else "unknown"
@@ -28,13 +28,13 @@ class UnknownUpdate:
 
 Update: TypeAlias = SessionUpdate | UnknownUpdate
 ShowUpdate = Callable[[str, Update], Awaitable[None]]
-"""Takes the session's id and the update; the next one waits for it."""
+"""Called with the session id and the update; awaited before the next update."""
 
 
 class UpdateQueue:
-    """Takes updates while the wire is read, hands them on from a task of its own.
+    """Decouples reading updates from showing them, which runs in its own task.
 
-    Unbounded, so that a slow reader of updates keeps no answer from being read.
+    Unbounded, so that slow display never delays reading responses.
     """
 
     def __init__(self, show: ShowUpdate) -> None:
@@ -45,16 +45,16 @@ class UpdateQueue:
         self._task_id: int | None = None
 
     def accept(self, params: JsonValue) -> None:
-        """Take the params of a `session/update`; nobody looks at them once this was left."""
+        """Queue the params of a `session/update`; dropped after the queue was closed."""
         with suppress(anyio.ClosedResourceError):
             self._sender.send_nowait(_read(params))
 
     def end(self) -> None:
-        """Take no more; `run` returns once the rest is shown."""
+        """Close the queue; `run` returns once the remaining updates are shown."""
         self._sender.close()
 
     async def run(self) -> None:
-        """Show what comes, until the end."""
+        """Show queued updates until the queue is closed."""
         self._task_id = anyio.get_current_task().id
         with self._sender, self._receiver:
             async for item in self._receiver:
@@ -64,9 +64,9 @@ class UpdateQueue:
                     await self._show(*item)
 
     async def settle(self) -> None:
-        """Wait until everything taken so far is shown; at once, when called while showing."""
+        """Wait until all updates queued so far are shown; return at once if called by `show`."""
         if anyio.get_current_task().id == self._task_id:
-            return
+            return  # the showing task would wait for itself
         reached = anyio.Event()
         try:
             self._sender.send_nowait(reached)

@@ -1,6 +1,6 @@
-"""Whoever shows a session: one method for each kind of update, and the closed table of them.
+"""Interface for displaying a session: one method per kind of update, and their dispatch.
 
-A kind that is added to the protocol does not pass the type checker until it has its place here.
+The dispatch is exhaustive: a new kind of update fails type checking until it is handled here.
 """
 
 from typing import Protocol, TypeAlias, assert_never
@@ -30,42 +30,42 @@ State: TypeAlias = SessionInfoUpdate | UsageUpdate | CompactionUpdate | Compacti
 
 
 class View(Protocol):
-    """Shows what happens in a session."""
+    """Display of one session's updates."""
 
     def user_message(self, update: UserMessageChunk) -> None:
-        """Show more of what the user said."""
+        """Show a chunk of a user message."""
         ...
 
     def message(self, update: AgentMessageChunk) -> None:
-        """Show more of what the agent says."""
+        """Show a chunk of an agent message."""
         ...
 
     def thought(self, update: AgentThoughtChunk) -> None:
-        """Show more of what the agent thinks."""
+        """Show a chunk of the agent's reasoning."""
         ...
 
     def tool_call(self, update: ToolCallStart) -> None:
-        """Show that a tool is called."""
+        """Show a new tool call."""
         ...
 
     def tool_call_update(self, update: ToolCallProgress) -> None:
-        """Show what has changed about a call."""
+        """Show the changed fields of a tool call."""
         ...
 
     def plan(self, update: Plan) -> None:
-        """Show the whole plan, in the place of the one before."""
+        """Show the complete plan; it replaces the previous one."""
         ...
 
     def commands(self, update: AvailableCommandsUpdate) -> None:
-        """Show which slash commands there are."""
+        """Show the available slash commands."""
         ...
 
     def mode(self, update: CurrentModeUpdate) -> None:
-        """Show that the mode has changed."""
+        """Show the new mode."""
         ...
 
     def options(self, update: ConfigOptionUpdate) -> None:
-        """Show the configuration options as they stand."""
+        """Show the current values of all config options."""
         ...
 
     def session_info(self, update: SessionInfoUpdate) -> None:
@@ -73,28 +73,28 @@ class View(Protocol):
         ...
 
     def usage(self, update: UsageUpdate) -> None:
-        """Show how full the context is."""
+        """Show how full the context window is."""
         ...
 
     def compaction(self, update: CompactionUpdate) -> None:
-        """Show how a compaction goes."""
+        """Show the progress of a compaction."""
         ...
 
     def compaction_summary(self, update: CompactionSummaryChunk) -> None:
-        """Show more of a compaction's summary."""
+        """Show a chunk of a compaction's summary."""
         ...
 
     def notice(self, update: Notice) -> None:
-        """Show a word to the user."""
+        """Show a notice to the user."""
         ...
 
     def unknown(self, update: UnknownUpdate) -> None:
-        """Show that there was something which this client does not know."""
+        """Show that an update of an unknown kind arrived."""
         ...
 
 
 def show_update(view: View, update: Update) -> None:
-    """Hand an update to the method that is for it."""
+    """Call the view's method for an update."""
     match update:
         case UserMessageChunk() | AgentMessageChunk() | AgentThoughtChunk():
             _talk(view, update)

@@ -1,4 +1,4 @@
-"""The wire as it is seen from the client's end: every line, and who sent it."""
+"""Recording of all messages between the client and the agent, as raw lines."""
 
 import json
 from collections.abc import Callable, Hashable, Sequence
@@ -15,13 +15,13 @@ Sender = Literal["client", "agent"]
 
 @dataclass(frozen=True, slots=True)
 class WireLine:
-    """One line and its sender; without its newline, otherwise byte for byte."""
+    """One raw line without its newline, and its sender."""
 
     sender: Sender
     line: bytes
 
     def to_json(self) -> str:
-        """Return `{"from": ..., "message": ...}`; a line that is no JSON becomes a string."""
+        """Return `{"from": ..., "message": ...}`; a line that is not JSON becomes a string."""
         text = self.line.decode("utf-8", "replace")
         return f'{{"from":"{self.sender}","message":{text if _is_json(text) else _quoted(text)}}}'
 
@@ -30,12 +30,12 @@ Record = Callable[[WireLine], None]
 
 
 def record_nothing(line: WireLine) -> None:
-    """Keep no record."""
+    """Ignore a line."""
     del line
 
 
 class TappedTransport:
-    """A transport whose every line is recorded, and which can be told to send no more.
+    """Transport wrapper that records every line and can stop sending.
 
     Lines are recorded in the order in which this end queues and reads them.
     """
@@ -61,20 +61,20 @@ class TappedTransport:
         await self._transport.__aexit__(kind, error, trace)
 
     async def receive(self) -> Sequence[Line]:
-        """Return the next lines."""
+        """Return the next lines, recorded."""
         batch = await self._transport.receive()
         for line in batch:
             self._note("agent", line.head if isinstance(line, Oversized) else line)
         return batch
 
     def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
-        """Queue a line, unless `stop_sending` was called."""
+        """Record and queue a line; drop it after `stop_sending`."""
         if self._is_sending:
             self._note("client", line.removesuffix(b"\n"))
             self._transport.send(line, replaces, seam)
 
     def stop_sending(self) -> None:
-        """Drop all lines from now on: the descriptor below is about to be closed."""
+        """Drop all further lines: the underlying descriptor is about to be closed."""
         self._is_sending = False
 
     @property
@@ -87,11 +87,11 @@ class TappedTransport:
         await self._transport.wait_for_room()
 
     async def flush(self) -> None:
-        """Wait until everything queued was handed over, or nobody takes it any more."""
+        """Wait until everything queued is written, or the other end has disconnected."""
         await self._transport.flush()
 
     def _note(self, sender: Sender, line: bytes) -> None:
-        """Record a line; a recorder that fails ends the conversation and is not asked again."""
+        """Record a line; a recorder that raises ends the connection and is not called again."""
         record, self._record = self._record, record_nothing
         record(WireLine(sender, line))
         self._record = record

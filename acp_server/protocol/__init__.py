@@ -1,1 +1,1 @@
-"""The words of ACP v1: what each message holds, and nothing of what is done about it."""
+"""ACP v1 message types. Data only, no behavior."""

@@ -1,7 +1,7 @@
-"""Typed calls to the editor: one method for each thing that an agent may ask a client.
+"""Typed requests to the client: one method for each ACP request that an agent may send.
 
-Owns the method names. Whether the client can answer a call is for the caller to know. Needed from
-the first tool on, and imported no earlier.
+Owns the method names. Callers must check the client's capabilities. Imported only with the first
+tool, to keep the start fast.
 """
 
 from acp_server.protocol.client import Client
@@ -32,7 +32,7 @@ from acp_server.protocol.tool_calls import RequestPermissionRequest, RequestPerm
 
 
 class Calls:
-    """What the editor can be asked: each raises ClientError when there is no answer; and told."""
+    """Requests and notifications to the client. Requests raise ClientError if they fail."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -40,7 +40,7 @@ class Calls:
     async def request_permission(
         self, request: RequestPermissionRequest
     ) -> RequestPermissionResponse:
-        """Ask the user; cancelling takes the question back."""
+        """Ask the user for permission; cancelling withdraws the request."""
         return await self._client.ask(
             "session/request_permission", request, RequestPermissionResponse
         )
@@ -48,41 +48,41 @@ class Calls:
     async def create_elicitation(
         self, request: CreateElicitationRequest
     ) -> CreateElicitationResponse:
-        """Ask the user to fill in a form, or to open a page."""
+        """Ask the user to fill in a form or to open a URL."""
         return await self._client.ask("elicitation/create", request, CreateElicitationResponse)
 
     async def complete_elicitation(self, notification: CompleteElicitationNotification) -> None:
-        """Tell that a page has done its work."""
+        """Notify the client that a URL elicitation is complete."""
         await self._client.tell("elicitation/complete", notification)
 
     async def read_text_file(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
-        """Read a file as the editor has it."""
+        """Read a file through the client, including unsaved changes."""
         return await self._client.ask("fs/read_text_file", request, ReadTextFileResponse)
 
     async def write_text_file(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
-        """Write a file through the editor."""
+        """Write a file through the client."""
         return await self._client.ask("fs/write_text_file", request, WriteTextFileResponse)
 
     async def create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
-        """Start a command in a terminal of the editor's."""
+        """Start a command in a new client terminal."""
         return await self._client.ask("terminal/create", request, CreateTerminalResponse)
 
     async def terminal_output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
-        """Return what a terminal holds."""
+        """Return a terminal's output so far."""
         return await self._client.ask("terminal/output", request, TerminalOutputResponse)
 
     async def wait_for_terminal_exit(
         self, request: WaitForTerminalExitRequest
     ) -> WaitForTerminalExitResponse:
-        """Wait for the end of a terminal's command."""
+        """Wait until a terminal's command has exited."""
         return await self._client.ask(
             "terminal/wait_for_exit", request, WaitForTerminalExitResponse
         )
 
     async def kill_terminal(self, request: KillTerminalRequest) -> KillTerminalResponse:
-        """End a terminal's command."""
+        """Kill a terminal's command; the terminal stays."""
         return await self._client.ask("terminal/kill", request, KillTerminalResponse)
 
     async def release_terminal(self, request: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
-        """Give a terminal back."""
+        """Release a terminal; kills its command if it still runs."""
         return await self._client.ask("terminal/release", request, ReleaseTerminalResponse)

@@ -1,6 +1,6 @@
-"""The editor at the other end: telling it something, and asking.
+"""The client at the other end of the connection: notifications and generic requests.
 
-What it can be asked is in `calls`, which is imported when there is something to ask.
+The typed requests are in `client_requests`, which is imported only when they are needed.
 """
 
 from collections.abc import Hashable
@@ -18,11 +18,11 @@ R = TypeVar("R", bound=WireModel)
 
 
 class ClientError(Exception):
-    """The client answered with an error, or with something that is no answer, or has left."""
+    """A request failed: error response, invalid result, or the client has disconnected."""
 
 
 class Client:
-    """The editor at the other end."""
+    """Sends notifications and requests to the connected client."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -30,43 +30,44 @@ class Client:
     async def update(
         self, session_id: str, update: SessionUpdate, replaces: Hashable = None
     ) -> None:
-        """Send `session/update`, waiting first while too much is unsent.
+        """Send `session/update`, after waiting for back-pressure to clear.
 
-        With `replaces`, an unsent update of the same key is dropped in favour of this one.
+        With a `replace_key`, an unsent update with the same key is replaced by this one.
         """
         notification = SessionNotification(session_id=session_id, update=update)
         await self._peer.notify("session/update", notification, replaces)
 
     @property
     def has_room(self) -> bool:
-        """Whether the queue to the editor is below its bound."""
+        """Whether the send queue is below its limit."""
         return self._peer.has_room
 
     async def wait_for_room(self) -> None:
-        """Wait while too much is unsent."""
+        """Wait until the send queue is below its limit."""
         await self._peer.wait_for_room()
 
     def update_now(self, session_id: str, update: SessionUpdate, replaces: Hashable = None) -> None:
-        """Send `session/update` at once, however much is unsent; `replaces` as in `update`."""
+        """Send `session/update` without back-pressure; `replace_key` as in `send_update`."""
         notification = SessionNotification(session_id=session_id, update=update)
         self._peer.notify_now("session/update", notification, replaces)
 
     def say_now(self, form: NotificationForm, text: str) -> None:
-        """Send one more piece of a streamed message at once; see `pieces`."""
+        """Send the next chunk of a streamed message without back-pressure."""
         self._peer.notify_piece(form, text)
 
     async def tell(self, method: str, notification: WireModel) -> None:
-        """Send a notification, waiting first while too much is unsent."""
+        """Send a notification, after waiting for back-pressure to clear."""
         await self._peer.notify(method, notification)
 
     async def ask(self, method: str, request: WireModel, answer: type[R]) -> R:
-        """Ask, and read the answer; null counts as an empty object.
+        """Send a request and validate its result.
 
         Raises:
-            ClientError: There is no answer, or none that fits.
+            ClientError: The client has disconnected, or sent an error or an invalid result.
         """
         try:
             result = await self._peer.request(method, request)
+            # Some clients answer null where the schema has an object without required fields.
             return answer.from_wire({} if result is None else result)
         except RemoteError as error:
             raise ClientError(_one_line(error)) from error
@@ -79,7 +80,7 @@ class Client:
 
 
 def _one_line(error: RemoteError) -> str:
-    """Return what an error says, with its detail where it has one, whatever that is called."""
+    """Return an error's message and details on one line, at most 500 characters."""
     data = error.data
     details = [data.get("message"), data.get("details")] if isinstance(data, dict) else [data]
     texts = [error.message, *(each for each in details if isinstance(each, str) and each)]

@@ -1,6 +1,6 @@
-"""Content blocks: the text, media and resources that prompts, messages and results consist of.
+"""Content blocks: text, media and resources in prompts, messages and tool results.
 
-The shapes are those of MCP. Which kinds a prompt may hold is for `PromptCapabilities` to say.
+The same shapes as in MCP. `PromptCapabilities` says which kinds a prompt may contain.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -13,7 +13,7 @@ Role: TypeAlias = Literal["assistant", "user"]
 
 
 class Annotations(ExtensibleModel):
-    """Hints on a block: for whom it is, how new it is (ISO 8601), how much it matters (0 to 1)."""
+    """Hints on a block: audience, modification time (ISO 8601), priority (0 to 1)."""
 
     audience: Lenient[SiftedArray[Role]] = None
     last_modified: Lenient[str] = None
@@ -21,7 +21,7 @@ class Annotations(ExtensibleModel):
 
 
 class TextContent(ExtensibleModel):
-    """Text, as a rule Markdown."""
+    """Text, usually Markdown."""
 
     type: Literal["text"] = "text"
     text: str
@@ -29,7 +29,7 @@ class TextContent(ExtensibleModel):
 
 
 class ImageContent(ExtensibleModel):
-    """An image, as base64, and where it came from."""
+    """An image, as base64, with its source URI if known."""
 
     type: Literal["image"] = "image"
     data: str
@@ -39,7 +39,7 @@ class ImageContent(ExtensibleModel):
 
 
 class AudioContent(ExtensibleModel):
-    """A sound, as base64."""
+    """Audio, as base64."""
 
     type: Literal["audio"] = "audio"
     data: str
@@ -48,7 +48,7 @@ class AudioContent(ExtensibleModel):
 
 
 class ResourceLink(ExtensibleModel):
-    """A resource that the receiver can read for itself; `size` is in bytes."""
+    """A reference to a resource that the receiver can read; `size` is in bytes."""
 
     type: Literal["resource_link"] = "resource_link"
     name: str
@@ -61,7 +61,7 @@ class ResourceLink(ExtensibleModel):
 
 
 class TextResourceContents(ExtensibleModel):
-    """The whole text of a resource."""
+    """The complete text of a resource."""
 
     uri: str
     text: str
@@ -69,7 +69,7 @@ class TextResourceContents(ExtensibleModel):
 
 
 class BlobResourceContents(ExtensibleModel):
-    """The whole bytes of a resource, as base64."""
+    """The complete bytes of a resource, as base64."""
 
     uri: str
     blob: str
@@ -82,7 +82,7 @@ EmbeddedResourceResource: TypeAlias = Annotated[
 
 
 class EmbeddedResource(ExtensibleModel):
-    """A resource that travels with the message."""
+    """A resource whose contents are part of the message."""
 
     type: Literal["resource"] = "resource"
     resource: EmbeddedResourceResource

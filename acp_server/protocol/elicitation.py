@@ -1,6 +1,6 @@
-"""Questions that the client asks the user for the agent: a form to fill in, or a page to visit.
+"""Elicitation: the agent asks the user through the client, with a form or a URL to open.
 
-A question belongs to a session or to one request. Nothing secret may be asked for in a form.
+An elicitation belongs to a session or to one request. Forms must not ask for secrets.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -28,13 +28,13 @@ from acp_server.protocol.model import (
     WireModel,
 )
 
-# The properties of a form. Every one may have a title, a description and a default.
+# Form properties. Each may have a title, a description and a default.
 
 StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"]
 
 
 class EnumOption(ExtensibleModel):
-    """One choice: the value that is answered and what the user reads."""
+    """One choice: the value that is returned and the title that the user sees."""
 
     const: str
     title: str
@@ -42,14 +42,14 @@ class EnumOption(ExtensibleModel):
 
 
 class PropertySchema(ExtensibleModel):
-    """What every kind of property has."""
+    """Common fields of all form properties."""
 
     title: Lenient[str] = None
     description: Lenient[str] = None
 
 
 class StringPropertySchema(PropertySchema):
-    """A text, or one choice out of `enum` or `one_of`; lengths are in characters."""
+    """A string, or one choice of `enum` or `one_of`; lengths are in characters."""
 
     type: Literal["string"] = "string"
     min_length: Omissible[Uint32] = None
@@ -62,7 +62,7 @@ class StringPropertySchema(PropertySchema):
 
 
 class NumberPropertySchema(PropertySchema):
-    """A number between two bounds, which are allowed themselves."""
+    """A number; both bounds are inclusive."""
 
     type: Literal["number"] = "number"
     minimum: Omissible[float] = None
@@ -71,7 +71,7 @@ class NumberPropertySchema(PropertySchema):
 
 
 class IntegerPropertySchema(PropertySchema):
-    """A whole number between two bounds, which are allowed themselves."""
+    """An integer; both bounds are inclusive."""
 
     type: Literal["integer"] = "integer"
     minimum: Omissible[Int64] = None
@@ -80,21 +80,21 @@ class IntegerPropertySchema(PropertySchema):
 
 
 class BooleanPropertySchema(PropertySchema):
-    """Yes or no."""
+    """A boolean."""
 
     type: Literal["boolean"] = "boolean"
     default: Lenient[bool] = None
 
 
 class StringMultiSelectItems(ExtensibleModel):
-    """Choices that the user reads as they are answered."""
+    """Choices without titles: the user sees the values."""
 
     type: Literal["string"] = "string"
     enum: Array[str]
 
 
 class TitledMultiSelectItems(ExtensibleModel):
-    """Choices that have titles."""
+    """Choices with titles."""
 
     any_of: Array[EnumOption]
 
@@ -106,7 +106,7 @@ def _not_string(type_name: str) -> str:
 
 
 class OtherMultiSelectItems(WireModel):
-    """Choices of a type we do not know, with all that is said about them."""
+    """Choices of an unknown type, with all their fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -122,7 +122,7 @@ MultiSelectItems: TypeAlias = Annotated[
 
 
 class MultiSelectPropertySchema(PropertySchema):
-    """Several choices out of a list."""
+    """Multiple choices out of a list."""
 
     type: Literal["array"] = "array"
     min_items: Omissible[Uint64] = None
@@ -148,7 +148,7 @@ def _not_known(type_name: str) -> str:
 
 
 class OtherPropertySchema(WireModel):
-    """A property of a type we do not know, with all that is said about it."""
+    """A property of an unknown type, with all its fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -167,7 +167,7 @@ def _object() -> ElicitationSchemaType:
 
 
 class ElicitationSchema(ExtensibleModel):
-    """A form: its properties by name, and the names of those that have to be filled in."""
+    """A form: its properties by name, and the names of the required ones."""
 
     type: Annotated[ElicitationSchemaType, OrElse(_object)] = "object"
     title: Lenient[str] = None
@@ -178,24 +178,24 @@ class ElicitationSchema(ExtensibleModel):
     required: Omissible[Array[str]] = None
 
 
-# The question: in one of two modes, about one of two things.
+# The request: one of two modes (form, URL) with one of two scopes (session, request).
 
 
 class ElicitationSessionScope(WireModel):
-    """The question is about a session, or about a tool call in it."""
+    """Scope: a session, or a tool call in it."""
 
     session_id: SessionId
     tool_call_id: Lenient[ToolCallId] = None
 
 
 class ElicitationRequestScope(WireModel):
-    """The question is about a request from the client that still waits for its answer."""
+    """Scope: a pending request from the client."""
 
     request_id: RequestId
 
 
 class ElicitationFormMode(ExtensibleModel):
-    """The client shows a form and answers what was filled in."""
+    """The client shows a form and returns the values."""
 
     mode: Literal["form"] = "form"
     message: str
@@ -203,7 +203,7 @@ class ElicitationFormMode(ExtensibleModel):
 
 
 class ElicitationUrlMode(ExtensibleModel):
-    """The client opens a page, and does not hear what becomes of it there."""
+    """The client opens a URL; the values that the user enters there are not returned."""
 
     mode: Literal["url"] = "url"
     message: str
@@ -212,19 +212,19 @@ class ElicitationUrlMode(ExtensibleModel):
 
 
 class SessionForm(ElicitationFormMode, ElicitationSessionScope):
-    """A form about a session."""
+    """A form scoped to a session."""
 
 
 class RequestForm(ElicitationFormMode, ElicitationRequestScope):
-    """A form about a request."""
+    """A form scoped to a request."""
 
 
 class SessionUrl(ElicitationUrlMode, ElicitationSessionScope):
-    """A page about a session."""
+    """A URL scoped to a session."""
 
 
 class RequestUrl(ElicitationUrlMode, ElicitationRequestScope):
-    """A page about a request."""
+    """A URL scoped to a request."""
 
 
 CreateElicitationRequest: TypeAlias = SessionForm | RequestForm | SessionUrl | RequestUrl
@@ -236,7 +236,7 @@ ElicitationAction: TypeAlias = Literal["accept", "decline", "cancel"] | str
 
 
 class CreateElicitationResponse(ExtensibleModel):
-    """What the user did, and for `accept` what was filled in; an unknown action is no consent."""
+    """The user's action and, for `accept`, the values; treat an unknown action as no consent."""
 
     action: ElicitationAction
     content: Omissible[dict[str, ElicitationContentValue]] = None
@@ -250,6 +250,6 @@ class CreateElicitationResponse(ExtensibleModel):
 
 
 class CompleteElicitationNotification(ExtensibleModel):
-    """`elicitation/complete`: the page has done its work."""
+    """`elicitation/complete`: the interaction at the URL is complete."""
 
     elicitation_id: ElicitationId

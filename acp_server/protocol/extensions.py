@@ -1,4 +1,4 @@
-"""What is beside the protocol: methods of our own, others' conventions, drafts of what comes."""
+"""Messages outside the protocol: our own methods, third-party conventions, protocol drafts."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,11 +17,11 @@ CANCEL_TASK_METHOD = "_hermes/cancel_task"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
-"""What our own client says that it is, unless it plays somebody else's."""
+"""The default `clientInfo.name` of our own headless client."""
 
 
 class ActiveFileNotification(ExtensibleModel):
-    """`_hermes/active_file`: the file in the user's view, as an absolute path, and its line."""
+    """`_hermes/active_file`: the file open in the editor, as an absolute path, and the line."""
 
     session_id: SessionId
     path: str
@@ -36,7 +36,7 @@ def _error() -> DiagnosticSeverity:
 
 
 class Diagnostic(ExtensibleModel):
-    """Something wrong with a file; lines are counted from 1."""
+    """An editor diagnostic; lines are counted from 1."""
 
     severity: Annotated[DiagnosticSeverity, OrElse(_error)] = "error"
     message: str
@@ -47,7 +47,7 @@ class Diagnostic(ExtensibleModel):
 
 
 class DiagnosticsNotification(ExtensibleModel):
-    """`_hermes/diagnostics`: all that is wrong with a file, in the place of what was before."""
+    """`_hermes/diagnostics`: all diagnostics of a file; they replace the previous ones."""
 
     session_id: SessionId
     path: str
@@ -55,17 +55,17 @@ class DiagnosticsNotification(ExtensibleModel):
 
 
 class CancelTaskNotification(ExtensibleModel):
-    """`_hermes/cancel_task`: end one of the tasks that a call has delegated; the others go on."""
+    """`_hermes/cancel_task`: cancel one sub-agent task of a tool call; the others continue."""
 
     session_id: SessionId
     tool_call_id: ToolCallId
-    """The call that delegated."""
+    """The tool call that delegated the task."""
     task: Uint32
     """The task's number, from 1."""
 
 
 class ForkSessionRequest(ExtensibleModel):
-    """`session/fork`, a draft: begin a conversation that goes on from another one."""
+    """`session/fork` (draft): start a session with a copy of another one's conversation."""
 
     session_id: SessionId
     cwd: str
@@ -78,20 +78,20 @@ class ForkSessionResponse(NewSessionResponse):
 
 
 class SteeringRequest(PromptRequest):
-    """`_session/steering`: say something to a session, whatever it does just now.
+    """`_session/steering`: send a message to a session, also during a turn.
 
-    Where `_meta.steering.idleBehavior` is `promptRequired`, it begins no turn.
+    With `_meta.steering.idleBehavior` = `promptRequired` it never starts a turn.
     """
 
     @property
     def may_begin_a_turn(self) -> bool:
-        """Whether it is a prompt where nothing runs."""
+        """Whether it starts a turn if the session is idle."""
         steering = (self.meta or {}).get("steering")
         is_required = isinstance(steering, dict) and steering.get("idleBehavior") == PROMPT_REQUIRED
         return not is_required
 
 
 class SteeringResponse(ExtensibleModel):
-    """Whether it became part of a turn that ran, or began one."""
+    """Whether the message was added to a running turn or started a new one."""
 
     outcome: Literal["injected", "startedNewTurn", "failed"]

@@ -1,6 +1,6 @@
-"""Text files, read and written through the client, which knows its unsaved buffers.
+"""Reading and writing text files through the client, which knows unsaved changes.
 
-Paths are absolute; lines are counted from 1, whatever the schema's minimum says.
+Paths are absolute. Lines are counted from 1, although the ACP schema allows 0.
 """
 
 from acp_server.protocol.identifiers import SessionId
@@ -8,7 +8,7 @@ from acp_server.protocol.model import ExtensibleModel, Omissible, Uint32
 
 
 class ReadTextFileRequest(ExtensibleModel):
-    """`fs/read_text_file`: the text of a file, or `limit` lines of it from `line` on."""
+    """`fs/read_text_file`: read a file, or `limit` lines of it starting at `line`."""
 
     session_id: SessionId
     path: str
@@ -23,7 +23,7 @@ class ReadTextFileResponse(ExtensibleModel):
 
 
 class WriteTextFileRequest(ExtensibleModel):
-    """`fs/write_text_file`: make this the whole text of a file."""
+    """`fs/write_text_file`: replace the whole text of a file."""
 
     session_id: SessionId
     path: str
@@ -31,4 +31,4 @@ class WriteTextFileRequest(ExtensibleModel):
 
 
 class WriteTextFileResponse(ExtensibleModel):
-    """The file is written."""
+    """Confirms that the file is written."""

@@ -1,6 +1,7 @@
-"""What an agent answers to `initialize`: what it can do, and how its user can sign in.
+"""The result of `initialize`: agent capabilities and authentication methods.
 
-For those who read such an answer: the server itself writes its own without models.
+Used by the headless client and by tests. The server builds its own result in the handshake,
+without models.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -22,7 +23,7 @@ from acp_server.protocol.model import (
 
 
 class PromptCapabilities(ExtensibleModel):
-    """The content blocks a prompt may hold beside text and resource links."""
+    """Content block types accepted in prompts, in addition to text and resource links."""
 
     image: LenientFlag = False
     audio: LenientFlag = False
@@ -30,34 +31,34 @@ class PromptCapabilities(ExtensibleModel):
 
 
 class McpCapabilities(ExtensibleModel):
-    """The transports to MCP servers the agent speaks beside stdio."""
+    """Supported MCP transports, in addition to stdio."""
 
     http: LenientFlag = False
     sse: LenientFlag = False
 
 
 class SessionListCapabilities(ExtensibleModel):
-    """The agent lists its sessions."""
+    """The agent supports `session/list`."""
 
 
 class SessionDeleteCapabilities(ExtensibleModel):
-    """The agent deletes sessions."""
+    """The agent supports `session/delete`."""
 
 
 class SessionAdditionalDirectoriesCapabilities(ExtensibleModel):
-    """The agent works in more directories than one."""
+    """The agent supports `additionalDirectories`."""
 
 
 class SessionResumeCapabilities(ExtensibleModel):
-    """The agent resumes sessions without replaying them."""
+    """The agent supports `session/resume`."""
 
 
 class SessionCloseCapabilities(ExtensibleModel):
-    """The agent closes sessions."""
+    """The agent supports `session/close`."""
 
 
 class SessionCapabilities(ExtensibleModel):
-    """The session methods the agent has beside the basic ones and `session/load`."""
+    """Optional session methods, except `session/load`."""
 
     list: Lenient[SessionListCapabilities] = None
     delete: Lenient[SessionDeleteCapabilities] = None
@@ -67,17 +68,17 @@ class SessionCapabilities(ExtensibleModel):
 
 
 class LogoutCapabilities(ExtensibleModel):
-    """The agent can sign the user out."""
+    """The agent supports `logout`."""
 
 
 class AgentAuthCapabilities(ExtensibleModel):
-    """What the agent can do about credentials beside its authentication methods."""
+    """Authentication capabilities, in addition to the authentication methods."""
 
     logout: Lenient[LogoutCapabilities] = None
 
 
 class AgentCapabilities(ExtensibleModel):
-    """What the client may ask of the agent."""
+    """Capabilities of the agent."""
 
     load_session: LenientFlag = False
     prompt_capabilities: LenientObject[PromptCapabilities] = Field(
@@ -90,11 +91,11 @@ class AgentCapabilities(ExtensibleModel):
     auth: LenientObject[AgentAuthCapabilities] = Field(default_factory=AgentAuthCapabilities)
 
 
-# How users sign in.
+# Authentication methods.
 
 
 class AuthMethodAgent(ExtensibleModel):
-    """A login that the agent runs by itself when `authenticate` asks for it."""
+    """A login that the agent performs itself on `authenticate`."""
 
     id: AuthMethodId
     name: str
@@ -102,7 +103,7 @@ class AuthMethodAgent(ExtensibleModel):
 
 
 class AuthMethodTerminal(AuthMethodAgent):
-    """A login that the client runs in a terminal: the agent's own command, with these added."""
+    """A login in a terminal: the client runs the agent's command with these arguments added."""
 
     type: Literal["terminal"] = "terminal"
     args: Annotated[NullableArray[str], UNLESS_EMPTY] = ()
@@ -115,11 +116,11 @@ AuthMethod: TypeAlias = Annotated[
 ]
 
 
-# The answer.
+# The result.
 
 
 class InitializeResponse(ExtensibleModel):
-    """The version both will speak, and what the agent can do."""
+    """Result of `initialize`: the negotiated version and the agent's capabilities."""
 
     protocol_version: ProtocolVersion
     agent_capabilities: LenientObject[AgentCapabilities] = Field(default_factory=AgentCapabilities)

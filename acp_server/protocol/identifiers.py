@@ -1,14 +1,11 @@
-"""The opaque identifiers that messages refer to things by.
-
-Whoever creates the thing chooses the identifier; nobody else reads anything into it.
-"""
+"""Opaque identifiers. The side that creates an object chooses its id; do not parse it."""
 
 from typing import TypeAlias
 
 from acp_server.protocol.model import Int64
 
 RequestId: TypeAlias = Int64 | str | None
-"""A JSON-RPC request, by the id its sender gave it; 1 and "1" are two requests."""
+"""The id of a JSON-RPC request, chosen by its sender; 1 and "1" are different ids."""
 
 SessionId: TypeAlias = str
 SessionModeId: TypeAlias = str

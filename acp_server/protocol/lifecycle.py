@@ -1,7 +1,7 @@
-"""Who the client is, what it can do, and the calls by which its user signs in and out.
+"""`initialize`, client capabilities, `authenticate` and `logout`.
 
-A capability object means "yes" by being there, however empty; absent means "no". What agents
-answer is in `greeting`: ours answers before it has any models.
+A capability object means "supported" if it is present, even if it is empty. The agent's side of
+`initialize` is in `initialize_response`.
 """
 
 from typing import TypeAlias
@@ -22,49 +22,49 @@ ProtocolVersion: TypeAlias = Uint16
 
 
 class Implementation(ExtensibleModel):
-    """The program at one end: its name for machines, its title for people, its version."""
+    """Name, display title and version of a client or an agent."""
 
     name: str
     title: Lenient[str] = None
     version: str
 
 
-# What clients can do.
+# Client capabilities.
 
 
 class FileSystemCapabilities(ExtensibleModel):
-    """Which of the client's file methods the agent may call."""
+    """Supported file methods."""
 
     read_text_file: LenientFlag = False
     write_text_file: LenientFlag = False
 
 
 class AuthCapabilities(ExtensibleModel):
-    """Whether the client can run a login in a terminal."""
+    """Whether the client can run a terminal login."""
 
     terminal: LenientFlag = False
 
 
 class BooleanConfigOptionCapabilities(ExtensibleModel):
-    """The client shows config options that are on or off."""
+    """The client supports boolean config options."""
 
 
 class SessionConfigOptionsCapabilities(ExtensibleModel):
-    """Which kinds of config option, beside selects, the client shows."""
+    """Supported kinds of config options, in addition to selects."""
 
     boolean: Lenient[BooleanConfigOptionCapabilities] = None
 
 
 class NoticeCapabilities(WireModel):
-    """The client shows notices."""
+    """The client supports `notice` updates."""
 
 
 class CompactionCapabilities(WireModel):
-    """The client shows compactions of the context and their summaries."""
+    """The client supports compaction updates."""
 
 
 class ClientSessionCapabilities(ExtensibleModel):
-    """What the client shows beyond the basic session updates."""
+    """Optional session updates that the client supports."""
 
     compaction: Lenient[CompactionCapabilities] = None
     config_options: Lenient[SessionConfigOptionsCapabilities] = None
@@ -72,22 +72,22 @@ class ClientSessionCapabilities(ExtensibleModel):
 
 
 class ElicitationFormCapabilities(ExtensibleModel):
-    """The client shows forms."""
+    """The client supports form elicitation."""
 
 
 class ElicitationUrlCapabilities(ExtensibleModel):
-    """The client opens web pages."""
+    """The client supports URL elicitation."""
 
 
 class ElicitationCapabilities(ExtensibleModel):
-    """The ways in which the client can ask the user for input; neither means none."""
+    """Supported elicitation modes."""
 
     form: Lenient[ElicitationFormCapabilities] = None
     url: Lenient[ElicitationUrlCapabilities] = None
 
 
 class ClientCapabilities(ExtensibleModel):
-    """What the agent may ask of the client and show through it."""
+    """Capabilities of the client."""
 
     fs: LenientObject[FileSystemCapabilities] = Field(default_factory=FileSystemCapabilities)
     terminal: LenientFlag = False
@@ -96,11 +96,11 @@ class ClientCapabilities(ExtensibleModel):
     elicitation: Lenient[ElicitationCapabilities] = None
 
 
-# Signing in and out.
+# Authentication.
 
 
 class AuthenticateRequest(ExtensibleModel):
-    """`authenticate`: run this login."""
+    """`authenticate`: sign in with this method."""
 
     method_id: AuthMethodId
 
@@ -110,7 +110,7 @@ class AuthenticateResponse(ExtensibleModel):
 
 
 class LogoutRequest(ExtensibleModel):
-    """`logout`: forget the credentials."""
+    """`logout`: delete the credentials."""
 
 
 class LogoutResponse(ExtensibleModel):
@@ -121,7 +121,7 @@ class LogoutResponse(ExtensibleModel):
 
 
 class InitializeRequest(ExtensibleModel):
-    """`initialize`: the version the client would like, and what it can do."""
+    """`initialize`: the requested protocol version and the client's capabilities."""
 
     protocol_version: ProtocolVersion
     client_capabilities: LenientObject[ClientCapabilities] = Field(

@@ -1,12 +1,9 @@
-"""What every wire model is: its configuration, its ways in and out, and how forgiving a field is.
+"""Base classes and field annotations of all wire models.
 
-Owns the base classes and the annotations that the modules of messages are written with. Knows no
-message.
-
-ACP forgives by three flags, and each has its annotations here. `Lenient` and its kin put the
-field's default in the place of a value that does not fit; `SiftedArray` drops the items that do
-not fit; `NullableArray` and `NullableMap` read null as empty. A field with none of them is
-strict: what does not fit is a `ValidationError`.
+The ACP schema has three leniency flags, and each has annotations here. `Lenient`, `LenientFlag`,
+`LenientObject` and `LenientArray` replace an invalid value by the field's default; `FilteredArray`
+drops invalid items; `NullableArray` and `NullableMap` read null as empty. A field without any of
+these is strict: an invalid value raises `ValidationError`.
 """
 
 import json
@@ -34,9 +31,9 @@ T = TypeVar("T")
 
 
 class OrElse:
-    """Puts a default in the place of a value that does not fit: by default, what the type makes.
+    """Annotation that replaces an invalid value by a default: `make_default()`, else `type()`.
 
-    An absent value stays absent: whether it may be is for the field to say.
+    An absent value stays absent: the field decides whether it is required.
     """
 
     def __init__(self, make_default: Callable[[], object] | None = None) -> None:
@@ -45,7 +42,7 @@ class OrElse:
     def __get_pydantic_core_schema__(
         self, source: Callable[[], object], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Build the forgiving schema, behind a link that keeps its default from an absent value."""
+        """Build the schema; the chain keeps its default from applying to absent values."""
         forgiving = core_schema.with_default_schema(
             handler(source), default_factory=self.make_default or source, on_error="default"
         )
@@ -53,7 +50,7 @@ class OrElse:
 
 
 class AsItIs:
-    """Passes a value through unread, in both directions."""
+    """Annotation that skips validation and serialization of a value."""
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -88,53 +85,53 @@ Int64: TypeAlias = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 NonEmptyString: TypeAlias = Annotated[str, Field(min_length=1)]
 
 Array: TypeAlias = Annotated[tuple[T, ...], Strict(strict=False)]
-"""A JSON array, kept as a tuple. Only the outer type is lax: parsed JSON holds lists."""
+"""A JSON array as a tuple. Only the outer type is lax: parsed JSON has lists."""
 
 Opaque: TypeAlias = Annotated[JsonValue, AsItIs]
-"""JSON that nobody reads here, unchecked: pydantic's own check takes 0.16 µs for every node."""
+"""Unvalidated JSON: pydantic's JsonValue would take 0.16 µs per node."""
 
 Meta: TypeAlias = dict[str, Opaque]
-"""What `_meta` holds: metadata by key, of any kind."""
+"""The type of `_meta`: arbitrary metadata by key."""
 
 Omissible: TypeAlias = Annotated[T | None, UNLESS_NONE]
-"""None means absent, and is not written."""
+"""None means absent and is not serialized."""
 
 Lenient: TypeAlias = Annotated[T | None, OrElse(_none), UNLESS_NONE]
-"""As `Omissible`, and a value that does not fit counts as absent."""
+"""Like `Omissible`, and an invalid value counts as absent."""
 
 Clearable: TypeAlias = Annotated[T | MISSING | None, OrElse(_missing)]
-"""MISSING keeps what the receiver has and is not written, None clears it, a value replaces it."""
+"""MISSING keeps the receiver's value and is not serialized; None clears it."""
 
 LenientFlag: TypeAlias = Annotated[bool, OrElse()]
-"""Whatever is no boolean is false."""
+"""A boolean; an invalid value is false."""
 
 LenientObject: TypeAlias = Annotated[T, OrElse()]
-"""What does not fit becomes an object made of defaults."""
+"""An object; an invalid value becomes an object with default fields."""
 
 SiftedArray: TypeAlias = Array[OnErrorOmit[T]]
-"""Items that do not fit are dropped; whatever is no array is an error."""
+"""Invalid items are dropped; a value that is not an array is an error."""
 
 LenientArray: TypeAlias = Annotated[SiftedArray[T], OrElse(tuple)]
-"""Items that do not fit are dropped; whatever is no array is an empty one."""
+"""Invalid items are dropped; a value that is not an array is an empty one."""
 
 NullableArray: TypeAlias = Annotated[Array[T], BeforeValidator(_empty_array_for_null)]
-"""Null is an empty array; an item that does not fit is an error."""
+"""Null is an empty array; an invalid item is an error."""
 
 NullableMap: TypeAlias = Annotated[dict[str, T], BeforeValidator(_empty_map_for_null)]
-"""Null is an empty map; a value that does not fit is an error."""
+"""Null is an empty map; an invalid value is an error."""
 
 
 def _mended_json(value: object) -> bytes:
-    """Write JSON with the halves of characters joined, or replaced where they are alone."""
+    """Serialize to JSON with surrogate pairs joined and lone surrogates replaced."""
     plain: object = json.loads(json.dumps(value), parse_constant=lambda _: None)
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
     return mended(text).encode()
 
 
 class WireModel(BaseModel):
-    """A JSON object of the protocol, snake_case here and camelCase there, unchanged once made.
+    """Immutable JSON object of the protocol: snake_case in Python, camelCase on the wire.
 
-    Unknown keys are ignored on the way in, and cannot be written on the way out.
+    Unknown keys are ignored when reading and cannot be set when writing.
     """
 
     model_config = ConfigDict(
@@ -151,27 +148,27 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_wire(cls, value: object) -> Self:
-        """Read parsed JSON, by the wire's names only.
+        """Validate parsed JSON; only wire names are accepted, not Python names.
 
         Raises:
-            ValidationError: A strict field is absent or does not fit.
+            ValidationError: A strict field is missing or invalid.
         """
         return cls.model_validate(value, by_name=False)
 
     def to_json(self) -> bytes:
-        """Write compact UTF-8 JSON in one pass; halves of characters become U+FFFD."""
+        """Serialize to compact UTF-8 JSON; lone surrogates become U+FFFD."""
         try:
             return self.__pydantic_serializer__.to_json(self)
-        except PydanticSerializationError:  # half a character, or nesting beyond 255 levels
+        except PydanticSerializationError:  # a lone surrogate, or more than 255 levels
             return _mended_json(self.model_dump())
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Give the JSON object that `to_json` writes."""
+        """Return the JSON object that `to_json` serializes."""
         wire: dict[str, JsonValue] = json.loads(self.to_json())
         return wire
 
 
 class ExtensibleModel(WireModel):
-    """A wire object that may carry `_meta`, which is for whoever put it there."""
+    """Wire object with an optional `_meta`, reserved for extensions."""
 
     meta: Annotated[Lenient[Meta], Field(alias="_meta")] = None

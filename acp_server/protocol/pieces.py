@@ -1,4 +1,4 @@
-"""The forms of streamed messages, whose pieces are alike but for their text."""
+"""Templates for the chunks of streamed messages, which differ only in their text."""
 
 from typing import TypeAlias
 
@@ -8,11 +8,11 @@ from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, Se
 
 PieceType: TypeAlias = type[AgentMessageChunk | AgentThoughtChunk]
 _GAP = "\N{SYMBOL FOR SUBSTITUTE}"
-"""Stands for the text: no id is called so."""
+"""Placeholder for the text; it must not occur in any id."""
 
 
 class Pieces:
-    """What one session streams; remembers the form of the message that is being written."""
+    """Cache of a session's chunk template: that of the message currently streamed."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
@@ -20,7 +20,7 @@ class Pieces:
         self._form: NotificationForm
 
     def form(self, piece_type: PieceType, message_id: str) -> NotificationForm:
-        """Return the form of the pieces of a message."""
+        """Return the template for the chunks of a message."""
         if (piece_type, message_id) != self._message:
             update = piece_type(content=TextContent(text=_GAP), message_id=message_id)
             whole = SessionNotification(session_id=self._session_id, update=update)

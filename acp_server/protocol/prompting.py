@@ -1,4 +1,4 @@
-"""The user's turn: the prompt, the word on which it ends, and the two ways to cut it short."""
+"""Prompt turns: the prompt, its stop reason, and the two kinds of cancellation."""
 
 from typing import Literal, TypeAlias
 
@@ -12,25 +12,25 @@ StopReason: TypeAlias = Literal[
 
 
 class PromptRequest(ExtensibleModel):
-    """`session/prompt`: what the user says; a block of an unknown type is an error."""
+    """`session/prompt`: a user prompt; a block of an unknown type is an error."""
 
     session_id: SessionId
     prompt: Array[ContentBlock]
 
 
 class PromptResponse(ExtensibleModel):
-    """The turn is over, and why; every update of the turn has gone before."""
+    """End of the turn and its stop reason; all its updates were sent before."""
 
     stop_reason: StopReason
 
 
 class CancelNotification(ExtensibleModel):
-    """`session/cancel`: end the session's turn; the prompt is still answered."""
+    """`session/cancel`: cancel the session's turn; `session/prompt` is still answered."""
 
     session_id: SessionId
 
 
 class CancelRequestNotification(ExtensibleModel):
-    """`$/cancel_request`: end one request, in either direction; it is still answered."""
+    """`$/cancel_request`: cancel a request, in either direction; it is still answered."""
 
     request_id: RequestId

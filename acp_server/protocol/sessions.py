@@ -1,4 +1,4 @@
-"""Sessions: how one is begun, found again, set up and ended, with its modes and config options."""
+"""Sessions: create, load, list and close them; their modes and config options."""
 
 from typing import Annotated, Literal, Self, TypeAlias
 
@@ -23,18 +23,18 @@ from acp_server.protocol.model import (
     SiftedArray,
 )
 
-# MCP servers, which the client hands to a session.
+# MCP servers that the client passes to a session.
 
 
 class EnvVariable(ExtensibleModel):
-    """One variable of a process's environment."""
+    """One environment variable."""
 
     name: str
     value: str
 
 
 class HttpHeader(ExtensibleModel):
-    """One header to send with every request."""
+    """One HTTP header, sent with every request."""
 
     name: str
     value: str
@@ -50,7 +50,7 @@ class McpServerHttp(ExtensibleModel):
 
 
 class McpServerSse(ExtensibleModel):
-    """An MCP server reached over HTTP and server-sent events, which MCP has deprecated."""
+    """An MCP server reached over HTTP with server-sent events (deprecated in MCP)."""
 
     type: Literal["sse"] = "sse"
     name: str
@@ -59,7 +59,7 @@ class McpServerSse(ExtensibleModel):
 
 
 class McpServerStdio(ExtensibleModel):
-    """An MCP server that the agent starts as a child process; the one kind without a `type`."""
+    """An MCP server that the agent starts as a child process; the only kind without `type`."""
 
     name: str
     command: str
@@ -73,16 +73,16 @@ McpServer: TypeAlias = Annotated[
 ]
 
 McpServers: TypeAlias = LenientArray[McpServer]
-"""More forgiving than the schema: one bad server must not cost the user the session."""
+"""More lenient than the schema: one invalid server must not make the session fail."""
 
 AdditionalDirectories: TypeAlias = Annotated[NullableArray[NonEmptyString], UNLESS_EMPTY]
-"""Absolute paths beside the working directory; a bad one is an error, never dropped."""
+"""Additional absolute paths; an invalid one is an error, never dropped silently."""
 
 # Modes.
 
 
 class SessionMode(ExtensibleModel):
-    """A way for the agent to work that the user can choose."""
+    """A mode that the user can choose."""
 
     id: SessionModeId
     name: str
@@ -90,24 +90,24 @@ class SessionMode(ExtensibleModel):
 
 
 class SessionModeState(ExtensibleModel):
-    """The modes of a session, and the one it is in."""
+    """The modes of a session and its current one."""
 
     current_mode_id: SessionModeId
     available_modes: LenientArray[SessionMode]
 
 
 class SetSessionModeRequest(ExtensibleModel):
-    """`session/set_mode`: change to this mode."""
+    """`session/set_mode`: switch to a mode."""
 
     session_id: SessionId
     mode_id: SessionModeId
 
 
 class SetSessionModeResponse(ExtensibleModel):
-    """The mode is changed."""
+    """Confirms the change."""
 
 
-# Config options, which are for everything the user can choose, modes included.
+# Config options: everything that the user can choose, including modes.
 
 SessionConfigOptionCategory: TypeAlias = (
     Literal["mode", "model", "model_config", "thought_level"] | str
@@ -123,7 +123,7 @@ class SessionConfigSelectOption(ExtensibleModel):
 
 
 class SessionConfigSelectGroup(ExtensibleModel):
-    """Values of a select under a common heading."""
+    """A group of select values with a heading."""
 
     group: SessionConfigGroupId
     name: str
@@ -137,7 +137,7 @@ SessionConfigSelectOptions: TypeAlias = Annotated[
 
 
 class ConfigOption(ExtensibleModel):
-    """What every config option has."""
+    """Common fields of config options."""
 
     id: SessionConfigId
     name: str
@@ -146,7 +146,7 @@ class ConfigOption(ExtensibleModel):
 
 
 class SessionConfigSelect(ConfigOption):
-    """A config option with one value out of a list."""
+    """A config option with one value of a list."""
 
     type: Literal["select"] = "select"
     current_value: SessionConfigValueId
@@ -154,7 +154,7 @@ class SessionConfigSelect(ConfigOption):
 
 
 class SessionConfigBoolean(ConfigOption):
-    """A config option that is on or off, for clients that have said they show them."""
+    """A boolean config option, for clients that advertise support for them."""
 
     type: Literal["boolean"] = "boolean"
     current_value: bool
@@ -166,7 +166,7 @@ SessionConfigOption: TypeAlias = Annotated[
 
 
 class SetSessionConfigOptionRequest(ExtensibleModel):
-    """`session/set_config_option`: a boolean, with its type beside it, or the id of a value."""
+    """`session/set_config_option`: set a value id, or a boolean together with its type."""
 
     session_id: SessionId
     config_id: SessionConfigId
@@ -181,23 +181,23 @@ class SetSessionConfigOptionRequest(ExtensibleModel):
 
 
 class SetSessionConfigOptionResponse(ExtensibleModel):
-    """All config options, as they are after the change."""
+    """All config options after the change."""
 
     config_options: LenientArray[SessionConfigOption]
 
 
-# The life of a session.
+# Session lifecycle.
 
 
 class SessionSetup(ExtensibleModel):
-    """What a client is told about a session that is ready for it."""
+    """Modes and config options of a session that is ready."""
 
     modes: Lenient[SessionModeState] = None
     config_options: Lenient[SiftedArray[SessionConfigOption]] = None
 
 
 class NewSessionRequest(ExtensibleModel):
-    """`session/new`: begin a conversation in this directory."""
+    """`session/new`: start a session in a working directory."""
 
     cwd: str
     additional_directories: AdditionalDirectories = ()
@@ -211,7 +211,7 @@ class NewSessionResponse(SessionSetup):
 
 
 class LoadSessionRequest(ExtensibleModel):
-    """`session/load`: take a conversation up again, and replay it."""
+    """`session/load`: restore a session and replay its conversation."""
 
     session_id: SessionId
     cwd: str
@@ -220,11 +220,11 @@ class LoadSessionRequest(ExtensibleModel):
 
 
 class LoadSessionResponse(SessionSetup):
-    """The session is ready, and has been replayed."""
+    """The restored session; the replay was sent before."""
 
 
 class ResumeSessionRequest(ExtensibleModel):
-    """`session/resume`: take a conversation up again, and replay nothing."""
+    """`session/resume`: restore a session without replay."""
 
     session_id: SessionId
     cwd: str
@@ -233,11 +233,11 @@ class ResumeSessionRequest(ExtensibleModel):
 
 
 class ResumeSessionResponse(SessionSetup):
-    """The session is ready."""
+    """The restored session."""
 
 
 class ListSessionsRequest(ExtensibleModel):
-    """`session/list`: a page of the sessions, of one working directory or of all."""
+    """`session/list`: list sessions, of one working directory or all, page by page."""
 
     cwd: Omissible[str] = None
     cursor: Omissible[str] = None
@@ -254,27 +254,27 @@ class SessionInfo(ExtensibleModel):
 
 
 class ListSessionsResponse(ExtensibleModel):
-    """A page of sessions; no cursor means that it is the last."""
+    """A page of sessions; without `next_cursor` it is the last."""
 
     sessions: LenientArray[SessionInfo]
     next_cursor: Lenient[str] = None
 
 
 class CloseSessionRequest(ExtensibleModel):
-    """`session/close`: stop its work and free what it holds; it stays in the list."""
+    """`session/close`: stop a session and free its resources; it stays listed."""
 
     session_id: SessionId
 
 
 class CloseSessionResponse(ExtensibleModel):
-    """The session is closed."""
+    """Confirms that the session is closed."""
 
 
 class DeleteSessionRequest(ExtensibleModel):
-    """`session/delete`: take it out of the list for good."""
+    """`session/delete`: remove a session permanently."""
 
     session_id: SessionId
 
 
 class DeleteSessionResponse(ExtensibleModel):
-    """The session is gone, or never was."""
+    """The session is deleted, or did not exist."""

@@ -1,6 +1,6 @@
-"""Terminals: commands that the client runs for the agent, where the user can watch them.
+"""Client terminals: commands that the client runs for the agent, visible to the user.
 
-Every terminal that was created has to be released, even one that was killed.
+Every created terminal must be released, even if it was killed.
 """
 
 from typing import Annotated
@@ -19,16 +19,16 @@ from acp_server.protocol.sessions import EnvVariable
 
 
 class TerminalExitStatus(ExtensibleModel):
-    """How a command ended: with an exit code or by a signal."""
+    """Exit code of a command, or the signal that ended it."""
 
     exit_code: Lenient[Uint32] = None
     signal: Lenient[str] = None
 
 
 class CreateTerminalRequest(ExtensibleModel):
-    """`terminal/create`: start a command, in an absolute `cwd`.
+    """`terminal/create`: start a command; `cwd` must be absolute.
 
-    Of the output, the last `output_byte_limit` bytes are kept.
+    The client keeps the last `output_byte_limit` bytes of the output.
     """
 
     session_id: SessionId
@@ -40,24 +40,24 @@ class CreateTerminalRequest(ExtensibleModel):
 
 
 class CreateTerminalResponse(ExtensibleModel):
-    """The command runs."""
+    """The terminal of the running command."""
 
     terminal_id: TerminalId
 
 
 class TerminalRequest(ExtensibleModel):
-    """What every request about an existing terminal says."""
+    """Common fields of requests about an existing terminal."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class TerminalOutputRequest(TerminalRequest):
-    """`terminal/output`: what has the command printed so far?"""
+    """`terminal/output`: get the output so far."""
 
 
 class TerminalOutputResponse(ExtensibleModel):
-    """The output as it is kept, whether its beginning is lost, and how the command ended."""
+    """The kept output, whether its beginning was cut off, and the exit status if any."""
 
     output: str
     truncated: bool
@@ -65,24 +65,24 @@ class TerminalOutputResponse(ExtensibleModel):
 
 
 class WaitForTerminalExitRequest(TerminalRequest):
-    """`terminal/wait_for_exit`: answer when the command has ended."""
+    """`terminal/wait_for_exit`: wait until the command has exited."""
 
 
 class WaitForTerminalExitResponse(TerminalExitStatus):
-    """The command has ended."""
+    """Exit status of the command."""
 
 
 class KillTerminalRequest(TerminalRequest):
-    """`terminal/kill`: end the command, keep the terminal."""
+    """`terminal/kill`: kill the command, keep the terminal."""
 
 
 class KillTerminalResponse(ExtensibleModel):
-    """The command is ended."""
+    """Confirms that the command was killed."""
 
 
 class ReleaseTerminalRequest(TerminalRequest):
-    """`terminal/release`: end the command if it runs, and free the terminal."""
+    """`terminal/release`: kill the command if it runs, and free the terminal."""
 
 
 class ReleaseTerminalResponse(ExtensibleModel):
-    """The terminal is gone."""
+    """Confirms that the terminal was released."""

@@ -1,4 +1,4 @@
-"""Tool calls as the user sees them: what is done, where, with which result, and by whose leave."""
+"""Tool calls as shown to the user, and permission requests for them."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -50,16 +50,16 @@ def _pending() -> ToolCallStatus:
 
 
 class Content(ExtensibleModel):
-    """A content block as a tool's result."""
+    """A content block in a tool's result."""
 
     type: Literal["content"] = "content"
     content: ContentBlock
 
 
 class Diff(ExtensibleModel):
-    """A change to a file, as its text before and after; no text before means a new file.
+    """A file change: text before (null for a new file) and after.
 
-    `path` is absolute. `old_text` is written even when it is null.
+    `path` is absolute. `old_text` is serialized even if it is null.
     """
 
     type: Literal["diff"] = "diff"
@@ -69,7 +69,7 @@ class Diff(ExtensibleModel):
 
 
 class Terminal(ExtensibleModel):
-    """The live output of a terminal of the client's, shown until its release and kept after it."""
+    """Live output of a client terminal; clients keep showing it after the release."""
 
     type: Literal["terminal"] = "terminal"
     terminal_id: TerminalId
@@ -79,14 +79,14 @@ ToolCallContent: TypeAlias = Annotated[Content | Diff | Terminal, Field(discrimi
 
 
 class ToolCallLocation(ExtensibleModel):
-    """A place in a file that the call touches: an absolute path and a line, counted from 1."""
+    """A file location that the call touches: absolute path, and line counted from 1."""
 
     path: str
     line: Lenient[Uint32] = None
 
 
 class ToolCall(ExtensibleModel):
-    """A call of a tool, as it is first shown."""
+    """A new tool call."""
 
     tool_call_id: ToolCallId
     title: str
@@ -100,7 +100,7 @@ class ToolCall(ExtensibleModel):
 
 
 class ToolCallUpdate(ExtensibleModel):
-    """What has changed about a call: None keeps what was, arrays are replaced whole."""
+    """Changed fields of a tool call: None keeps the old value, arrays are replaced entirely."""
 
     tool_call_id: ToolCallId
     kind: Lenient[ToolKind] = None
@@ -121,7 +121,7 @@ PermissionOptionKind: TypeAlias = Literal[
 
 
 class PermissionOption(ExtensibleModel):
-    """One of the answers the user may give."""
+    """One answer that the user can choose."""
 
     option_id: PermissionOptionId
     name: str
@@ -129,7 +129,7 @@ class PermissionOption(ExtensibleModel):
 
 
 class RequestPermissionRequest(ExtensibleModel):
-    """`session/request_permission`: may this call go ahead?"""
+    """`session/request_permission`: ask the user whether a tool call may run."""
 
     session_id: SessionId
     tool_call: ToolCallUpdate
@@ -137,7 +137,7 @@ class RequestPermissionRequest(ExtensibleModel):
 
 
 class CancelledPermissionOutcome(WireModel):
-    """Nobody answered: the turn was cancelled."""
+    """The turn was cancelled before the user answered."""
 
     outcome: Literal["cancelled"] = "cancelled"
 
@@ -155,6 +155,6 @@ RequestPermissionOutcome: TypeAlias = Annotated[
 
 
 class RequestPermissionResponse(ExtensibleModel):
-    """What became of the question."""
+    """The outcome of a permission request."""
 
     outcome: RequestPermissionOutcome

@@ -1,4 +1,4 @@
-"""What the agent shows while it works: the `session/update` notification and all its variants."""
+"""The `session/update` notification and all its variants."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -21,30 +21,30 @@ from acp_server.protocol.model import (
 from acp_server.protocol.sessions import SessionConfigOption
 from acp_server.protocol.tool_calls import ToolCall, ToolCallUpdate
 
-# Messages, which arrive in chunks.
+# Message chunks.
 
 
 class ContentChunk(ExtensibleModel):
-    """A piece of a message; pieces with the same `message_id` make up one message."""
+    """A chunk of a message; chunks with the same `message_id` form one message."""
 
     content: ContentBlock
     message_id: Lenient[MessageId] = None
 
 
 class UserMessageChunk(ContentChunk):
-    """A piece of what the user said."""
+    """A chunk of a user message."""
 
     session_update: Literal["user_message_chunk"] = "user_message_chunk"
 
 
 class AgentMessageChunk(ContentChunk):
-    """A piece of what the agent says."""
+    """A chunk of an agent message."""
 
     session_update: Literal["agent_message_chunk"] = "agent_message_chunk"
 
 
 class AgentThoughtChunk(ContentChunk):
-    """A piece of what the agent thinks."""
+    """A chunk of the agent's reasoning."""
 
     session_update: Literal["agent_thought_chunk"] = "agent_thought_chunk"
 
@@ -53,13 +53,13 @@ class AgentThoughtChunk(ContentChunk):
 
 
 class ToolCallStart(ToolCall):
-    """A tool call appears."""
+    """A new tool call."""
 
     session_update: Literal["tool_call"] = "tool_call"
 
 
 class ToolCallProgress(ToolCallUpdate):
-    """A tool call that has appeared changes."""
+    """A change to a tool call."""
 
     session_update: Literal["tool_call_update"] = "tool_call_update"
 
@@ -71,7 +71,7 @@ PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
 class PlanEntry(ExtensibleModel):
-    """One step of the plan."""
+    """One entry of the plan."""
 
     content: str
     priority: PlanEntryPriority
@@ -79,17 +79,17 @@ class PlanEntry(ExtensibleModel):
 
 
 class Plan(ExtensibleModel):
-    """The whole plan, in the place of the one before."""
+    """The complete plan; it replaces the previous one."""
 
     session_update: Literal["plan"] = "plan"
     entries: LenientArray[PlanEntry]
 
 
-# What the user can choose from.
+# Commands, modes and options.
 
 
 class UnstructuredCommandInput(ExtensibleModel):
-    """Everything typed after the command's name, with a hint for the empty field."""
+    """Free text after the command's name; `hint` is shown while it is empty."""
 
     hint: str
 
@@ -106,21 +106,21 @@ class AvailableCommand(ExtensibleModel):
 
 
 class AvailableCommandsUpdate(ExtensibleModel):
-    """All slash commands, in the place of those before."""
+    """All slash commands; they replace the previous list."""
 
     session_update: Literal["available_commands_update"] = "available_commands_update"
     available_commands: LenientArray[AvailableCommand]
 
 
 class CurrentModeUpdate(ExtensibleModel):
-    """The session has changed to another mode."""
+    """The session's mode has changed."""
 
     session_update: Literal["current_mode_update"] = "current_mode_update"
     current_mode_id: SessionModeId
 
 
 class ConfigOptionUpdate(ExtensibleModel):
-    """All config options, in the place of those before."""
+    """All config options; they replace the previous list."""
 
     session_update: Literal["config_option_update"] = "config_option_update"
     config_options: LenientArray[SessionConfigOption]
@@ -130,7 +130,7 @@ class ConfigOptionUpdate(ExtensibleModel):
 
 
 class SessionInfoUpdate(ExtensibleModel):
-    """The session has another title or was active at another time (ISO 8601)."""
+    """The session's title or time of last activity (ISO 8601) has changed."""
 
     session_update: Literal["session_info_update"] = "session_info_update"
     title: Clearable[str] = MISSING
@@ -138,14 +138,14 @@ class SessionInfoUpdate(ExtensibleModel):
 
 
 class Cost(ExtensibleModel):
-    """A sum of money; `currency` is ISO 4217."""
+    """An amount of money; `currency` is an ISO 4217 code."""
 
     amount: float
     currency: str
 
 
 class UsageUpdate(ExtensibleModel):
-    """How full the context window is, in tokens, and what the session has cost so far."""
+    """Used size of the context window, in tokens, and the session's total cost."""
 
     session_update: Literal["usage_update"] = "usage_update"
     used: Uint64
@@ -157,7 +157,7 @@ NoticeSeverity: TypeAlias = Literal["info", "warning", "error"] | str
 
 
 class Notice(ExtensibleModel):
-    """A live word to the user that is no part of the conversation, for clients that show them."""
+    """A transient message to the user, outside the conversation; needs client support."""
 
     session_update: Literal["notice"] = "notice"
     severity: NoticeSeverity
@@ -165,13 +165,13 @@ class Notice(ExtensibleModel):
     description: Lenient[str] = None
 
 
-# Compaction, for clients that show it.
+# Compaction; needs client support.
 
 CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"] | str
 
 
 class CompactionUpdate(WireModel):
-    """A compaction of the context begins or changes; its metadata can be cleared like the rest."""
+    """Start or progress of a compaction; `_meta` can be cleared like the other fields."""
 
     session_update: Literal["compaction_update"] = "compaction_update"
     compaction_id: CompactionId
@@ -182,7 +182,7 @@ class CompactionUpdate(WireModel):
 
 
 class CompactionSummaryChunk(ExtensibleModel):
-    """A piece that is added to the end of a compaction's summary."""
+    """A chunk to append to a compaction's summary."""
 
     session_update: Literal["compaction_summary_chunk"] = "compaction_summary_chunk"
     compaction_id: CompactionId
@@ -209,7 +209,7 @@ SessionUpdate: TypeAlias = Annotated[
 
 
 class SessionNotification(ExtensibleModel):
-    """`session/update`: something to show in this session."""
+    """`session/update`: an update to show in a session."""
 
     session_id: SessionId
     update: SessionUpdate

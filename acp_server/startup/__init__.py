@@ -1,1 +1,1 @@
-"""How the process starts: isolation from the workspace."""
+"""Process start: isolation of our interpreter from the workspace."""

@@ -1,12 +1,12 @@
 """Keeps the workspace's files out of our own interpreter.
 
 `python -m` puts the working directory first on `sys.path`, and PYTHONPATH may name it too. A
-repository that holds a `json.py` would then run inside this program, with its API key. So every
-process of ours is started through `isolated_python`, and the running one drops such entries before
-it imports anything else.
+repository with a `json.py` could then run code inside this program, which has API keys. So every
+Python process that we start is started through `isolated_python`, and the running one drops such
+entries before it imports anything else.
 
-What cannot be prevented from here: with PYTHONPATH=. in the environment of whoever starts the first
-process, Python has imported the directory's `sitecustomize.py` before our first line runs.
+Not preventable from here: if the first process is started with PYTHONPATH=., Python has imported
+the directory's `sitecustomize.py` before our first line runs.
 """
 
 import os
@@ -28,14 +28,14 @@ def isolated_server(*arguments: str) -> tuple[str, ...]:
 
 
 def drop_workspace_entries(path: list[str]) -> None:
-    """Remove the working directory, and what PYTHONPATH names inside it, from an import path.
+    """Remove the working directory, and PYTHONPATH entries inside it, from an import path.
 
-    Kept: the directory that this program was loaded from. If that came from PYTHONPATH, so may its
-    dependencies, and only entries that depend on the working directory go.
+    The directory from which this program was loaded is kept. If that came from PYTHONPATH, its
+    dependencies may too, so then only relative PYTHONPATH entries are removed.
     """
     try:
         workspace = os.path.realpath(os.getcwd())
-    except OSError:  # the working directory was removed: nothing can be imported from it
+    except OSError:  # the working directory was deleted: nothing can be imported from it
         return
     suspects = {workspace}
     for entry, resolved in _python_path().items():

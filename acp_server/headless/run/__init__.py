@@ -1,1 +1,1 @@
-"""One task without an editor: a prompt, a policy in a person's place, a result that is true."""
+"""Headless runs: one task without an editor, with rules instead of a user who is asked."""

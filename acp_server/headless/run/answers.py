@@ -1,6 +1,6 @@
-"""The shape that a run's final answer must have, and what is wrong with one that has it not.
+"""Validation of a run's final answer against a JSON schema.
 
-The model is told the schema with its task, and has one chance to mend its answer.
+The schema is added to the task's prompt, and the model gets one chance to correct its answer.
 """
 
 import json
@@ -28,21 +28,21 @@ _FENCED = re.compile(r"\A```\w*\n(?P<value>.*)\n```\Z", re.DOTALL)
 
 
 class SchemaError(ValueError):
-    """A file that is no JSON schema; the text says why."""
+    """A file is not a valid JSON schema; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerShape:
-    """A JSON schema that the final answer must fit."""
+    """JSON schema of the final answer."""
 
     schema: Mapping[str, JsonValue]
 
     def asked(self, prompt: str) -> str:
-        """Return a task with what its answer must be."""
+        """Return a prompt with the required answer schema added."""
         return f"{prompt}\n\n{ASKED.format(schema=json.dumps(dict(self.schema), indent=1))}"
 
     def read(self, text: str) -> tuple[JsonValue, tuple[str, ...]]:
-        """Return the value that an answer is, and what is wrong with it."""
+        """Parse an answer; return its value and at most 20 validation problems."""
         from jsonschema.validators import validator_for
 
         try:
@@ -60,15 +60,15 @@ class AnswerShape:
 
 
 def mending(problems: tuple[str, ...]) -> str:
-    """Return what the model is told of an answer that has not the shape."""
+    """Return the prompt that asks the model to correct its answer."""
     return MEND.format(problems="\n".join(f"- {each}" for each in problems))
 
 
 def shape_from(file: Path) -> AnswerShape:
-    """Read a JSON schema.
+    """Load a JSON schema from a file.
 
     Raises:
-        SchemaError: it cannot be read, or is none.
+        AnswerSchemaError: The file cannot be read or is not a JSON schema.
     """
     from jsonschema import SchemaError as BadSchemaError
     from jsonschema.validators import validator_for
@@ -76,7 +76,7 @@ def shape_from(file: Path) -> AnswerShape:
     try:
         schema = cast("JsonValue", json.loads(file.read_text(encoding="utf-8")))
         if not isinstance(schema, dict):
-            reason = f"{file}: a JSON schema is an object"
+            reason = f"{file}: a JSON schema must be an object"
             raise SchemaError(reason)
         validator_for(schema).check_schema(schema)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -89,7 +89,7 @@ def shape_from(file: Path) -> AnswerShape:
 
 
 def unfenced(text: str) -> str:
-    """Return an answer without the fence that models like to put around it."""
+    """Return an answer without the Markdown code fence that models often add."""
     text = text.strip()
     found = _FENCED.match(text)
     return text if found is None else found["value"]

@@ -1,6 +1,6 @@
-"""What a run may cost, held against what its model calls have used, before each of them.
+"""Budget of a run, checked before each model call.
 
-Stands around the models, so that every call counts: of the turn, of summaries, of sub-agents.
+Wraps the model catalog, so that every call counts: of turns, summaries and sub-agents.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,40 +17,40 @@ ONE_TOKEN = Usage(input_tokens=1, output_tokens=1)
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that a run may use; None is no limit."""
+    """Limits of a run; None means no limit."""
 
     requests: int | None = None
-    """Model calls."""
+    """Number of model calls."""
     cost_usd: float | None = None
     tokens: int | None = None
-    """All that models read, from caches too, and write."""
+    """Input tokens, including cache reads and writes, plus output tokens."""
 
 
 class BudgetSpentError(TurnError):
-    """The next model call would go beyond what the run may use."""
+    """A limit is reached: the next model call is not made."""
 
 
 class PriceUnknownError(TurnError):
-    """A limit on the cost cannot be kept, for nobody knows what the model costs."""
+    """The cost limit cannot be enforced, because the price of the model is unknown."""
 
 
 @dataclass(slots=True)
 class Ledger:
-    """What a run has used so far."""
+    """Usage of a run so far, checked against its budget."""
 
     budget: Budget = field(default_factory=Budget)
     spent: Spent = field(default_factory=Spent)
     fault: BudgetSpentError | PriceUnknownError | None = None
-    """Why no more calls are made."""
+    """The reason why the last call was not made; None if it was."""
     unasked: ModelRequest | None = None
-    """What the call that was not made would have said."""
+    """The request that was not sent because of `error`."""
 
     def check(self, meter: Meter, model_id: str) -> None:
-        """Let one more call be made.
+        """Check that one more call may be made.
 
         Raises:
-            BudgetSpentError: no more may be used.
-            PriceUnknownError: the cost is limited and cannot be known.
+            RunBudgetExceededError: A limit is reached.
+            PriceUnknownError: The cost is limited, but the model's price is unknown.
         """
         self.fault = self._fault(meter, model_id)
         if self.fault is not None:
@@ -59,7 +59,7 @@ class Ledger:
     def _fault(self, meter: Meter, model_id: str) -> BudgetSpentError | PriceUnknownError | None:
         budget, spent = self.budget, self.spent
         if budget.cost_usd is not None and meter.cost_usd(ONE_TOKEN) is None:
-            reason = f"the price of {model_id} is not known, so --max-cost cannot be kept"
+            reason = f"the price of {model_id} is unknown; use --max-tokens instead of --max-cost"
             return PriceUnknownError(reason)
         tokens = spent.usage.prompt_tokens + spent.usage.output_tokens
         for name, limit, used in (
@@ -68,66 +68,66 @@ class Ledger:
             ("--max-tokens", budget.tokens, tokens),
         ):
             if limit is not None and used >= limit:
-                return BudgetSpentError(f"the budget of this run is spent ({name} {limit:g})")
+                return BudgetSpentError(f"the run has reached its limit ({name} {limit:g})")
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class CountedCatalog:
-    """The models of another catalog, their calls counted and limited."""
+    """Wrapper of a model catalog whose models count and limit their calls."""
 
     inner: ModelCatalog
     ledger: Ledger
 
     @property
     def default_id(self) -> str:
-        """The model of a new session."""
+        """The default model of a new session."""
         return self.inner.default_id
 
     def choices(self) -> Sequence[ModelChoice]:
-        """Return the models known by now."""
+        """Return the models known so far."""
         return self.inner.choices()
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
-        """Return how deeply a model can be asked to think."""
+        """Return the thinking levels that a model supports."""
         return self.inner.thought_levels(model_id)
 
     def default_thought_level(self, model_id: str) -> str | None:
-        """Return the level to begin with."""
+        """Return a model's default thinking level."""
         return self.inner.default_thought_level(model_id)
 
     def model(self, model_id: str) -> Model:
-        """Return the adapter of a model, limited."""
+        """Return a model that respects the budget."""
         return CountedModel(self.inner.model(model_id), model_id, self.meter(model_id), self.ledger)
 
     def meter(self, model_id: str) -> Meter:
-        """Return what the model holds and costs."""
+        """Return a model's context window and prices."""
         return self.inner.meter(model_id)
 
     def known_window_tokens(self, model_id: str) -> int | None:
-        """Return the size of the model's window, if it is known."""
+        """Return the size of a model's context window, if known."""
         return self.inner.known_window_tokens(model_id)
 
     async def refresh(self) -> None:
-        """Learn what the endpoint offers."""
+        """Fetch the endpoint's model list."""
         await self.inner.refresh()
 
     async def settle(self) -> None:
-        """Learn which model the default is."""
+        """Determine the default model."""
         await self.inner.settle()
 
     async def learn_of(self, model_id: str) -> None:
-        """Learn what the endpoint of a model offers."""
+        """Fetch the model list of a model's endpoint."""
         await self.inner.learn_of(model_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have a function called whenever the choices change."""
+        """Register a function to be called when the choices change."""
         self.inner.on_change(listener)
 
 
 @dataclass(frozen=True, slots=True)
 class CountedModel:
-    """A model whose calls are counted; beyond the budget it is not asked."""
+    """Wrapper of a model that counts calls and makes none beyond the budget."""
 
     inner: Model
     model_id: str
@@ -135,12 +135,12 @@ class CountedModel:
     ledger: Ledger
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Ask, if that may still be; see the port.
+        """Call the model if the budget allows it; see `Model.respond`.
 
         Raises:
-            BudgetSpentError: no more may be used.
-            PriceUnknownError: the cost is limited and cannot be known.
-            TurnError: the model cannot be asked, or failed.
+            RunBudgetExceededError: A limit is reached.
+            PriceUnknownError: The cost is limited, but the model's price is unknown.
+            TurnError: The model is unavailable, or failed.
         """
         try:
             self.ledger.check(self.meter, self.model_id)
@@ -157,5 +157,5 @@ class CountedModel:
 
         try:
             return await self.inner.respond(request, note)
-        finally:
+        finally:  # a call that failed or was cancelled is billed too
             self.ledger.spent.add(used, self.meter.cost_usd(used))

@@ -1,7 +1,7 @@
-"""What a run has made of the files of its workspace, as git would tell it. It blocks.
+"""File changes made by a run, as statistics and as a git patch. Blocking.
 
-All files are looked at before and after, and kept outside the repository for as long as the run
-lasts: the repository itself, its index, its hooks and filters have no part in it.
+Snapshots of the workspace are taken before and after the run, in a temporary directory. The
+user's repository, its index, hooks and filters are not involved.
 """
 
 import os
@@ -25,7 +25,7 @@ from acp_server.checkpoints.store import CheckpointStore
 
 LOOK_SECONDS = 60.0
 HURRY_SECONDS = 4.0
-"""When the run was ended from outside: whoever did it waits, but not for long."""
+"""Snapshot time limit after an interrupt: the caller is waiting for the process to exit."""
 _OWNER_RUNS = 0o100
 _PLAIN_DIFF = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
@@ -34,34 +34,34 @@ Status = Literal["added", "modified", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file that is not what it was."""
+    """One file that the run has added, modified or deleted."""
 
     path: str
-    """From the top of the repository, or of the workspace where there is none."""
+    """Relative to the root of the repository, else to the workspace."""
     status: Status
     added: int | None = None
-    """Lines; None where they cannot be counted: of bytes, or of what was not kept."""
+    """Number of lines; None for binary files and files that are not in the snapshot."""
     removed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All that a run has changed."""
+    """All file changes of a run."""
 
     files: tuple[ChangedFile, ...] = ()
     patch: bytes = b""
-    """Applies with `git apply` at the top of the repository."""
+    """Apply with `git apply` at the root of the repository."""
     unknown: tuple[str, ...] = ()
-    """What could not be looked through, in a sentence each."""
+    """Messages about parts of the workspace that could not be compared."""
 
 
 @dataclass(slots=True)
 class ChangeWatch(AbstractContextManager["ChangeWatch"]):
-    """Compares a workspace with what it was when the run began."""
+    """Compares a workspace with its state at the start of the run."""
 
     folder: Path
     own_folder: Path
-    """Where this program keeps its own things: no part of the workspace."""
+    """HERMES_HOME, which is excluded from the comparison."""
     variables: Mapping[str, str]
     _place: tempfile.TemporaryDirectory[str] = field(init=False)
     _look: WorkspaceLook = field(init=False)
@@ -69,7 +69,7 @@ class ChangeWatch(AbstractContextManager["ChangeWatch"]):
     _fault: str = field(default="", init=False)
 
     def __enter__(self) -> Self:
-        """Make a place for what is kept."""
+        """Create the temporary snapshot store."""
         self._place = tempfile.TemporaryDirectory(prefix="acp-run-", ignore_cleanup_errors=True)
         place = Path(self._place.name).resolve()
         store = CheckpointStore(place / "store", CheckpointRules(snapshot_seconds=LOOK_SECONDS))
@@ -82,19 +82,19 @@ class ChangeWatch(AbstractContextManager["ChangeWatch"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Remove all that was kept."""
+        """Remove the temporary snapshot store."""
         self._place.cleanup()
 
     def begin(self) -> None:
-        """Look at all files, before the run touches any."""
+        """Take the first snapshot; call it before the run changes any file."""
         try:
             self._look.store.make(self.folder)
             self._before = self._look.take()
         except (KeepingError, OSError) as error:
-            self._fault = f"the changes of this run are not known: {error}"
+            self._fault = f"the changes of this run are unknown: {error}"
 
     def changes(self, is_hurried: bool = False) -> Changes:  # noqa: FBT001, FBT002  for a thread
-        """Return what has changed since; what cannot be told, or not in time, is named."""
+        """Return the changes since the first snapshot; `unknown` names what was not compared."""
         if self._before is None:
             return Changes(unknown=(self._fault,) if self._fault else ())
         if is_hurried:
@@ -102,7 +102,7 @@ class ChangeWatch(AbstractContextManager["ChangeWatch"]):
         try:
             return self._compared(self._before, self._look.take())
         except (KeepingError, OSError) as error:
-            return Changes(unknown=(f"the changes of this run are not known: {error}",))
+            return Changes(unknown=(f"the changes of this run are unknown: {error}",))
 
     def _compared(self, before: Manifest, after: Manifest) -> Changes:
         top = tree_of(self.folder)
@@ -137,7 +137,7 @@ class ChangeWatch(AbstractContextManager["ChangeWatch"]):
 
 @dataclass(frozen=True, slots=True)
 class _Trees:
-    """Both sides of changes as trees of git, and what lies between them."""
+    """Writes both sides of changes as git trees and diffs them."""
 
     git: Git
     top: Path
@@ -157,7 +157,7 @@ class _Trees:
         return tuple(_counted(counted, statuses)), patch
 
     def _tree(self, states: Iterable[tuple[str, State | None]]) -> str:
-        """Return the name of a tree that holds these files."""
+        """Write a git tree with these files; return its object id."""
         self.git.index.unlink(missing_ok=True)
         entries = b"".join(
             os.fsencode(f"{_mode(state)} {state.blob}\t{_name(path, self.top)}") + b"\0"

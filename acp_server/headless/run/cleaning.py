@@ -1,7 +1,7 @@
-"""Makes what models, tools and servers say harmless for whoever reads a run's output.
+"""Sanitizing of model, tool and server output for terminals, logs and machines.
 
-Secrets go, and what would steer a terminal. A text is cleaned whole: half a secret is none that
-anybody could find, so what streams is cut only where no secret can stand.
+Removes secrets and terminal escapes. Streamed text is collected and sanitized as a whole: a secret
+that is split across two chunks would not be found in either.
 """
 
 import re
@@ -14,10 +14,10 @@ from acp_server.redaction import HIDDEN, SHORTEST_KNOWN, without_secrets
 from acp_server.surrogates import mended
 
 SHORTEST_LINE = 16
-"""Characters of one line of a secret that has many: a shorter one may be anything."""
+"""Minimum length of one line of a multi-line secret; shorter lines match by chance."""
 _FRAME_OF_KEY = "-----"
 MOST_DEPTH = 100
-"""Levels of JSON: no reader need bear more, and none of ours could be made to fail by it."""
+"""Maximum nesting of JSON: deeper values could exceed the recursion limit."""
 TOO_DEEP = "(nested too deeply)"
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:$|_)",
@@ -32,7 +32,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 
 
 def secrets_in(environment: Mapping[str, str], known: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the values of an environment that are secret by their names, and those known besides.
+    """Return the secrets in an environment, recognized by variable name, and the known ones.
 
     >>> secrets_in({"GITHUB_TOKEN": "abcdefgh", "HOME": "/home/me", "USE_TOKEN": "true"})
     ('abcdefgh',)
@@ -47,7 +47,7 @@ def secrets_in(environment: Mapping[str, str], known: Sequence[str] = ()) -> tup
 
 
 def _pieces(secret: str) -> Iterator[str]:
-    """Yield a secret and, if it has lines, those that could be told by themselves: as of a key."""
+    """Yield a secret and, of a multi-line one such as a private key, its long lines."""
     yield secret
     lines = [line.strip() for line in secret.splitlines()]
     if len(lines) > 1:
@@ -60,41 +60,42 @@ def _pieces(secret: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """Takes secrets out of texts."""
+    """Removes secrets and terminal escapes from texts."""
 
     secrets: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
-        """Return a text without secrets, as UTF-8 can hold it."""
+        """Return a text without secrets and without lone surrogates."""
         text = mended(text)
+        # Longest first: a secret may contain another one.
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return without_secrets(text)
 
     def plain(self, text: str) -> str:
-        """Return a text for a terminal or a log: without what would steer it."""
+        """Return a text for a terminal or a log: no secrets, escapes or control characters."""
         return _CONTROLS.sub("", without_escapes(self.text(text).replace("\r\n", "\n")))
 
     def line(self, text: str) -> str:
-        """Return a text on one line."""
+        """Return the same as `plain`, on one line."""
         return " ".join(self.plain(text).split())
 
     def json(self, value: JsonValue) -> JsonValue:
-        """Return JSON with all its texts cleaned, its keys included."""
+        """Return a JSON value with all its strings and keys sanitized."""
         return _mapped(value, self.text)
 
     def json_cut(self, value: JsonValue) -> JsonValue:
-        """Return the same of JSON whose texts may end within a secret: they still grow."""
+        """Return the same for growing strings, which may end in the middle of a secret."""
         return _mapped(value, self._cut_text)
 
     def patch(self, patch: bytes) -> bytes:
-        """Return a patch that brings in no known secret, and applies as before."""
+        """Return a patch without known secrets in its added lines; it still applies."""
         secrets = [secret.encode() for secret in self.secrets]
         lines = patch.split(b"\n")
         return b"\n".join(_without(line, secrets) for line in lines) if secrets else patch
 
     def _cut_text(self, text: str) -> str:
-        """Return a clean text; the beginning of a secret at its end goes too."""
+        """Return a text without secrets, nor the beginning of one at its end."""
         text = self.text(text)
         for secret in self.secrets:
             for length in range(min(len(secret), len(text)), SHORTEST_KNOWN - 1, -1):
@@ -104,7 +105,7 @@ class Cleaner:
 
 
 def without_escapes(text: str) -> str:
-    r"""Return a text without what a terminal would obey: colours, cursor movements, titles, links.
+    r"""Return a text without terminal escapes: colours, cursor movements, titles, links.
 
     >>> without_escapes("\x1b[31mred\x1b[0m \x1b]8;;http://a.b\x07link\x1b]8;;\x07")
     'red link'
@@ -113,7 +114,7 @@ def without_escapes(text: str) -> str:
 
 
 def _without(line: bytes, secrets: Sequence[bytes]) -> bytes:
-    """Return a line of a patch; what it takes away or keeps is in the repository anyway."""
+    """Redact an added line; removed and context lines must match the repository."""
     if line.startswith(b"+"):
         for secret in secrets:
             line = line.replace(secret, HIDDEN.encode())

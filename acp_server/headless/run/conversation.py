@@ -1,4 +1,4 @@
-"""What is said and done in a run, gathered from its updates."""
+"""The model's last message, collected from session updates."""
 
 from acp_server.headless.updates import Update
 from acp_server.protocol.content import TextContent
@@ -6,7 +6,7 @@ from acp_server.protocol.updates import AgentMessageChunk
 
 
 class LastMessage:
-    """The text of the message that the model wrote last."""
+    """Text of the last agent message."""
 
     def __init__(self) -> None:
         self._id: str | None = None
@@ -15,15 +15,15 @@ class LastMessage:
 
     @property
     def text(self) -> str:
-        """All of it so far."""
+        """The text received so far, stripped."""
         return "".join(self._parts).strip()
 
     def besides(self, told: str) -> str:
-        """Return it; if it is but what was told of a failure, the message before."""
+        """Return the text, or the previous message's if the last one is just `reported`."""
         return self._before if self.text == told else self.text
 
     def take(self, update: Update) -> None:
-        """Look at an update."""
+        """Add an update; only agent message chunks count."""
         if not isinstance(update, AgentMessageChunk):
             return
         if update.message_id != self._id:

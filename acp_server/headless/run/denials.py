@@ -1,6 +1,6 @@
-"""What was denied in a run, and which of it was left undone.
+"""Record of denied effects in a run, and which of them were never allowed later.
 
-Every effect leaves its trace here as it passes the gate, or does not; so does what a hook refuses.
+The permission gate reports every effect here, allowed or denied; hooks report the calls they block.
 """
 
 from collections.abc import Iterable
@@ -30,27 +30,27 @@ _SAID_OF = {
     "terminal": ("run", "command"),
     "web_fetch": ("fetch", "url"),
 }
-"""What tools do, and the argument that says on what."""
+"""Maps each tool to its action and to the argument that names the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an effect is on: two effects on the same one do the same work."""
+    """Action and target of an effect; equal values mean the same work."""
 
     act: str
     """`read`, `write`, `run`, `fetch`, `call`, `remember`, or `leave plan mode`."""
     name: str
-    """A path, a command, a server's tool."""
+    """A path, a command or a server's tool."""
 
     @property
     def words(self) -> str:
-        """What was to be done, in a line for people."""
+        """Action and name on one line, for display."""
         return f"{self.act} {self.name}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A call that was not let through."""
+    """A denied tool call."""
 
     call_id: str
     tool: str
@@ -60,22 +60,22 @@ class Denial:
 
 @dataclass(slots=True)
 class Denials:
-    """All denials of a run, and what was done all the same."""
+    """All denials of a run, and the denied targets that are still not done."""
 
     denied: list[Denial] = field(default_factory=list[Denial])
     _open: dict[Target, None] = field(default_factory=dict[Target, None])
 
     def witness(self, passage: Passage) -> Denial | None:
-        """Note what became of an effect; return the denial, if it was denied."""
+        """Record the gate's decision on an effect; return the denial, if it was denied."""
         targets = tuple(targets_of(passage.effect))
         if passage.refusal is None:
-            for target in targets:
+            for target in targets:  # denied before, but allowed now
                 self._open.pop(target, None)
             return None
         return self._deny(Denial(passage.call_id, passage.tool, targets, passage.refusal.reason))
 
     def refuse(self, call: ToolCall, reason: str, folder: Path) -> Denial:
-        """Note a call in `folder` that a hook has refused: no effect tells what it was on."""
+        """Record a call that a hook blocked; its target is derived from its arguments."""
         return self._deny(Denial(call.id, call.name, (_target_of(call, folder),), reason))
 
     def _deny(self, denial: Denial) -> Denial:
@@ -85,12 +85,12 @@ class Denials:
 
     @property
     def left_undone(self) -> tuple[Target, ...]:
-        """What was denied and not let through later."""
+        """Denied targets that were not allowed later."""
         return tuple(self._open)
 
 
 def _target_of(call: ToolCall, folder: Path) -> Target:
-    """Return what a call is on, as far as its arguments tell: as its effect would tell it."""
+    """Return a call's target from its arguments, equal to that of its effect."""
     act, name = _SAID_OF.get(call.name, ("call", ""))
     said = (arguments_of(call) or {}).get(name)
     if not isinstance(said, str):
@@ -99,7 +99,7 @@ def _target_of(call: ToolCall, folder: Path) -> Target:
 
 
 def targets_of(effect: Effect) -> Iterable[Target]:
-    """Yield what an effect is on."""
+    """Yield the targets of an effect."""
     match effect:
         case ReadFiles(targets):
             yield from (Target("read", str(target.real)) for target in targets)

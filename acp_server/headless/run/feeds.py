@@ -1,6 +1,6 @@
-"""What of a run is shown while it goes on, for people: plain lines on stderr, the answer on stdout.
+"""Live progress of a run, for people: plain lines on stderr; the answer goes to stdout.
 
-On a terminal the same lines have colours; nothing that a model says can steer it.
+On a terminal the lines are colored. Output of models and tools is sanitized: no escapes.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from acp_server.headless.updates import Update
 from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 
 LONG = frozenset({"execute", "fetch", "other"})
-"""Kinds of calls that may take minutes: commands, pages, tools of servers and tasks."""
+"""Kinds of tool calls that may take minutes: commands, web pages, MCP tools and tasks."""
 
 Say = Callable[[str, str], None]
-"""Takes a line and its style: one of `quiet`, `ok`, `problem`, `warning`."""
+"""Called with a line and its style: `quiet`, `ok`, `problem` or `warning`."""
 
 
 class SilentFeed:
-    """Shows nothing."""
+    """Feed that shows nothing."""
 
     async def begin(self, report: Report) -> None:
         """Show nothing."""
@@ -38,21 +38,21 @@ class SilentFeed:
 
 
 class ProgressFeed:
-    """Shows a line for each call, each notice and each denial; for what may take long, two."""
+    """Feed with a line per tool call, notice and denial; long calls have one at the start too."""
 
     def __init__(self, say: Say, cleaner: Cleaner) -> None:
         self._say = say
         self._cleaner = cleaner
         self._calls = RunningCalls()
         self._begun: set[str] = set()
-        """Calls that may take long, and have begun."""
+        """Ids of running calls whose start was shown."""
 
     async def begin(self, report: Report) -> None:
-        """Show which session it is."""
+        """Show the session id."""
         self._say(f"session {report.session_id}", "quiet")
 
     async def show(self, update: Update) -> None:
-        """Show a call that has ended, or a long one that has begun, or a notice."""
+        """Show ended calls, started long calls and notices."""
         match update:
             case ToolCallStart() | ToolCallProgress():
                 self._tell(update.tool_call_id, self._calls.take(update, anyio.current_time()))
@@ -63,7 +63,7 @@ class ProgressFeed:
                 return
 
     async def deny(self, denial: Denial) -> None:
-        """Show that something was not let through; what follows in a reason is for the model."""
+        """Show a denial; only the first clause of its reason, the rest is advice to the model."""
         deeds = ", ".join(target.words for target in denial.targets) or denial.tool
         reason, _, _ = denial.reason.partition(";")
         self._say(self._cleaner.line(f"denied: {deeds}: {reason}"), "problem")
@@ -80,4 +80,4 @@ class ProgressFeed:
             self._say(f"{state.kind}: {title}: {sign}", style)
         elif state.status == "in_progress" and state.kind in LONG and call_id not in self._begun:
             self._begun.add(call_id)
-            self._say(f"{state.kind}: {title}: begun", "quiet")
+            self._say(f"{state.kind}: {title}: started", "quiet")

@@ -1,6 +1,7 @@
-"""Findings: what a run that reviews has to say about places in files, read from its answer.
+"""Review findings at places in files, parsed from a run's final answer.
 
-The shape is asked of the model as a JSON schema; it is documented with the command.
+The models' JSON schema, including their docstrings, is part of the prompt of a review run. It is
+documented with the command.
 """
 
 import os
@@ -16,7 +17,7 @@ from acp_server.headless.run.answers import AnswerShape
 Severity = Literal["error", "warning", "note"]
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 _FILE_LEFT = re.compile(r"^\+\+\+ b/([^\t\r\n]+)", re.MULTILINE)
-"""Where a diff of git's names a file as it is now; a name with spaces has a tab behind it."""
+"""The new name of a file in a git diff; git adds a tab after a name with spaces."""
 
 
 class Finding(BaseModel):
@@ -42,20 +43,20 @@ class Findings(BaseModel):
 
 
 def weighs(finding: Finding, least: Severity) -> bool:
-    """Whether a finding is at least that severe."""
+    """Return whether a finding has at least this severity."""
     return RANK[finding.severity] <= RANK[least]
 
 
 def shape_of_findings() -> AnswerShape:
-    """Return what the answer of a run that reviews must be."""
+    """Return the answer schema of a review run."""
     return AnswerShape(Findings.model_json_schema())
 
 
 def placed(findings: Sequence[Finding], folder: Path, top: Path) -> tuple[Finding, ...]:
-    """Return findings whose paths are from the top of the repository, as readers need them.
+    """Return findings with paths relative to the repository root `top`. Reads the disk.
 
-    Models name files from `folder`, where they work, but also from the top, or absolutely. It looks
-    at which files there are.
+    Models write paths relative to `folder`, their working directory, or to the root, or absolute;
+    the first that exists is taken.
     """
     return tuple(
         each.model_copy(update={"path": _from_top(each.path, folder, top)}) for each in findings
@@ -66,7 +67,7 @@ def _from_top(path: str, folder: Path, top: Path) -> str:
     meant = next((base / path for base in (folder, top) if _is_there(base / path)), folder / path)
     try:
         name = Path(os.path.relpath(meant, top))
-    except ValueError:  # on another drive, or no path at all
+    except ValueError:  # on another drive, or not a valid path
         return path
     return path if os.pardir in name.parts else name.as_posix()
 
@@ -74,12 +75,12 @@ def _from_top(path: str, folder: Path, top: Path) -> str:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a model's words may be no path at all
+    except (OSError, ValueError):  # the model's text may not be a valid path
         return False
 
 
 def files_in_diff(text: str) -> list[str]:
-    r"""Return the files that a diff of git's in a text leaves behind, changed or new.
+    r"""Return the changed and new files of a git diff that is part of a text.
 
     >>> files_in_diff("Look\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n--- a/b\n+++ /dev/null\n")
     ['a.py']
@@ -88,7 +89,7 @@ def files_in_diff(text: str) -> list[str]:
 
 
 def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
-    """Return findings, those in files of the change first; of these the weightiest first."""
+    """Return findings sorted: those in changed files first, then by severity."""
     in_change = frozenset(changed)
 
     def weight(finding: Finding) -> tuple[bool, int, str, int]:

@@ -1,7 +1,8 @@
-"""GitHub Actions: what its runner reads from a step's output, and the files that it gives a step.
+"""GitHub Actions integration: workflow commands on stdout, step summary and outputs.
 
-All that models and tools say is written while the runner takes no commands, so that none of it can
-be one. Sources: the pages "Workflow commands for GitHub Actions" and "Limits" of its documentation.
+Output of models and tools is written while command processing is stopped, so that it can never
+inject a workflow command. Sources: "Workflow commands for GitHub Actions" and "Limits" in GitHub's
+documentation.
 """
 
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 from acp_server.headless.run.findings import Finding, ranked
 
 MOST_OF_A_LEVEL = 10
-"""Annotations of one level that are shown of one step."""
+"""GitHub shows at most this many annotations per level and step."""
 MOST_SUMMARY_BYTES = 1024 * 1024
 CUT = "\n\n… (the rest did not fit)\n"
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -24,36 +25,37 @@ Write = Callable[[str], None]
 
 
 class Workflow:
-    """The step that this process is, seen from within."""
+    """The workflow step in which this process runs."""
 
     def __init__(self, write: Write, environment: Mapping[str, str]) -> None:
-        """Write commands with `write`, a line each; nothing else is taken for one from now on."""
+        """Stop command processing; `write` is called with one line at a time."""
         self._write = write
         self._environment = environment
+        # Unguessable: with a known token, printed text could resume command processing.
         self._token = secrets.token_hex(16)
         self._stop()
 
     def tell(self, text: str) -> None:
-        """Have the runner take one command."""
+        """Send one workflow command to the runner."""
         self._command(text)
 
     def begin_group(self, title: str) -> None:
-        """Begin what is folded in the log."""
+        """Start a collapsible group in the log."""
         self._command(command("group", title))
 
     def end_group(self) -> None:
-        """End it."""
+        """End the group."""
         self._command(command("endgroup", ""))
 
     def annotate(self, findings: Sequence[Finding], changed: Sequence[str]) -> int:
-        """Put findings at their lines, as many as are shown; return how many are not."""
+        """Annotate findings, as many as GitHub shows; return the number omitted."""
         shown = shown_annotations(findings, changed)
         for finding in shown:
             self._command(annotation(finding))
         return len(findings) - len(shown)
 
     def summarise(self, markdown: str) -> None:
-        """Add to the step's summary, as much as there is room for."""
+        """Append to the step summary, truncated to its size limit."""
         file = self._environment.get("GITHUB_STEP_SUMMARY")
         if file:
             path = Path(file)
@@ -67,7 +69,7 @@ class Workflow:
             _append(Path(file), "".join(output_text(*each) for each in outputs.items()))
 
     def end(self) -> None:
-        """Let the runner take commands again."""
+        """Resume command processing."""
         self._write(f"::{self._token}::")
 
     def _stop(self) -> None:
@@ -80,7 +82,7 @@ class Workflow:
 
 
 def harmless(text: str) -> str:
-    r"""Return a text in which the runner finds no command, wherever it begins or stands.
+    r"""Return a text with zero-width spaces inserted so that it contains no workflow command.
 
     >>> harmless("::error::a").encode("ascii", "backslashreplace")
     b'\\u200b::error::a'
@@ -89,7 +91,7 @@ def harmless(text: str) -> str:
 
 
 def command(name: str, value: str, **properties: object) -> str:
-    r"""Return a workflow command on one line; None leaves a property out.
+    r"""Return a workflow command on one line; properties that are None are omitted.
 
     >>> command("error", "50% of a\nb", file="a,b.py", line=3)
     '::error file=a%2Cb.py,line=3::50%25 of a%0Ab'
@@ -100,7 +102,7 @@ def command(name: str, value: str, **properties: object) -> str:
 
 
 def annotation(finding: Finding) -> str:
-    """Return the command that puts a finding at its line."""
+    """Return the workflow command that annotates a finding."""
     return command(
         LEVELS[finding.severity],
         finding.message or finding.title,
@@ -112,7 +114,7 @@ def annotation(finding: Finding) -> str:
 
 
 def shown_annotations(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
-    """Return the findings that GitHub would show, the weightiest."""
+    """Return the findings to annotate: the most important ones, up to the limit per level."""
     shown: list[Finding] = []
     counts = dict.fromkeys(LEVELS, 0)
     for finding in ranked(findings, changed):
@@ -123,7 +125,7 @@ def shown_annotations(findings: Sequence[Finding], changed: Sequence[str]) -> li
 
 
 def fitted(text: str, room_bytes: int) -> str:
-    """Return as much of a text as fits, whole characters of it."""
+    """Return a text truncated to `limit_bytes` bytes of UTF-8, at a character boundary."""
     raw = text.encode(errors="replace")
     if len(raw) <= room_bytes:
         return text
@@ -132,7 +134,7 @@ def fitted(text: str, room_bytes: int) -> str:
 
 
 def output_text(name: str, value: str) -> str:
-    """Return an output as it is written to the file for outputs; no value can end itself."""
+    """Return an entry for the GITHUB_OUTPUT file; its random delimiter prevents injection."""
     delimiter = f"output_{secrets.token_hex(16)}"
     return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"
 

@@ -1,4 +1,4 @@
-"""A run, or many, as a JUnit report: each task is a test case. Knows no files."""
+"""JUnit report of runs: each task is a test case. Writes no files."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,15 +13,15 @@ SUITE = "acp-server run"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test case."""
+    """One JUnit test case."""
 
     name: str
     seconds: float
     outcome: str
-    """`done` is a success; what is no fault of the task is an error, all else a failure."""
+    """`done` is a success, an outcome in ERRORS is an error, all others are failures."""
     reason: str = ""
     text: str = ""
-    """What was answered."""
+    """The answer of the run."""
 
 
 ERRORS = frozenset(
@@ -30,7 +30,7 @@ ERRORS = frozenset(
 
 
 def junit(cases: Sequence[Case], findings: Iterable[Finding] = ()) -> bytes:
-    """Return a report; findings become failed cases of their own."""
+    """Return a JUnit XML report; each finding becomes a failed test case."""
     all_cases = [*cases, *map(_found, findings)]
     suite = Xml.Element("testsuite", {"name": SUITE, **_counts(all_cases)})
     for case in all_cases:
@@ -71,5 +71,5 @@ def _element(case: Case) -> Xml.Element:
 
 
 def _legal(text: str) -> str:
-    """Return a text without the characters that no XML can hold."""
+    """Replace the characters that XML cannot contain, even escaped."""
     return _NOT_XML.sub("\ufffd", text)

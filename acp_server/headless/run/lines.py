@@ -1,6 +1,6 @@
-"""What goes to a run's stdout: whole lines, in order, from one thread, nothing after a reader left.
+"""Line output of a run on stdout: complete lines, in order, none after the reader has left.
 
-Owns the descriptor while the run lasts: whatever else prints goes to stderr.
+Owns stdout during the run: all other prints are redirected to stderr.
 """
 
 import json
@@ -17,7 +17,7 @@ STDERR = 2
 
 
 def json_line(value: JsonValue) -> str:
-    r"""Return JSON on one line that no log takes for a command: the old sign of one is escaped.
+    r"""Return JSON on one line, with `##` escaped, which starts a command in CI logs.
 
     >>> json_line({"text": "##[error]"})
     '{"text": "\\u0023\\u0023[error]"}'
@@ -26,27 +26,27 @@ def json_line(value: JsonValue) -> str:
 
 
 def harmless_json(line: str) -> str:
-    """Return the same JSON without the sign of a command of GitHub's or Azure's."""
+    """Escape `##` in JSON text, so that GitHub or Azure find no log command."""
     return line.replace("##", "\\u0023\\u0023")
 
 
 class Lines:
-    """Writes lines; a reader that has left is written to no more."""
+    """Writes lines to a descriptor; stops silently once the reader has closed it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = anyio.Lock()
         self._has_reader = True
         self.fault = ""
-        """Why not all could be written, if that is no reader's doing."""
+        """Why writing failed; empty if it did not, or if the reader closed the pipe."""
 
     async def write(self, text: str) -> None:
-        """Write a line without blocking the loop; whoever is slow holds the run back."""
+        """Write a line in a thread; a slow reader slows the run down."""
         async with self._lock:
             await to_thread.run_sync(self.write_now, text)
 
     def write_now(self, text: str) -> None:
-        """Write a line; blocks."""
+        """Write a line. Blocking."""
         left = memoryview(f"{text}\n".encode(errors="replace"))
         while left and self._has_reader:
             try:
@@ -59,7 +59,7 @@ class Lines:
 
 @contextmanager
 def claimed_stdout() -> Generator[Lines]:
-    """Take stdout for the run's output; until the end all other prints go to stderr."""
+    """Claim stdout for the run's output; redirect all other prints to stderr until exit."""
     sys.stdout.flush()
     descriptor = os.dup(1)
     os.dup2(STDERR, 1)

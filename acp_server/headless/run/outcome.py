@@ -1,4 +1,4 @@
-"""How a run ended, in one word for machines, and the exit code that says the same."""
+"""Outcomes of a run and their exit codes."""
 
 import signal
 from collections.abc import Mapping
@@ -41,12 +41,12 @@ EXIT_CODES: Mapping[Outcome, int] = {
 }
 
 WHY_STOPPED: Mapping[str, str] = {
-    "max_tokens": "the answer came to the most tokens that the model writes",
-    "max_turn_requests": "the turn came to its most model calls (max_turn_requests)",
-    "refusal": "the model refused to go on",
-    "cancelled": "the run was ended before it was done",
+    "max_tokens": "the answer reached the model's maximum output length",
+    "max_turn_requests": "the turn reached its limit of model calls (max_turn_requests)",
+    "refusal": "the model refused to continue",
+    "cancelled": "the run was cancelled before it was done",
 }
-"""Stop reasons that are no success, for a person."""
+"""Messages for stop reasons that are not a success."""
 
 _BY_KIND: Mapping[JsonValue, Outcome] = {
     "authentication": "authentication",
@@ -66,7 +66,7 @@ _BY_CODE: Mapping[int, Outcome] = {
 
 
 def outcome_of_error(error: DriverError) -> Outcome:
-    """Return what a failed request means for the run."""
+    """Return the outcome of a run whose request failed."""
     if not isinstance(error, AgentRefusedError):
         return "internal_error"
     kind = error.data.get("kind") if isinstance(error.data, dict) else None
@@ -74,12 +74,12 @@ def outcome_of_error(error: DriverError) -> Outcome:
 
 
 def outcome_of_signal(number: int | None) -> Outcome:
-    """Return how a run ended that a signal ended."""
+    """Return the outcome of a run that was ended by a signal."""
     return "interrupted" if number == signal.SIGINT else "terminated"
 
 
 def outcome_of_stop(stop_reason: str) -> Outcome:
-    """Return what the end of a turn means for the run, when nothing was denied."""
+    """Return the outcome for a stop reason, if nothing was denied."""
     match stop_reason:
         case "end_turn":
             return "done"

@@ -1,4 +1,4 @@
-"""What came of a run: all that its result says, before any format."""
+"""Report of a run: all facts of its result, independent of the output format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ from acp_server.turn.loop import Spent
 
 @dataclass(slots=True)
 class Report:
-    """Grows while the run goes on; it is true whenever the run ends."""
+    """Report of a run, filled during the run; valid whenever the run ends."""
 
     outcome: Outcome = "internal_error"
     reason: str = ""
-    """Why it is no success, and what to do, for a person."""
+    """Message for the user: why the run was not successful, and what to do."""
     text: str = ""
     """The model's last message."""
     session_id: str = ""
@@ -29,17 +29,17 @@ class Report:
     denials: list[Denial] = field(default_factory=list[Denial])
     left_undone: tuple[Target, ...] = ()
     answer: JsonValue = None
-    """The last message as the value that a schema describes; None without one."""
+    """The last message as a JSON value; None if no schema was given."""
     answer_problems: tuple[str, ...] = ()
-    """What the schema finds wrong with it."""
+    """Validation problems of the answer."""
     findings: tuple[Finding, ...] = ()
     changes: Changes = field(default_factory=Changes)
     reviewed: Sequence[str] = ()
-    """The files of the change that the task came with, from the top of the repository."""
+    """Files of the reviewed change, relative to the repository root."""
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """`instructions` and `skills`, as the server has told them."""
+    """`instructions` and `skills`, as reported by the server."""
 
     @property
     def exit_code(self) -> int:
-        """What the process ends with."""
+        """The exit code of the process."""
         return EXIT_CODES[self.outcome]

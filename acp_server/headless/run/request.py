@@ -1,4 +1,4 @@
-"""What is asked of a run: the task, where, with what, and under which rules."""
+"""Request for a run: task, workspace, configuration and rules."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,44 +11,43 @@ from acp_server.permissions.orders import Orders
 from acp_server.settings import Configuration
 
 LAST = "last"
-"""Names the session that was used last in the folder."""
+"""Session name that means the most recent session of the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may be done, and what a denial leads to."""
+    """Permission rules of a run, and the consequences of a denial."""
 
     mode: Mode = "accept_edits"
     orders: Orders = field(default_factory=Orders)
     stops_when_asked: bool = False
-    """Whether a question ends the run; else it is answered no."""
+    """Whether a permission request ends the run; else it is answered with no."""
     stops_when_denied: bool = False
     """Whether any denial ends the run."""
     is_trusted: bool = False
-    """Whether the project's own skills, settings, hooks and servers are used."""
+    """Whether the workspace is trusted: its skills, settings, hooks and servers are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One task."""
+    """One task and its settings."""
 
     prompt: str
     folder: Path
-    """The workspace; absolute, links resolved."""
+    """The workspace, as an absolute path without symlinks."""
     configuration: Configuration
     rules: Rules = field(default_factory=Rules)
     budget: Budget = field(default_factory=Budget)
     timeout_seconds: float | None = None
     session: str | None = None
-    """The id of a session to go on with, or `LAST`; None begins one."""
+    """The id of a session to continue, or `LAST_SESSION`; None starts a new one."""
     is_ephemeral: bool = False
-    """Whether nothing is kept of it."""
+    """Whether the session is not saved."""
     skills: tuple[str, ...] = ()
-    """The names of skills to load first."""
+    """Names of skills to load at the start."""
     answer: AnswerShape | None = None
-    """What the final answer must be; None: any text."""
+    """Schema of the final answer; None allows any text."""
     fails_on: Severity | None = None
-    """From which severity on findings make the run end with their code; None: the answer is none
-    of findings."""
+    """Minimum severity of findings that make the run fail; None if this is not a review run."""
     platform: str = "ci"
-    """The surface that the model is told it speaks to: `ci`, or `cli` on a terminal."""
+    """The surface named in the system prompt: `ci`, or `cli` on a terminal."""

@@ -1,4 +1,4 @@
-"""The result of a run as one JSON object, the same in every format for machines."""
+"""Result of a run as a JSON object, the same in all machine-readable formats."""
 
 from pydantic import JsonValue
 
@@ -11,7 +11,7 @@ VERSION = 1
 
 
 def result_of(report: Report) -> dict[str, JsonValue]:
-    """Return the result; keys are always the same, what is not known is null."""
+    """Return the result. All keys are always present; unknown values are null."""
     return {
         "type": "result",
         "version": VERSION,
@@ -67,5 +67,5 @@ def _changed(file: ChangedFile) -> dict[str, JsonValue]:
 
 
 def target_as_json(target: Target) -> dict[str, JsonValue]:
-    """Return what an effect is on as JSON."""
+    """Return the target of an effect as JSON."""
     return {"act": target.act, "name": target.name}

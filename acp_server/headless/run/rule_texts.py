@@ -1,7 +1,7 @@
-"""Rules of a run as a person writes them: `TOOL` or `TOOL(WHAT)` on the command line, or a file.
+"""Parsing of a run's permission rules: `TOOL` or `TOOL(WHAT)` on the command line, or a TOML file.
 
-WHAT is a pattern of paths for tools that work on files, the first words of a command for those that
-run one, a host for those that fetch. Knows how rules are written, not what they lead to.
+WHAT is a path pattern for file tools, the first words of a command for tools that run commands,
+and a host for `web_fetch`. Evaluating the rules is not done here.
 """
 
 import fnmatch
@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "run": ("terminal", "process"),
     "fetch": ("web_fetch",),
 }
-"""Names for several tools."""
+"""Group names that stand for several tools."""
 _RUNNING = frozenset({"terminal", "process"})
 _FETCHING = frozenset({"web_fetch"})
 _FORM = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<what>.*)\))?", re.DOTALL)
@@ -32,21 +32,21 @@ _OF_SERVERS = "__"
 
 
 class RuleError(ValueError):
-    """A rule that cannot be read; the text says which, why, and what would do."""
+    """An invalid rule; the text says which, why, and how to write it."""
 
 
 def rule_from(action: Action, text: str) -> Order:
-    """Return a rule of the command line.
+    """Parse a rule from the command line.
 
     >>> rule_from("allow", "terminal(uv run pytest)").commands
     (('uv', 'run', 'pytest'),)
 
     Raises:
-        RuleError: it is none.
+        RuleError: The rule is invalid.
     """
     found = _FORM.fullmatch(text.strip())
     if found is None:
-        reason = f"{text!r} is no rule; write TOOL or TOOL(WHAT), such as 'terminal(make test)'"
+        reason = f"{text!r} is not a rule; write TOOL or TOOL(WHAT), such as 'terminal(make test)'"
         raise RuleError(reason)
     tools, what = _tools(found["tool"]), (found["what"] or "").strip()
     if not what:
@@ -70,14 +70,14 @@ def _tools(name: str) -> tuple[str, ...]:
 
 
 def _words(command: str) -> tuple[str, ...]:
-    """Return the words that a command must begin with; a `*` at the end says what holds anyway."""
+    """Return the words that a command must start with; a `*` at the end changes nothing."""
     try:
         words = shlex.split(command.removesuffix("*").removesuffix(":"))
     except ValueError as error:
-        reason = f"{command!r} cannot be read as the beginning of a command: {error}"
+        reason = f"{command!r} cannot be parsed as the start of a command: {error}"
         raise RuleError(reason) from None
     if not words:
-        reason = f"{command!r} names no command; leave the brackets out to mean any"
+        reason = f"{command!r} names no command; omit the parentheses to match any command"
         raise RuleError(reason)
     return tuple(words)
 
@@ -113,18 +113,18 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a file of rules says."""
+    """Contents of a rules file."""
 
     rules: tuple[Order, ...] = ()
     fails_when_asked: bool = False
-    """Whether what would be asked about ends the run; else it is denied."""
+    """Whether a permission request ends the run; else it is denied."""
 
 
 def policy_from(path: Path) -> Policy:
-    """Read a file of rules.
+    """Load a rules file.
 
     Raises:
-        RuleError: it cannot be read, or is none; the text says where and why.
+        RuleError: The file cannot be read or is invalid; the text says where and why.
     """
     try:
         file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -1,6 +1,6 @@
-"""Runs one task: the same server as an editor starts, in this process, and a client with rules.
+"""Runs one task: the normal ACP server, in this process, with a headless client.
 
-Whatever happens, a report comes back, and it says how the run ended.
+A report is always returned, however the run ends.
 """
 
 import time
@@ -60,36 +60,36 @@ from acp_server.turn.ports import ModelRequest
 
 SKILL = "/skill:"
 CANCEL_SECONDS = 1.0
-"""How long a turn may take to end when the run's time is up."""
+"""Time for a turn to end after the run's timeout."""
 
 
 class NoSessionError(DriverError):
-    """There is no session to go on with."""
+    """There is no session to continue."""
 
 
 class Feed(Protocol):
-    """Hears of a run while it goes on."""
+    """Receives the events of a run."""
 
     async def begin(self, report: Report) -> None:
-        """Take that a session is open: its id and model are known."""
+        """Handle that the session is open; the report has its id and model."""
         ...
 
     async def show(self, update: Update) -> None:
-        """Take an update of the session."""
+        """Handle a session update."""
         ...
 
     async def deny(self, denial: Denial) -> None:
-        """Take that something was not let through."""
+        """Handle a denial."""
         ...
 
     async def end(self) -> None:
-        """Take that the turn is over."""
+        """Handle the end of the turn."""
         ...
 
 
 @dataclass(slots=True)
 class Run:
-    """One run."""
+    """One headless run of a task."""
 
     request: RunRequest
     feed: Feed
@@ -103,16 +103,16 @@ class Run:
     _untold: list[Denial] = field(default_factory=list[Denial], init=False)
 
     def __post_init__(self) -> None:
-        """Begin to count."""
+        """Create the ledger for the run's budget."""
         self._ledger = Ledger(self.request.budget)
 
     @property
     def unasked(self) -> ModelRequest | None:
-        """The model call that the budget did not let be made, if there was one."""
+        """The model request that was not sent because of the budget, if any."""
         return self._ledger.unasked
 
     async def execute(self) -> Report:
-        """Run the task to its end, one way or another."""
+        """Run the task and return the report; a failed request becomes its outcome."""
         started = time.monotonic()
         home = self.request.configuration.home
         with ChangeWatch(self.request.folder, home, settings.child_environment({})) as watch:
@@ -125,6 +125,7 @@ class Run:
             except DriverError as error:
                 self._fail(error)
             finally:
+                # Also after a signal: the result must list the changes that were made.
                 with anyio.CancelScope(shield=True):
                     is_hurried = not self.report.stop_reason
                     self.report.changes = await to_thread.run_sync(watch.changes, is_hurried)
@@ -132,13 +133,13 @@ class Run:
         return self.report
 
     def _longest(self) -> float:
-        """Return how long all of it may take, a turn that does not end included."""
+        """Return the total time limit in seconds: the timeout plus time to cancel the turn."""
         seconds = self.request.timeout_seconds
         return float("inf") if seconds is None else seconds + 2 * CANCEL_SECONDS
 
     @asynccontextmanager
     async def _agent(self) -> AsyncGenerator[Agent]:
-        """Provide the server, and the client's end of it."""
+        """Start the server in this process and connect a client to it."""
         ours, theirs = memory_pair()
         connection = app.build(theirs, self.request.configuration, terms=self._terms())
 
@@ -170,9 +171,9 @@ class Run:
         return Editor(self._show, self._decide, ClientCapabilities(session=session))
 
     async def _converse(self, agent: Agent, watch: ChangeWatch) -> None:
-        """Open the session, send the prompt, and see it end.
+        """Open the session, send the prompt and wait for the end of the turn.
 
-        All files are looked at while the session opens: nothing touches them before the prompt.
+        The first snapshot is taken while the session opens: no tool runs before the prompt.
         """
         async with anyio.create_task_group() as opening:
             opening.start_soon(_look, watch)
@@ -198,7 +199,7 @@ class Run:
         self._finish(await agent.prompt(self.report.session_id, prompt))
 
     async def _judge(self, agent: Agent, shape: AnswerShape) -> None:
-        """Hold the final answer against its schema; the model may mend it once."""
+        """Validate the final answer; the model may correct it once."""
         report = self.report
         report.answer, report.answer_problems = shape.read(self._message.text)
         if report.answer_problems:
@@ -216,10 +217,10 @@ class Run:
                 report.outcome, report.reason = "findings", "there are findings (--fail-on)"
 
     async def _open(self, agent: Agent) -> None:
-        """Begin a session, or go on with one, in the mode of this run.
+        """Open a new or an existing session and set its mode.
 
         Raises:
-            DriverError: there is none to go on with, or it cannot be opened.
+            AgentClientError: There is no session to continue, or it cannot be opened.
         """
         request = self.request
         if request.session is None:
@@ -240,7 +241,7 @@ class Run:
         request = ListSessionsRequest(cwd=str(self.request.folder))
         page = await agent.ask("session/list", request, ListSessionsResponse)
         if not page.sessions:
-            reason = f"no session was kept of {self.request.folder}"
+            reason = f"there is no saved session for {self.request.folder}"
             raise NoSessionError(reason)
         return page.sessions[0].session_id
 
@@ -259,7 +260,7 @@ class Run:
         await self.feed.show(update)
 
     async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
-        """Answer no: what the rules allow is not asked."""
+        """Reject: effects that the rules allow are never asked about."""
         if self.request.rules.stops_when_asked:
             return CancelledPermissionOutcome()
         for option in request.options:
@@ -280,9 +281,10 @@ class Run:
         self._is_denied.set()
 
     async def _stop_when_denied(self, agent: Agent) -> None:
-        """Tell of denials, and end the run at the first if its rules say so."""
+        """Report denials to the feed; cancel the run at the first one if the rules say so."""
         while True:
             await self._is_denied.wait()
+            # Replaced before reporting: a denial that arrives meanwhile sets the new event.
             self._is_denied = anyio.Event()
             await self._tell_denials()
             if self.request.rules.stops_when_denied:
@@ -293,7 +295,7 @@ class Run:
             await self.feed.deny(self._untold.pop(0))
 
     async def _give_up(self, agent: Agent) -> None:
-        """End a turn whose time is up; what it has done so far stands."""
+        """Cancel a turn after the timeout; its work so far is kept."""
         self._run_out_of_time()
         with anyio.move_on_after(CANCEL_SECONDS):
             await agent.cancel(self.report.session_id)
@@ -301,7 +303,7 @@ class Run:
     def _run_out_of_time(self) -> None:
         self.report.outcome = "timeout"
         seconds = self.request.timeout_seconds
-        self.report.reason = f"the run was not done after {seconds:g} seconds (--timeout)"
+        self.report.reason = f"the run did not finish within {seconds:g} seconds (--timeout)"
 
     def _finish(self, response: PromptResponse) -> None:
         self.report.stop_reason = response.stop_reason
@@ -313,7 +315,7 @@ class Run:
             self.report.outcome, self.report.reason = "usage_error", self._message.text
 
     def _asks_in_vain(self) -> bool:
-        """Whether the prompt, which no model was asked, names a skill or a command in vain."""
+        """Whether the prompt names an unknown skill or command, so that no model was called."""
         name = self.request.prompt.split(maxsplit=1)[0]
         is_known = name.removeprefix("/") in self._commands
         return bool(self.request.skills) or (name.startswith("/") and not is_known)
@@ -328,7 +330,7 @@ class Run:
             self.report.reason = self._ledger.fault.reason
 
     def _settle(self, seconds: float) -> None:
-        """Complete the report with what was counted on the way."""
+        """Complete the report with usage, duration and denials."""
         report = self.report
         report.duration_seconds, report.spent = seconds, self._ledger.spent
         report.text = self._message.besides(report.reason)
@@ -339,7 +341,7 @@ class Run:
 
 
 def _reason_of(error: DriverError) -> str:
-    """Return what the server told the user, if it has; else what went wrong with the request."""
+    """Return the server's message to the user, else the error's text."""
     data = error.data if isinstance(error, AgentRefusedError) else None
     told = data.get("message") if isinstance(data, dict) else None
     return told if isinstance(told, str) else str(error)
@@ -350,7 +352,7 @@ async def _look(watch: ChangeWatch) -> None:
 
 
 def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:
-    """Return the model that a session asks."""
+    """Return the current model id of a session; empty if unknown."""
     options = [each for each in setup.config_options or () if each.id == "model"]
     values = [each.current_value for each in options if isinstance(each, SessionConfigSelect)]
     return values[0] if values else ""

@@ -1,6 +1,6 @@
-"""`stream-json`: what happens in a run, an object a line, the result last.
+"""`stream-json` format: the events of a run, one JSON object per line, the result last.
 
-The types and their fields are documented in docs; what is not known there may be passed over.
+The event types are documented in docs/headless.md; readers must ignore unknown types.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ MOST_OUTPUT_CHARACTERS = 20_000
 
 
 class StreamFeed:
-    """Writes events as they come; a message is written whole, once it has ended."""
+    """Feed that writes events as JSON lines; a message is written when it is complete."""
 
     def __init__(self, lines: Lines, cleaner: Cleaner) -> None:
         self._lines = lines
@@ -45,11 +45,11 @@ class StreamFeed:
         self._begun: set[str] = set()
 
     async def begin(self, report: Report) -> None:
-        """Write that a session is open."""
+        """Write the `run` event."""
         await self._write({"type": "run", "version": VERSION, "session_id": report.session_id})
 
     async def show(self, update: Update) -> None:
-        """Write what an update tells, if that is for a machine."""
+        """Write the events of an update, if it has any."""
         if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
             for event in self._said.take(update):
                 await self._write(event)
@@ -59,7 +59,7 @@ class StreamFeed:
             await self._write(event)
 
     async def deny(self, denial: Denial) -> None:
-        """Write that something was not let through."""
+        """Write a `denied` event."""
         await self._end_saying()
         await self._write(
             {
@@ -72,7 +72,7 @@ class StreamFeed:
         )
 
     async def end(self) -> None:
-        """Write what is still held back."""
+        """Write the pending message."""
         await self._end_saying()
 
     async def _end_saying(self) -> None:
@@ -112,7 +112,7 @@ class StreamFeed:
     def _call_events(
         self, call_id: str, state: CallState, update: ToolCallStart | ToolCallProgress
     ) -> Iterator[Json]:
-        """Yield that a call runs, and that it has ended: how it grew is for people."""
+        """Yield events for the start and end of a call; intermediate updates are not written."""
         if call_id not in self._begun and state.status != "pending":
             self._begun.add(call_id)
             yield {
@@ -135,7 +135,7 @@ class StreamFeed:
 
 
 class _Saying:
-    """A message, or a thought, that is not complete yet."""
+    """A message or thought that is still being streamed."""
 
     def __init__(self) -> None:
         self._type = ""
@@ -143,7 +143,7 @@ class _Saying:
         self._parts: list[str] = []
 
     def take(self, chunk: ContentChunk) -> Iterator[Json]:
-        """Add a piece; yield what was complete before it."""
+        """Add a chunk; if it starts a new message, yield the previous one."""
         type_ = "message" if isinstance(chunk, AgentMessageChunk) else "thought"
         if (type_, chunk.message_id) != (self._type, self._id):
             yield from self.end()
@@ -152,7 +152,7 @@ class _Saying:
             self._parts.append(chunk.content.text)
 
     def end(self) -> Iterator[Json]:
-        """Yield what there is, if anything, and begin anew."""
+        """Yield the collected message, if any, and reset."""
         text = "".join(self._parts)
         self._parts.clear()
         if text:

@@ -1,4 +1,4 @@
-"""Many tasks in a file, an object a line, and the part of them that one machine does. Pure."""
+"""Task lists: one JSON object per line, and sharding across machines. Pure."""
 
 import json
 import re
@@ -11,16 +11,16 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 class TaskListError(ValueError):
-    """A list of tasks, or a part of one, that cannot be; the text says where and why."""
+    """An invalid task list or shard; the text says where and why."""
 
 
 class Task(BaseModel):
-    """One line. What it leaves out is as the command line says."""
+    """One task of a list. Missing fields default to the command line options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$")]
-    """Names the task in the report, and its files."""
+    """Identifies the task in the report and in its file names."""
     prompt: Annotated[str, Field(min_length=1)]
     model: str | None = None
     mode: Literal["plan", "edit", "full"] | None = None
@@ -34,16 +34,16 @@ class Task(BaseModel):
 
 
 def tasks_in(text: str) -> tuple[Task, ...]:
-    """Return the tasks of a list; one without an id is called after its line.
+    """Parse a task list; a task without an id is named after its line number.
 
     Raises:
-        TaskListError: a line is no task, or two have the same id.
+        TaskListError: A line is invalid, two tasks have the same id, or there are none.
     """
     tasks = tuple(_tasks(text))
     ids = [task.id for task in tasks]
     double = next((each for at, each in enumerate(ids) if each in ids[:at]), None)
     if double is not None:
-        reason = f"two tasks are called {double!r}"
+        reason = f"two tasks have the id {double!r}"
         raise TaskListError(reason)
     if not tasks:
         reason = "there is no task in it"
@@ -52,17 +52,17 @@ def tasks_in(text: str) -> tuple[Task, ...]:
 
 
 def part_of(tasks: Sequence[Task], shard: str | None) -> Sequence[Task]:
-    """Return the tasks of a part `I/N`, counted from 1: all parts together have each task once.
+    """Return the tasks of shard `I/N`, with I from 1; each task is in exactly one shard.
 
     Raises:
-        TaskListError: there is no such part.
+        TaskListError: The shard is invalid.
     """
     if shard is None:
         return tasks
     found = _SHARD.fullmatch(shard)
     number, count = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= count:
-        reason = f"{shard!r} is no part; write I/N, such as 1/3, with I from 1 to N"
+        reason = f"{shard!r} is not a shard; write I/N, such as 1/3, with I from 1 to N"
         raise TaskListError(reason)
     return tasks[number - 1 :: count]
 
@@ -77,7 +77,7 @@ def _task(line: str, number: int) -> Task:
     try:
         value = cast("JsonValue", json.loads(line))
         if not isinstance(value, dict):
-            reason = f"line {number}: a task is an object"
+            reason = f"line {number}: a task must be a JSON object"
             raise TaskListError(reason)
         return Task.model_validate({"id": f"task-{number}"} | value)
     except json.JSONDecodeError as error:

@@ -1,6 +1,6 @@
-"""Runs many tasks, some at a time: each a process, a worktree and a session of its own.
+"""Runs many tasks concurrently, each in its own process, git worktree and session.
 
-Whatever becomes of one, the others are done, and each has its entry in the report.
+A failing task does not affect the others; each has an entry in the report.
 """
 
 import json
@@ -23,21 +23,21 @@ from acp_server.headless.run.task_list import Task
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees
 
 END_SECONDS = 8.0
-"""How long a task that is told to end may take to print its result."""
+"""Time for a terminated task to print its result before it is killed."""
 GRAVEST: tuple[Outcome, ...] = (
     *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
     *("provider_error", "budget", "timeout", "session_not_found", "denied", "findings", "done"),
 )
-NOT_BEGUN = "the run was ended before this task began"
+NOT_BEGUN = "the run was ended before this task started"
 
 Json = dict[str, JsonValue]
 Arguments = Callable[[Task], Sequence[str]]
-"""Returns the options of the command that does a task."""
+"""Returns the command line options for a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEntry:
-    """What came of one task."""
+    """Report entry of one task."""
 
     task: Task
     result: Json
@@ -46,11 +46,11 @@ class TaskEntry:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ended."""
+        """The outcome of the task."""
         return gravest([each for each in GRAVEST if each == self.result["outcome"]])
 
     def as_json(self) -> Json:
-        """Return it for the report."""
+        """Return the entry as JSON for the report."""
         has_patch = self.patch.is_file() and self.patch.stat().st_size > 0
         return {
             "id": self.task.id,
@@ -63,21 +63,21 @@ class TaskEntry:
 
 @dataclass(slots=True)
 class TaskPool:
-    """Does tasks, at most `jobs` at a time."""
+    """Runs tasks, at most `jobs` at a time."""
 
     worktrees: Worktrees
     output: Path
-    """Where results, patches and logs go."""
+    """Directory for results, patches and logs."""
     arguments: Arguments
     jobs: int
     command: Sequence[str]
-    """Does one task, which it reads from its stdin; options follow."""
+    """Command that runs one task, read from its stdin; options are appended."""
     tell: Callable[[TaskEntry], Awaitable[None]]
-    """Awaited with each task that is over, one after the other."""
+    """Awaited with the entry of each ended task."""
     entries: dict[str, TaskEntry] = field(default_factory=dict[str, TaskEntry], init=False)
 
     async def run(self, tasks: Sequence[Task]) -> None:
-        """Do them all; what was not begun, or was cut short, has an entry too."""
+        """Run all tasks; those not started or interrupted have an entry too."""
         limiter = anyio.CapacityLimiter(self.jobs)
         try:
             async with anyio.create_task_group() as group:
@@ -96,7 +96,7 @@ class TaskPool:
                 result = faulty("internal_error", str(error))
         entry = self.entries[task.id] = self._entry(task, result)
         text = json.dumps(entry.as_json(), indent=1)
-        with suppress(OSError):  # it stands in the report all the same
+        with suppress(OSError):  # not essential: the report has the entry too
             await anyio.Path(self.output / f"{task.id}.json").write_text(text)
         await self.tell(entry)
 
@@ -130,12 +130,12 @@ class TaskPool:
 
 
 def faulty(outcome: Outcome, reason: str) -> Json:
-    """Return the result of a task that has printed none."""
+    """Return a result for a task that printed none."""
     return result_of(Report(outcome=outcome, reason=reason))
 
 
 def gravest(outcomes: Collection[Outcome]) -> Outcome:
-    """Return the one that the whole ends with."""
+    """Return the most severe outcome, which the whole run ends with."""
     for outcome in GRAVEST:
         if outcome in outcomes:
             return outcome
@@ -143,21 +143,21 @@ def gravest(outcomes: Collection[Outcome]) -> Outcome:
 
 
 async def _communicate(process: Process, given: bytes, printed: bytearray) -> None:
-    """Hand a task over and gather what is printed, to the process's end."""
+    """Send the task to the process and collect its stdout until it exits."""
     assert process.stdin is not None  # noqa: S101  both are pipes
     assert process.stdout is not None  # noqa: S101
     try:
         await process.stdin.send(given)
         await process.stdin.aclose()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # it has ended: its exit code says more
+        pass  # the process has already exited: its exit code is reported
     async for piece in process.stdout:
         printed += piece
     await process.wait()
 
 
 async def _end(process: Process, printed: bytearray) -> None:
-    """Have a process end that still runs: politely first, so that its result is printed."""
+    """Terminate a process that still runs, so that it prints its result; kill it after that."""
     if process.returncode is None:
         process.terminate()
         with anyio.move_on_after(END_SECONDS):
@@ -179,5 +179,5 @@ def _result_in(printed: bytearray) -> Json | None:
 
 def _cause(code: int | None) -> str:
     if code is not None and code < 0:
-        return f"the process of this task was ended by {signal.Signals(-code).name}"
-    return f"the process of this task ended with code {code} and printed no result"
+        return f"the process of this task was killed by {signal.Signals(-code).name}"
+    return f"the process of this task exited with code {code} without a result; see its log"

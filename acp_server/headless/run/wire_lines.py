@@ -1,7 +1,7 @@
-"""The raw wire, for `--format acp`: each message as it was, but for secrets.
+"""`--format acp`: all ACP messages as JSON lines, with secrets removed.
 
-A message that streams is one line, written when it has ended: a secret that lies across two pieces
-would not be found in either.
+The chunks of a streamed message are joined to one line, written when the message is complete: a
+secret that is split across two chunks would not be found in either.
 """
 
 import json
@@ -19,17 +19,17 @@ STREAMED = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_messag
 
 
 class WireLines:
-    """Takes lines of the wire, and writes them clean."""
+    """Writes recorded messages, sanitized."""
 
     def __init__(self, write: Callable[[str], None], cleaner: Cleaner) -> None:
         self._write = write
         self._cleaner = cleaner
         self._held: Json | None = None
-        """The message of which more pieces may come, with all of them so far."""
+        """The first chunk of the message being streamed; its texts so far are in `_texts`."""
         self._texts: list[str] = []
 
     def take(self, line: WireLine) -> None:
-        """Write a line, or hold it back until its message has ended."""
+        """Write a message, or buffer it if it is a chunk of a streamed message."""
         try:
             message = cast("JsonValue", json.loads(line.line))
         except (ValueError, RecursionError):
@@ -45,7 +45,7 @@ class WireLines:
             self._put(line.sender, message)
 
     def end(self) -> None:
-        """Write what is held back."""
+        """Write the buffered message."""
         held, self._held = self._held, None
         chunk = _chunk_of(held)
         if chunk is not None:
@@ -64,7 +64,7 @@ def _update_of(message: JsonValue) -> Json | None:
 
 
 def _chunk_of(message: JsonValue) -> Json | None:
-    """Return the text block of a piece of a message; None if it is none."""
+    """Return the text block of a message chunk; None for any other message."""
     update = _update_of(message)
     if update is None or update.get("sessionUpdate") not in STREAMED:
         return None
@@ -78,7 +78,7 @@ def _text_of(chunk: Json) -> str:
 
 
 def _is_more(held: JsonValue, message: JsonValue) -> bool:
-    """Whether a piece belongs to the message that is held back."""
+    """Return whether a chunk continues the buffered message."""
     one, other = _update_of(held), _update_of(message)
     return one is not None and other is not None and _marks(one) == _marks(other)
 

@@ -1,6 +1,6 @@
-"""A git worktree for each of many tasks: made of the last commit, removed when the task is over.
+"""Git worktrees for tasks: checked out from HEAD, removed when the task has ended.
 
-The repository's hooks do not run, and its own files are not touched.
+The repository's hooks do not run, and its working tree is not changed.
 """
 
 import shutil
@@ -27,24 +27,24 @@ _VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_P
 
 
 class WorktreeError(Exception):
-    """A worktree cannot be made; the text says why."""
+    """A worktree cannot be created; the text says why."""
 
 
 class Worktrees:
-    """Makes worktrees of one repository, one at a time: git locks it anyway."""
+    """Creates worktrees of one repository."""
 
     def __init__(self, folder: Path, place: Path) -> None:
-        """`folder` is one of the repository, in whose like each task works; `place` has room."""
+        """Create worktrees in `parent`; tasks work in the subdirectory matching `directory`."""
         self._folder = folder
         self._place = place
-        self._order = anyio.Lock()
+        self._order = anyio.Lock()  # one at a time: git locks the repository's worktree list
 
     @asynccontextmanager
     async def made(self, name: str) -> AsyncGenerator[Path]:
-        """Provide a folder to work in.
+        """Create a worktree and yield its working directory; remove it on exit.
 
         Raises:
-            WorktreeError: it cannot be made.
+            WorktreeError: The worktree cannot be created.
         """
         below = await self._git("rev-parse", "--show-prefix")
         tree = self._place / name
@@ -57,10 +57,10 @@ class Worktrees:
                 await self._git("worktree", "prune")
 
     async def check(self) -> None:
-        """Make sure that worktrees can be made at all.
+        """Check that worktrees can be created.
 
         Raises:
-            WorktreeError: this is no repository, or it has no commit.
+            WorktreeError: The directory is not in a git repository with a commit.
         """
         await self._git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
@@ -76,7 +76,7 @@ def _output(folder: Path, arguments: tuple[str, ...]) -> str:
         raise WorktreeError("git was not found; install it and try again")
     command = (git, *_SETTINGS, *arguments)
     try:
-        done = subprocess.run(  # noqa: S603  git, and arguments of our own
+        done = subprocess.run(  # noqa: S603  git, with our own arguments
             command,
             cwd=folder,
             env={**environment, **_VARIABLES},
@@ -86,11 +86,11 @@ def _output(folder: Path, arguments: tuple[str, ...]) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = f"git cannot be run: {error}"
+        reason = f"git failed to run: {error}"
         raise WorktreeError(reason) from error
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip() or "there is no commit to begin with"
-        reason = f"no worktree can be made of {folder}: {told}"
+        told = done.stderr.decode(errors="replace").strip() or "the repository has no commit yet"
+        reason = f"cannot create a git worktree of {folder}: {told}"
         raise WorktreeError(reason)
     return done.stdout.decode(errors="replace").strip()
 
