@@ -1,4 +1,4 @@
-"""What the model sees first: a tiered, cache-stable system prompt. Pure; knows no server.
+"""Tiered, cache-stable system prompt. Pure; independent of the server.
 
 >>> from datetime import date
 >>> from prompt_engine.assemble import build

@@ -1,6 +1,7 @@
-"""The prompt from its facts: three tiers, from what never changes to what changes daily.
+"""Assembles the system prompt from its facts, in three tiers: stable, context, volatile.
 
-Owns the order of the sections and how they are joined. Reads nothing, and knows no wording.
+Owns the order of the sections and the separator between them. Reads no files; the wording is in
+`sections`.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,12 +45,12 @@ ORDER: Final[tuple[Write, ...]] = (
     external_memory.write,
     moment.write,
 )
-"""The sections as they stand in the prompt; a tier never comes back once another has begun."""
+"""Section writers in prompt order. Tiers are contiguous: a prompt cache matches prefixes only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A system prompt in its tiers, and the report on it; `text` is what is sent."""
+    """System prompt in its tiers, with a report on its sections. Send `text`."""
 
     stable: str
     context: str
@@ -58,12 +59,12 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The tiers that say anything, in order, a blank line between them."""
+        """Non-empty tiers in order, separated by a blank line."""
         return joined(self.stable, self.context, self.volatile)
 
 
 def build(facts: Facts) -> Prompt:
-    r"""Return the prompt; the same facts give the same bytes.
+    r"""Build the prompt. Deterministic: equal facts give identical bytes.
 
     >>> from datetime import date
     >>> build(Facts(day=date(2026, 11, 21), model="claude-opus-5")).volatile
@@ -73,7 +74,7 @@ def build(facts: Facts) -> Prompt:
 
 
 def _prompt(sections: Iterable[Section]) -> Prompt:
-    """Join what has text; report that, and what lost its text on the way."""
+    """Join the sections that have text; also report those that lost theirs."""
     stripped = [replace(section, text=section.text.strip()) for section in sections]
     told = [section for section in stripped if section.text or section.fate != "kept"]
     return Prompt(

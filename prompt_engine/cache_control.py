@@ -1,18 +1,20 @@
-"""Where the cache breakpoints of a Messages request stand. Pure: takes blocks, returns copies.
+"""Cache breakpoints for Anthropic Messages requests. Pure: takes blocks, returns copies.
 
-A provider stores what stands before a breakpoint, and finds it again from a breakpoint of a later
-request that stands there or less than 20 blocks behind. So one stands behind the system prompt
-(and so behind the tools, which come before it), and up to three stand where a request ended:
+A provider caches the prefix before a breakpoint. A later request finds that cache entry from a
+breakpoint at the same position or less than 20 blocks after it. One breakpoint therefore follows
+the system prompt (which also covers the tools before it); up to three more mark the ends of
+requests:
 
-- this one, at its end
-- the one before, which the newest reply answered
-- an older one, for when those in between failed and were never stored: the newest that the
-  look-back of the second mark does not reach
+- the end of this request
+- the end of the previous request, which the newest reply answered
+- the end of an older request, in case those in between failed and were never cached: the newest
+  one that the look-back of the second breakpoint does not reach
 
-Nothing is stored anywhere else, so a mark between two of these places finds nothing, however large
-a batch of results is. It costs nothing either: what is new is written once, whatever marks it has.
+Prefixes are cached only at request ends, so a breakpoint between them would never hit, however
+large a batch of tool results is. That has no cost: new content is written to the cache once,
+regardless of the number of breakpoints.
 
-This module knows no request but the one that it is given. Source:
+Stateless: only the given request is considered. Source:
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 """
 
@@ -32,9 +34,9 @@ _UNMARKABLE = {"thinking", "redacted_thinking"}
 def mark(
     system: Sequence[Block], messages: Sequence[Block], ttl: TimeToLive = "5m"
 ) -> tuple[list[Block], list[Block]]:
-    """Return copies of system blocks and messages with at most four breakpoints.
+    """Return copies of system blocks and messages with at most four cache breakpoints.
 
-    The caller's blocks are not changed; unmarked ones are shared with the copies.
+    The caller's blocks are not modified; unmarked blocks are shared with the copies.
 
     >>> system, messages = mark(
     ...     [{"type": "text", "text": "Be kind."}],
@@ -54,7 +56,7 @@ def mark(
 
 
 def _places(messages: Sequence[Block]) -> list[int]:
-    """Return which messages are marked, the newest first."""
+    """Return the indexes of the messages to mark, newest first."""
     positions = list(accumulate(len(_blocks(message)) for message in messages))
     ends = _ends(messages)
     places, others = list(islice(ends, 2)), list(ends)
@@ -64,10 +66,10 @@ def _places(messages: Sequence[Block]) -> list[int]:
 
 
 def _ends(messages: Sequence[Block]) -> Iterator[int]:
-    """Yield the messages at whose end a request has its last mark, the newest first.
+    """Yield the indexes of the messages at which a request ended, newest first.
 
-    A request ended before every reply. Its last mark is on its last message that can carry one, so
-    that the same place is found again when the request has grown.
+    A request ended before every assistant reply. Its breakpoint is on its last message that can
+    carry one, so that a later, longer request computes the same position.
     """
     is_end = True
     for index in range(len(messages) - 1, -1, -1):
@@ -78,13 +80,12 @@ def _ends(messages: Sequence[Block]) -> Iterator[int]:
 
 
 def _blocks(message: Block) -> list[JsonValue]:
-    """Return a message's blocks; a text given as a string counts as one."""
+    """Return a message's content blocks; string content counts as one block."""
     content = message["content"]
     return content if isinstance(content, list) else [content]
 
 
 def _marked(message: Block, lifetime: Block) -> Block:
-    """Return the message with its last block marked."""
     *others, last = _blocks(message)
     marked = _with_mark(last, lifetime) if isinstance(last, dict) else last
     return {**message, "content": [*others, marked]}
@@ -95,7 +96,10 @@ def _with_mark(block: Block, lifetime: Block) -> Block:
 
 
 def _can_carry(message: Block) -> bool:
-    """Whether the last block of a message can carry a mark."""
+    """Return whether the last block of a message accepts `cache_control`.
+
+    The API rejects it on thinking blocks and on empty text.
+    """
     last = _blocks(message)[-1:]
     return any(
         isinstance(block, dict) and block["type"] not in _UNMARKABLE and block.get("text") != ""

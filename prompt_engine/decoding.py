@@ -1,23 +1,23 @@
-"""Bytes of a file into text that may stand in a prompt. Pure; does not know whose bytes."""
+"""Decodes file contents for use in a prompt. Pure."""
 
 
 class UndecodableError(ValueError):
-    """Bytes that are no text."""
+    """File contents that are not UTF-8 text."""
 
     def __init__(self, reason: str) -> None:
-        """Say in half a sentence what is wrong."""
+        """Store the reason, a clause without a capital letter or full stop."""
         super().__init__(reason)
         self.reason = reason
 
 
 def decode(raw: bytes) -> str:
-    r"""Return UTF-8 as text, without a byte order mark, each line ended by a line feed.
+    r"""Decode UTF-8, remove a byte order mark and convert all line endings to line feeds.
 
     >>> decode(b"\xef\xbb\xbfUse tabs.\r\n")
     'Use tabs.\n'
 
     Raises:
-        UndecodableError: it is not UTF-8, or holds NUL as only other encodings and binaries do.
+        UndecodableError: the bytes are not UTF-8, or contain NUL (UTF-16 or binary).
     """
     try:
         text = raw.decode("utf-8-sig")

@@ -1,7 +1,7 @@
-"""Everything a prompt is made of: read once by whoever builds it, then frozen.
+"""Frozen inputs of a system prompt: collected once per build by the caller.
 
-Owns the types that sources fill and sections read. Knows neither where a fact comes from nor how
-it is worded.
+Defines the types that sources fill and sections read. Independent of where a fact comes from and
+of how it is worded.
 """
 
 from collections.abc import Mapping
@@ -12,22 +12,23 @@ from typing import Literal
 from prompt_engine.inputs import ContextFile, FileNote
 
 Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
-"""What became of a text on its way into the prompt; `absent`: there is none that applies."""
+"""Outcome of a text on its way into the prompt. `absent`: no such text exists or applies."""
 
 Enforcement = bool | Literal["auto"] | tuple[str, ...]
-"""Whether a model is told to act: always, never, by its family, or by parts of its id."""
+"""Whether to instruct the model to act: always, never, by its family, or by substrings of its id.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text that somebody else wrote, where it lay, and what was done to it."""
+    """Text from outside this package, with its source and outcome."""
 
     text: str = ""
     source: str = ""
-    """The path or the setting it came from, as the user knows it."""
+    """File path or setting name, as the user knows it."""
     fate: Fate = "kept"
     reason: str = ""
-    """Why it was truncated, blocked or dropped; says which patterns and lines."""
+    """Why it was truncated, blocked or dropped; names patterns and lines."""
 
 
 NOTHING = Passage()
@@ -35,43 +36,43 @@ NOTHING = Passage()
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the agent is to be."""
+    """Inputs that decide the agent's identity."""
 
     soul: Passage = NOTHING
-    """The user's `SOUL.md`; it counts only with text."""
+    """The user's `SOUL.md`; ignored without text."""
     own: str = ""
-    """The caller's own identity; SOUL.md then comes behind the project's instructions."""
+    """Identity text from the caller; SOUL.md then follows the project's instructions."""
     skips_context_files: bool = False
-    """Whether neither SOUL.md nor the project's instructions are wanted, as for sub-agents."""
+    """Whether to omit SOUL.md and the project's instructions, as for sub-agents."""
     loads_soul: bool = False
-    """Whether SOUL.md is wanted even so."""
+    """Whether to include SOUL.md even if context files are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The machine that tools work on."""
+    """Machine that the tools run on."""
 
     system: str = ""
-    """The name and release of the operating system."""
+    """Name and release of the operating system."""
     architecture: str = ""
     shell: str = ""
     container: str = ""
-    """The kind of container, empty outside of one."""
+    """Container runtime; empty outside a container."""
     automation: str = ""
-    """The service that runs an automated job, empty elsewhere."""
+    """Name of the CI service; empty outside CI."""
     is_wsl: bool = False
     is_termux: bool = False
     python: str = ""
-    """A sentence about the Python toolchain, only when it is unusual."""
+    """Sentence about the Python toolchain, only if it is unusual."""
     hints: tuple[Passage, ...] = ()
-    """What the user says about the environment, in the order of the settings."""
+    """The user's own hints about the environment, in the order of the settings."""
     profile: str = ""
-    """The name of the active profile."""
+    """Name of the active profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class HintOverride:
-    """How a setting changes the hint of a platform. A replacement may also be appended to."""
+    """Setting that changes the hint of a platform. `append` also applies to a replacement."""
 
     replace: str = ""
     append: str = ""
@@ -79,7 +80,7 @@ class HintOverride:
 
 @dataclass(frozen=True, slots=True)
 class SteeringMarker:
-    """The two lines that the user's words stand between where they cannot be a block."""
+    """Lines that enclose the user's mid-turn text where it cannot be a content block of its own."""
 
     opening: str
     closing: str
@@ -87,13 +88,13 @@ class SteeringMarker:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git repository as it was when the session began."""
+    """State of a git repository when the session began."""
 
     root: str
     branch: str = ""
     """Empty when HEAD is detached."""
     staged: int | None = None
-    """Numbers of files; None when there was no time to count."""
+    """Number of files; None if there was no time to count."""
     changed: int = 0
     untracked: int = 0
     conflicted: int = 0
@@ -101,28 +102,28 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The session's folder and what it turned out to be. All paths are absolute."""
+    """Facts about the session's directory when the session began. All paths are absolute."""
 
     folder: str
     additional: tuple[str, ...] = ()
     repository: Repository | None = None
     project: str = ""
-    """The folder that manifests and checks belong to; empty when none was found."""
+    """Directory that the manifests and checks belong to; empty if none was found."""
     manifests: tuple[str, ...] = ()
     package_managers: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
-    """Commands that verify the project, run in its folder; at most 8."""
+    """Commands that verify the project, run in its directory; at most 8."""
     dropped: tuple[str, ...] = ()
-    """What was left out, and why, in a sentence each."""
+    """One sentence per fact that was left out, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStore:
-    """The entries of one memory file, as they may be shown."""
+    """Displayable entries of one memory file."""
 
     entries: tuple[str, ...]
     used_characters: int
-    """Of the file's joined text, delimiters included, whatever is shown of it."""
+    """Length of the complete file text including delimiters, even if fewer entries are shown."""
     limit_characters: int
     source: str = ""
     fate: Fate = "kept"
@@ -131,33 +132,33 @@ class MemoryStore:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All slots of a prompt. Same facts, same bytes; nothing here varies by the minute."""
+    """All inputs of a prompt. Nothing here varies by the minute, so the prompt stays cacheable."""
 
     day: date
     model: str
-    """The model's id, as the provider knows it."""
+    """Model id, as the provider knows it."""
     provider: str = ""
     tools: frozenset[str] = frozenset()
-    """The names of the tools that are sent along."""
+    """Names of the tools sent with the request."""
     platform: str = "acp"
     identity: Identity = field(default_factory=Identity)
     enforcement: Enforcement = "auto"
     steering: SteeringMarker | None = None
-    """None where the user's words are a block of their own."""
+    """None if the user's mid-turn text is a content block of its own."""
     board: Passage = NOTHING
-    """What a worker of a task board is told; replaces our text for its leader."""
+    """Task-board instructions for a worker; replaces the built-in text for the leader."""
     skills_index: Passage = NOTHING
     environment: Environment = field(default_factory=Environment)
     hint_overrides: Mapping[str, HintOverride] = field(default_factory=dict[str, HintOverride])
     """By platform."""
     system_message: Passage = NOTHING
     context_files: tuple[ContextFile, ...] = ()
-    """What is shown of the project's instructions, in this order."""
+    """Displayed project instructions, in this order."""
     context_notes: tuple[FileNote, ...] = ()
-    """What became of every file of instructions, also of those that are not shown."""
+    """Outcome of every instruction file, including those that are not shown."""
     workspace: Workspace | None = None
     memory: MemoryStore | None = None
     user: MemoryStore | None = None
     external_memory: Passage = NOTHING
     session_id: str = ""
-    """Only where the model is to know it."""
+    """Empty unless the model should know it."""

@@ -1,23 +1,23 @@
-"""What a scan for threats finds in a text. Shared by whoever scans and whoever reports."""
+"""Types shared by the threat scanner and the code that reports its findings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Scope = Literal["all", "context", "strict"]
-"""How much is looked for: in any text, in a project's files and hints, in what an agent keeps."""
+"""Pattern set: `all` for any text, `context` for project files, `strict` for agent memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that must not reach the model. Lines and columns are counted from 1."""
+    """Match of a threat pattern; the text must not reach the model. Lines and columns from 1."""
 
     pattern: str
-    """The pattern's id, such as `ignore-instructions`."""
+    """Pattern id, such as `ignore-instructions`."""
     scope: Scope
     line: int
     column: int
 
 
 Scan = Callable[[str, Scope], Sequence[Finding]]
-"""Looks through a whole text, in time linear in its length."""
+"""Scans a complete text, in time linear in its length."""

@@ -1,7 +1,7 @@
-"""The YAML block at the beginning of a Markdown file: split off, read, never trusted.
+"""Splits and parses the YAML frontmatter of a Markdown file. The content is untrusted.
 
-Nothing here raises on any text. Aliases, tags, depth and size are refused, so that a small block
-cannot grow large. Does not know what the values mean.
+No input raises. Aliases, tags, depth and size are limited, so that a small block cannot expand
+into a large value. The meaning of the values is up to the caller.
 """
 
 import re
@@ -29,21 +29,21 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """A text in two parts."""
+    """Text split into frontmatter and body."""
 
     body: str
-    """What stands behind the block; the whole text if there is none."""
+    """Text after the block; the complete text if there is no block."""
     values: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     is_present: bool = False
     problem: str = ""
-    """Why the block could not be read as YAML; its values are then those of its plain lines."""
+    """Why the block is not valid YAML; `values` then come from its `key: value` lines."""
 
 
 def split(text: str) -> Frontmatter:
-    """Return a text of lines ended by line feeds without its frontmatter, and what that says.
+    """Split the frontmatter from a text with line-feed endings, and parse it.
 
-    A block that is no mapping is no frontmatter: a text may begin with a line of dashes.
-    Some editors write `globs: *.ts`, which is no YAML; such a block is read line by line.
+    A block that is not a mapping is not frontmatter: a text may start with a line of dashes.
+    Some editors write `globs: *.ts`, which is invalid YAML; such a block is parsed line by line.
     """
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end(), MOST_CHARACTERS) if opening else None
@@ -55,19 +55,20 @@ def split(text: str) -> Frontmatter:
         values = _mapping(block)
     except (yaml.YAMLError, ValueError) as error:
         values = _plain_lines(block)
-        problem = f"its frontmatter is no plain YAML ({_short(error)})"
+        problem = f"its frontmatter is not plain YAML ({_short(error)})"
     if values is None or (problem and not values):
         return Frontmatter(text)
     return Frontmatter(body, values, is_present=True, problem=problem)
 
 
 def _mapping(block: str) -> dict[str, JsonValue] | None:
-    """Return what a block says; None if it is something else than a mapping.
+    """Parse the block; return None if it is not a mapping.
 
     Raises:
-        yaml.YAMLError: it is no YAML.
-        ValueError: it is YAML that is refused, or holds a number or date that is none.
+        yaml.YAMLError: invalid YAML.
+        ValueError: a rejected YAML feature, or an invalid number or date.
     """
+    # Must run before the loader: the loader would already expand aliases.
     _check(block)
     loader = _Loader(block)
     try:
@@ -80,13 +81,13 @@ def _mapping(block: str) -> dict[str, JsonValue] | None:
 
 
 def _check(block: str) -> None:
-    """Refuse what could grow, or make the loader build something else than plain data."""
+    """Reject YAML that could expand (aliases), construct objects (tags) or nest too deeply."""
     depth = 0
     for event in yaml.parse(block, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError("aliases are refused")
+            raise ValueError("aliases are not allowed")
         if isinstance(event, yaml.NodeEvent) and getattr(event, "tag", None) is not None:
-            raise ValueError("tags are refused")
+            raise ValueError("tags are not allowed")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
@@ -109,7 +110,7 @@ def _json(value: object) -> JsonValue:
 
 
 def _plain_lines(block: str) -> dict[str, JsonValue]:
-    """Return the values of lines like `key: value`, and of the lists below such lines."""
+    """Parse `key: value` lines and the `- item` lists below them."""
     values: dict[str, JsonValue] = {}
     items: list[JsonValue] = []
     for line in block.splitlines():

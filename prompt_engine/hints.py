@@ -1,13 +1,12 @@
-"""Instructions of subfolders as they stand in a conversation: wrapped, and found again there.
+"""Text blocks that carry subdirectory instructions in a conversation, and their recognition.
 
-What is loaded is derived from the conversation alone, so a wrapper must not be forged: a tool's
-output that looks like one would silence a project's real instructions. Each wrapper therefore
-carries a seal, a keyed hash over path, digest and the very text it wraps. That binds the claim to
-the text: a copy of a sealed wrapper proves only what is true, that this text stands there; a cut
-or changed one proves nothing; and no tool, seeing a seal, can make another. Markers in other texts
-need no escaping, so files and outputs reach the model byte for byte. The key is a session's
-secret: it is kept with the session, goes with a fork, and never reaches a model or a tool. If it
-is lost, hints are delivered once more.
+Which hints are loaded is derived from the conversation alone. A forged block in a tool's output
+would therefore suppress a project's real instructions. Each block carries a signature: a keyed hash
+of path, digest and the exact text it wraps. A copy of a signed block only proves that this text is
+in the conversation, which is true; a truncated or modified one proves nothing; and a tool that sees
+a signature cannot make another. Tags in other texts need no escaping, so files and outputs reach
+the model byte for byte. The key is a secret of the session: it is stored with the session, copied
+to a fork, and never sent to a model or a tool. If it is lost, hints are delivered once more.
 """
 
 import hashlib
@@ -30,48 +29,48 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file of instructions that applies where the work is now."""
+    """Instruction file that applies to a path in use."""
 
     folder: Path
-    """The folder it lies in, resolved."""
+    """Resolved directory of the file."""
     path: Path
     label: str
-    """The path as the model is told it: relative to the session's folder, or absolute."""
+    """Path as shown to the model: relative to the session's directory, or absolute."""
     text: str
     digest: str
-    """Names the file's content, blocked or shown, in `DIGEST_CHARACTERS` hex digits."""
+    """Identifies the file's content, blocked or shown; `DIGEST_CHARACTERS` hex digits."""
     is_changed: bool
-    """Whether earlier instructions of this file or its folder stand in the conversation."""
+    """Whether the conversation holds earlier instructions of this file or its directory."""
     touched: Path
-    """The path that brought it, as the caller gave it."""
+    """Path that triggered the hint, as passed by the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedHints:
-    """Which instructions the model has before it, in which state."""
+    """Instruction files in the conversation, with their digests."""
 
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Digests by labels; of a file that was delivered again, the last."""
+    """Digest by label; the last one for a file that was delivered more than once."""
 
     @property
     def digests(self) -> frozenset[str]:
-        """The contents the model has, wherever they came from."""
+        """Digests of all contents in the conversation, from any source."""
         return frozenset(self.files.values())
 
     def plus(self, later: "LoadedHints") -> "LoadedHints":
-        """Return both, the later state of a file counting."""
+        """Return the union; for a file in both, `later` wins."""
         return LoadedHints({**self.files, **later.files})
 
 
 def short_digest(sha256: str) -> str:
-    """Return as much of a digest as tells contents of one project apart."""
+    """Shorten a SHA-256 hex digest; enough to tell the contents of one project apart."""
     return sha256[:DIGEST_CHARACTERS]
 
 
 def wrap(hint: Hint, secret: bytes) -> str:
     """Return a hint as it is appended to a result or message.
 
-    The text's own marks of this kind are broken, or it could end its wrapper.
+    Tags of this kind inside the text are escaped; otherwise the text could end its own block.
     """
     body = _OURS.sub(r"<\\", hint.text)
     state = ' state="changed"' if hint.is_changed else ""
@@ -80,7 +79,7 @@ def wrap(hint: Hint, secret: bytes) -> str:
 
 
 def wrap_all(hints: Sequence[Hint], named_only: Sequence[str], secret: bytes) -> str:
-    """Return a delivery: its hints in order, then a line that names the rest; maybe empty."""
+    """Return the hints in order, then a line naming the files that did not fit; may be empty."""
     parts = [wrap(hint, secret) for hint in hints]
     if named_only:
         more = len(named_only) - _MOST_NAMED
@@ -90,15 +89,19 @@ def wrap_all(hints: Sequence[Hint], named_only: Sequence[str], secret: bytes) ->
 
 
 def loaded_in(texts: Iterable[str], secret: bytes) -> LoadedHints:
-    """Return which hints stand whole in some texts of a conversation, oldest first."""
-    marked = (text for text in texts if _TAG in text)  # most have none, and this is quick
+    """Return the hints that are completely contained in the given texts, oldest first."""
+    marked = (text for text in texts if _TAG in text)  # cheap filter: most texts have no tag
     return LoadedHints(
         {label: digest for text in marked for label, digest in _sealed(text, secret)}
     )
 
 
 def _sealed(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
-    """Find openings whose next mark is a closing: linear, and no forged opening swallows one."""
+    """Yield label and digest of every correctly signed block.
+
+    Only an opening tag directly followed by a closing tag counts. That keeps the scan linear, and a
+    forged opening tag cannot swallow a real block.
+    """
     opening: re.Match[str] | None = None
     for mark in _MARK.finditer(text):
         if mark["label"] is not None:
@@ -106,6 +109,7 @@ def _sealed(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
         elif opening is not None:
             label, digest = opening["label"], opening["digest"]
             seal = _seal(secret, label, digest, text[opening.end() : mark.start()])
+            # Constant-time comparison: a tool must not learn a signature from timing.
             if hmac.compare_digest(seal, opening["seal"]):
                 yield label, digest
             opening = None

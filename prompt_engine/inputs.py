@@ -1,4 +1,4 @@
-"""The facts that a prompt is made of: read once, by whoever builds it, and frozen."""
+"""Instruction files and their outcomes, as inputs of a prompt. Frozen after collection."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,36 +17,36 @@ FileOutcome = Literal[
     "undecodable",
     "outside",
 ]
-"""What became of a file of instructions.
+"""Outcome of an instruction file.
 
-Whole or in part before the model: loaded, cut. In a line before the model: blocked (a scan found
-something), named (a rule of which only the description is told). Not before the model: waiting
-(a rule for paths not touched yet), unused, empty, unreadable, undecodable, outside (it leads out of
-the workspace).
+Shown completely or in part: loaded, cut. Represented by one line: blocked (a scan found something),
+named (a rule of which only the description is shown). Not shown: waiting (a rule for paths that
+were not touched yet), unused, empty, unreadable, undecodable, outside (it links outside the
+workspace).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ContextFile:
-    """A project's instructions: the path as the model is told it, and the text."""
+    """Project instructions: the path as shown to the model, and the text."""
 
     path: str
     text: str
     total_characters: int
-    """The length of the whole file; more than the text holds when it was cut."""
+    """Length of the complete file; greater than that of `text` if it was cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """What became of a file of instructions, for the user and for the prompt's report."""
+    """Outcome of an instruction file, for the user and for the prompt's report."""
 
     path: str
-    """As the model is told it."""
+    """As shown to the model."""
     outcome: FileOutcome
     total_characters: int = 0
-    """The length without frontmatter."""
+    """Length without frontmatter."""
     kept_characters: int = 0
     reason: str = ""
-    """Why, or what else there is to say, in half a sentence."""
+    """Reason or further detail, as a clause."""
     findings: tuple[Finding, ...] = ()
-    """What a scan found; in a loaded file: despite which the user trusts it."""
+    """Scan findings; in a loaded file, those the user accepted by trusting it."""

@@ -1,15 +1,15 @@
-r"""The entries of a memory file: how a text falls into them, and how they become a text again.
+r"""Splits a memory file into entries, and joins entries into a file.
 
-Pure, and the same for whoever shows the entries and whoever writes them. A line that holds only `§`
-stands between two entries. An entry that has such a line itself keeps it behind a backslash, so
-that every reader of the file, Hermes too, finds one entry there:
+Pure; shared by the code that shows entries and the code that writes them. A line that contains only
+`§` separates two entries. Such a line within an entry is escaped with a backslash, so that every
+reader of the file, including Hermes, sees one entry:
 
 >>> joined(["Uses uv", "Ends a part with\n§\nas Hermes does"])
 'Uses uv\n§\nEnds a part with\n\\§\nas Hermes does'
 >>> split(_)
 ('Uses uv', 'Ends a part with\n§\nas Hermes does')
 
-Knows no files, no limits and nobody who wrote an entry.
+Does no I/O and applies no limits.
 """
 
 import re
@@ -19,7 +19,7 @@ from typing import Literal
 StoreName = Literal["memory", "user"]
 
 FILE_NAMES: Mapping[StoreName, str] = {"memory": "MEMORY.md", "user": "USER.md"}
-"""The files of both stores, in the folder `memories` of the home."""
+"""File names of both stores, in the directory `memories` of the home directory."""
 
 DELIMITER = "\n§\n"
 
@@ -30,22 +30,22 @@ _EDGES = re.compile(r"\A[\s\ufeff]+|[\s\ufeff]+\Z")
 
 
 def normalized(text: str) -> str:
-    """Return a text as an entry: lines end with a line feed, and nothing blank is around them."""
+    """Return a text as an entry: line-feed endings, surrounding whitespace removed."""
     return _EDGES.sub("", _with_line_feeds(text))
 
 
 def escaped(entry: str) -> str:
-    """Return an entry as it stands in a file, a backslash before each line like a delimiter."""
+    """Return an entry as stored in a file: a backslash before each delimiter-like line."""
     return _LIKE_A_DELIMITER.sub(r"\\\1", entry)
 
 
 def joined(entries: Iterable[str]) -> str:
-    """Return the text of a file with these entries; limits count its characters."""
+    """Return the text of a file with these entries. Limits count its characters."""
     return DELIMITER.join(map(escaped, entries))
 
 
 def split(text: str) -> tuple[str, ...]:
-    r"""Return the entries of a file: what stands between lines that hold only `§`.
+    r"""Return the entries of a file: the texts between lines that contain only `§`.
 
     >>> split("Name: Ada\n§\nUses § as a sign\n")
     ('Name: Ada', 'Uses § as a sign')

@@ -1,6 +1,6 @@
-"""Which models need to be told to act, and in whose manner. Goes by parts of the model's id.
+"""Tool-use guidance by model family, matched by substrings of the model id.
 
-Owns the names of families as guidance needs them. Knows nothing of windows, prices or requests.
+Owns the family names that guidance needs. Context windows, prices and requests are elsewhere.
 """
 
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 from prompt_engine.facts import Enforcement
 
 ENFORCED = ("gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek")
-"""Families that like to announce what they would do instead of doing it."""
+"""Families that tend to announce actions instead of taking them."""
 
 Manner = Literal["google", "openai"]
 
@@ -22,7 +22,7 @@ _MANNERS: tuple[tuple[str, Manner], ...] = (
 
 
 def needs_enforcement(model: str, setting: Enforcement) -> bool:
-    """Whether a model is told to act rather than to announce.
+    """Return whether to instruct the model to act rather than announce.
 
     >>> needs_enforcement("openai/GPT-5", "auto"), needs_enforcement("claude-opus-5", "auto")
     (True, False)
@@ -37,7 +37,7 @@ def needs_enforcement(model: str, setting: Enforcement) -> bool:
 
 
 def manner_of(model: str) -> Manner | None:
-    """Return whose habits are to be balanced, None for a family without guidance of its own.
+    """Return the guidance style for a model, None if its family has no guidance of its own.
 
     >>> manner_of("google/gemini-3-pro"), manner_of("glm-5")
     ('google', None)

@@ -1,7 +1,7 @@
-"""What a prompt is made of, and what was left out of it, for whoever wants to know.
+"""Report on the sections of a prompt, including omitted ones.
 
-Lists every section in the order of the prompt, also those that have no text in it. Decides
-nothing: the fates were decided where the texts were read.
+Lists every section in prompt order, also those without text. Decides nothing: outcomes were
+determined where the texts were read.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from prompt_engine.section import JOINT, Section, Tier
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One section: what it is called, how much of the prompt it takes, and what became of it."""
+    """Report on one section: its name, its size in the prompt, and its outcome."""
 
     name: str
     tier: Tier
@@ -27,9 +27,9 @@ class Entry:
 
     @property
     def notice(self) -> str:
-        """A sentence for the user; empty when the text is there as it was written.
+        """Sentence for the user; empty if the text is included unchanged.
 
-        What is `absent` has one too; whether that is worth saying depends on what is missing.
+        An `absent` text has a notice too; the caller decides whether it is worth showing.
 
         >>> Entry("soul", "stable", "SOUL.md", 0, 0, "blocked", "hides-from-user in line 3").notice
         'SOUL.md was blocked: hides-from-user in line 3'
@@ -46,23 +46,23 @@ _FIELDS = tuple(field.name for field in fields(Entry))
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The sections of a prompt. Their characters and the joints make up the whole prompt."""
+    """Sections of a prompt. Their characters plus the separators add up to the prompt's length."""
 
     entries: tuple[Entry, ...]
 
     @property
     def characters(self) -> int:
-        """The length of the prompt."""
+        """Length of the prompt."""
         lengths = [entry.characters for entry in self.entries if entry.characters]
         return sum(lengths) + len(JOINT) * max(0, len(lengths) - 1)
 
     @property
     def estimated_tokens(self) -> int:
-        """About how many tokens the sections take, rather too many than too few."""
+        """Estimated tokens of all sections, rounded towards too many."""
         return sum(entry.estimated_tokens for entry in self.entries)
 
     def as_json(self) -> dict[str, JsonValue]:
-        """Return totals and sections as JSON; keys are the fields' names."""
+        """Return totals and sections as JSON; the keys are the field names."""
         return {
             "characters": self.characters,
             "estimated_tokens": self.estimated_tokens,
@@ -71,7 +71,7 @@ class Report:
 
 
 def report_from(value: JsonValue) -> Report | None:
-    """Return the report that `as_json` wrote; None if it is none.
+    """Parse the JSON that `as_json` wrote; return None if it is not a report.
 
     >>> report_from(Report(()).as_json())
     Report(entries=())
@@ -84,12 +84,12 @@ def report_from(value: JsonValue) -> Report | None:
 
 
 def report_on(sections: Sequence[Section]) -> Report:
-    """Return the report on sections whose texts are stripped already."""
+    """Return the report on sections whose texts are already stripped."""
     return Report(tuple(_entry(section) for section in sections))
 
 
 def estimate_tokens(text: str) -> int:
-    """Guess, rather too high than too low: the text's UTF-8 bytes / 2.5.
+    """Estimate tokens, rather too high than too low: UTF-8 bytes / 2.5.
 
     >>> estimate_tokens("Be kind.")
     4

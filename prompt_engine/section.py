@@ -1,4 +1,4 @@
-"""A part of the prompt, ready to be joined: its text, its place, and what became of its source."""
+"""Section of a prompt: its text, its tier, and the outcome of its source."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,33 +6,33 @@ from typing import Literal
 from prompt_engine.facts import Fate, Passage
 
 Tier = Literal["stable", "context", "volatile"]
-"""What changes never, with the workspace, or with the day."""
+"""How often a section changes: never, with the workspace, or with the day."""
 
 JOINT = "\n\n"
-"""What stands between two parts: one blank line."""
+"""Separator between sections: one blank line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the prompt. Without text it is only reported."""
+    """One section of the prompt. Without text it is only reported."""
 
     name: str
     tier: Tier
     text: str
     source: str = ""
-    """The path or setting of its text; empty for our own words."""
+    """Path or setting of its text; empty for built-in text."""
     fate: Fate = "kept"
     reason: str = ""
 
 
 def section_of(name: str, tier: Tier, passage: Passage, text: str | None = None) -> Section:
-    """Return the section that shows a passage, in other words if `text` is given."""
+    """Return the section for a sourced text, with other wording if `text` is given."""
     shown = passage.text if text is None else text
     return Section(name, tier, shown, passage.source, passage.fate, passage.reason)
 
 
 def joined(*parts: str) -> str:
-    r"""Return the parts that say anything, stripped, a blank line between them.
+    r"""Return the non-empty parts, stripped, separated by a blank line.
 
     >>> joined(" one ", "", "two")
     'one\n\ntwo'

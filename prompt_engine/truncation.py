@@ -1,7 +1,7 @@
-"""How much of a text reaches the model, and where it is cut. Pure; does not know what it cuts.
+"""Truncates texts for the model. Pure.
 
-A cut text keeps its head and its tail. A cut never falls inside what a reader sees as one
-character: a letter and its accents, the parts of an emoji, the halves of a flag.
+A truncated text keeps its head and its tail. A cut never splits a grapheme: a letter and its
+accents, the parts of an emoji sequence, the halves of a flag.
 """
 
 import unicodedata
@@ -15,14 +15,14 @@ WINDOW_SHARE = 0.15
 HEAD_PERCENT = 70
 TAIL_PERCENT = 20
 
-_MOST_STEPS = 64  # a hostile pile of accents is cut all the same
+_MOST_STEPS = 64  # bounds the search in a hostile run of combining marks
 _JOINER = "\u200d"
 _MARKS = {"Mn", "Mc", "Me"}
 
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """A text within its limit, and how much of the whole it holds, in characters."""
+    """Text within its limit, with the kept and the total number of characters."""
 
     text: str
     kept_characters: int
@@ -30,12 +30,12 @@ class Truncated:
 
     @property
     def is_cut(self) -> bool:
-        """Whether something is missing."""
+        """Whether text was removed."""
         return self.kept_characters < self.total_characters
 
 
 def character_cap(window_tokens: int | None, explicit: int | None = None) -> int:
-    """Return how many characters of one file are shown.
+    """Return the maximum number of characters shown of one file.
 
     A context window counts only if it is known, not assumed; an explicit setting wins.
 
@@ -51,7 +51,7 @@ def character_cap(window_tokens: int | None, explicit: int | None = None) -> int
 
 
 def shared_limits(lengths: Sequence[int], cap: int) -> tuple[int, ...]:
-    """Return a limit for each of some texts under one cap; the last gives way last.
+    """Split one cap among texts of the given lengths; the last text is shortened last.
 
     >>> shared_limits([500, 500, 500], 1_200)
     (200, 500, 500)
@@ -65,10 +65,10 @@ def shared_limits(lengths: Sequence[int], cap: int) -> tuple[int, ...]:
 
 
 def truncate(text: str, limit: int, path: str) -> Truncated:
-    """Return a text of at most `limit` characters whole, else its head, a marker and its tail.
+    """Return a text of at most `limit` characters unchanged, else its head, a marker and its tail.
 
-    The marker comes on top of the limit only where the limit is too small to hold it. It names
-    `path` as the file to read for the rest.
+    Head and tail take 90 % of the limit; the result exceeds the limit only if it is too small for
+    the marker. The marker names `path` as the file to read for the rest.
     """
     if len(text) <= limit:
         return Truncated(text, len(text), len(text))
@@ -80,7 +80,7 @@ def truncate(text: str, limit: int, path: str) -> Truncated:
 
 
 def marker(kept: int, total: int, path: str) -> str:
-    """Return what stands between head and tail; counts are in characters."""
+    """Return the line between head and tail; counts are in characters."""
     return f"[… {kept:,} of {total:,} characters are shown; read {path} for the rest …]"
 
 
@@ -95,13 +95,14 @@ def _boundary_behind(text: str, index: int) -> int:
 
 
 def _is_boundary(text: str, index: int) -> bool:
-    """Whether a text may be cut before the character at `index`."""
+    """Return whether the text may be cut before the character at `index`."""
     if index in (0, len(text)):
         return True
     before, behind = text[index - 1], text[index]
     if _JOINER in (before, behind) or _continues(behind):
         return False
     if _is_flag_half(before) and _is_flag_half(behind):
+        # A flag is a pair of indicators: an even number before the cut means that no pair is split.
         earlier = (text[place] for place in range(index - 1, -1, -1))
         return sum(1 for _ in takewhile(_is_flag_half, earlier)) % 2 == 0
     is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= behind <= "\udfff"
@@ -109,7 +110,7 @@ def _is_boundary(text: str, index: int) -> bool:
 
 
 def _continues(character: str) -> bool:
-    """Whether a character belongs to the one before: accents, skin tones, tags, Hangul parts."""
+    """Return whether a character attaches to the previous one: accents, skin tones, Hangul."""
     return (
         unicodedata.category(character) in _MARKS
         or "\U0001f3fb" <= character <= "\U0001f3ff"

@@ -1,7 +1,7 @@
-"""What happens to a text in which a scan found something: a line instead, unless it is trusted.
+"""Blocks texts with scan findings, unless the user trusts them.
 
-Trust is in one content of one file: by path and SHA-256 of its bytes. Where trust is kept is the
-caller's; any change of the file ends it by itself.
+Trust applies to one content of one file: the path and the SHA-256 of its bytes. Any change of the
+file therefore revokes it. Storing trust is the caller's job.
 """
 
 import hashlib
@@ -12,25 +12,25 @@ from pathlib import Path
 from prompt_engine.findings import Finding, Scan
 
 Trusted = Callable[[Path, str], bool]
-"""Whether the user trusts a file, by its resolved path, as long as its SHA-256 (hex) is this."""
+"""Returns whether the user trusts the file at a resolved path with this SHA-256 (hex)."""
 
 _MOST_NAMED = 8
 
 
 def trust_nothing(path: Path, sha256: str) -> bool:
-    """Whether a file is trusted: no."""
+    """Return False for every file."""
     del path, sha256
     return False
 
 
 def sha256_of(raw: bytes) -> str:
-    """Return the digest by which a content is trusted, as `sha256sum` prints it."""
+    """Return the digest that identifies a trusted content, as `sha256sum` prints it."""
     return hashlib.sha256(raw).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a scan found in a file, and whether the user trusts it all the same."""
+    """Scan findings of a file, and whether the user trusts it despite them."""
 
     findings: tuple[Finding, ...] = ()
     is_trusted: bool = False
@@ -42,13 +42,13 @@ class Verdict:
 
 
 def judge(text: str, scan: Scan, is_trusted: Callable[[], bool]) -> Verdict:
-    """Scan a whole text as a project's; trust is asked for only when something is found."""
+    """Scan a complete project text. Trust is looked up only if there are findings."""
     findings = tuple(scan(text, "context"))
     return Verdict(findings, bool(findings) and is_trusted())
 
 
 def blocked_line(path: str, findings: Sequence[Finding]) -> str:
-    """Return the line that stands for a blocked file: its name, the patterns, the lines.
+    """Return the line that replaces a blocked file: its name, the patterns, the lines.
 
     >>> blocked_line("AGENTS.md", [Finding("hide-from-user", "context", 3, 1)])
     '[AGENTS.md was blocked and is not shown: hide-from-user in line 3.]'
@@ -57,7 +57,7 @@ def blocked_line(path: str, findings: Sequence[Finding]) -> str:
 
 
 def told(findings: Sequence[Finding]) -> str:
-    """Return patterns and line numbers in half a sentence."""
+    """Return patterns and line numbers as a clause."""
     unique = list(dict.fromkeys((finding.pattern, finding.line) for finding in findings))
     named = "; ".join(f"{pattern} in line {line}" for pattern, line in unique[:_MOST_NAMED])
     more = len(unique) - _MOST_NAMED

@@ -1,29 +1,29 @@
-"""How much a model holds, and under which role it takes the system text. Goes by the model's id.
+"""Context window and system role by model id.
 
-A small table for any provider. Each row gives the least that a family's models hold, for a guess
-that is too high breaks requests; whoever knows better hands it in. Sources: the vendors' lists of
-models, as quoted by third parties in 2026.
+Small table for any provider. Each row gives the smallest window of a family, because too high a
+value makes requests fail; a caller that knows the exact window passes it in. Sources: the vendors'
+lists of models, as quoted by third parties in 2026.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 ASSUMED_TOKENS = 200_000
-"""For a model that the table does not know."""
+"""Used for a model that is not in the table."""
 
 Role = Literal["system", "developer"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A context window: prompt and answer together."""
+    """Context window: prompt and answer together."""
 
     tokens: int
     is_assumed: bool = False
-    """Whether this is a guess, which raises no limit."""
+    """Whether this is a guess; a guess raises no limit."""
 
 
-_TOKENS: tuple[tuple[str, int], ...] = (  # the first that the id contains; longer names first
+_TOKENS: tuple[tuple[str, int], ...] = (  # first substring match wins, so longer names come first
     ("claude", 200_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -46,7 +46,7 @@ _DEVELOPER = ("gpt-5", "codex")
 
 
 def window_of(model: str, known_tokens: int | None = None) -> Window:
-    """Return a model's window: what the caller knows, else the table's, else an assumed one.
+    """Return a model's window: the caller's value, else the table's, else an assumed one.
 
     >>> window_of("openai/gpt-5-mini")
     Window(tokens=400000, is_assumed=False)
@@ -61,6 +61,6 @@ def window_of(model: str, known_tokens: int | None = None) -> Window:
 
 
 def system_role(model: str) -> Role:
-    """Return the role that carries the system text where an API asks for one."""
+    """Return the role of the system message, for APIs that distinguish `system` and `developer`."""
     name = model.lower()
     return "developer" if any(part in name for part in _DEVELOPER) else "system"

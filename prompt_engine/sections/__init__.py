@@ -1,5 +1,5 @@
-"""The sections of the prompt, a module each; their prose lies in `text/*.md`.
+"""Sections of the prompt, one module each; built-in texts are in `text/*.md`.
 
-Every module has one function `write`, from facts to the sections they give. A section without text
-is left out of the prompt, and reported.
+Every module has a function `write`, which turns facts into sections. A section without text is left
+out of the prompt, but reported.
 """

@@ -1,4 +1,4 @@
-"""Act, do not announce: for models that need to be told, with what their family needs besides."""
+"""Instruction to act rather than announce, for models that need it, plus family guidance."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from prompt_engine.sections.prose import prose
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the demand and the family's guidance; nothing where there are no tools to act with."""
+    """Yield the instruction and the family's guidance; nothing without tools."""
     if not facts.tools or not needs_enforcement(facts.model, facts.enforcement):
         return
     yield Section("enforcement", "stable", prose("enforcement"))

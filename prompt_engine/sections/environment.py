@@ -1,4 +1,4 @@
-"""The machine that tools work on, in a few lines; ordinary things are not worth one."""
+"""Machine that the tools run on, in a few lines; ordinary facts are omitted."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,11 @@ from prompt_engine.section import Section, section_of
 from prompt_engine.sections.prose import prose
 
 ALIASING_PROVIDERS = ("alibaba",)
-"""Parts of the names of providers whose models introduce themselves under another name."""
+"""Substrings of the names of providers whose models introduce themselves under another name."""
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield what is known of the machine, then what the user says of it."""
+    """Yield the facts about the machine, then the user's hints."""
     lines = (*_machine(facts.environment), _profile(facts.environment.profile), _model(facts))
     text = "\n".join(line for line in lines if line)
     if text:

@@ -1,4 +1,4 @@
-"""What an external memory adds, in its own words, behind the built-in stores."""
+"""Text from an external memory provider, after the built-in memory stores."""
 
 from collections.abc import Iterator
 
@@ -7,5 +7,5 @@ from prompt_engine.section import Section, section_of
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the provider's block."""
+    """Yield the provider's text."""
     yield section_of("external_memory", "volatile", facts.external_memory)

@@ -1,4 +1,4 @@
-"""How to behave with the tools that are there: a piece each, and none for an absent tool."""
+"""Guidance for the available tools: one section each, none for an absent tool."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ BY_TOOL = (
     ("skills", "skill_manage"),
     ("planning", "todo"),
 )
-"""Pieces that need one tool: the piece, the tool."""
+"""Guidance that depends on one tool: (section name, tool name)."""
 
 BOARD_TOOL = "kanban_show"
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the pieces in their fixed order; without tools there is nothing to guide."""
+    """Yield the guidance in fixed order; without tools there is none."""
     for piece, tool in BY_TOOL:
         if tool in facts.tools:
             yield _piece(piece, prose(f"guidance/{piece}"))
@@ -43,7 +43,7 @@ def _steering(facts: Facts) -> str:
 
 
 def _board(facts: Facts) -> Iterator[Section]:
-    """Yield the worker's own text when there is one, else ours for whoever leads the board."""
+    """Yield the worker's task-board text if there is one, else the built-in text for the leader."""
     if facts.board.text.strip() or facts.board.fate != "kept":
         yield section_of("task_board", "stable", facts.board)
     elif BOARD_TOOL in facts.tools:

@@ -1,4 +1,4 @@
-"""Who the agent is: the user's SOUL.md, the caller's own words, or the built-in identity."""
+"""Agent identity: the user's SOUL.md, the caller's own text, or the built-in identity."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,11 @@ from prompt_engine.section import Section, section_of
 from prompt_engine.sections.prose import prose
 
 HEADING = "## SOUL.md"
-SKIPPED = "this agent takes no context files"
+SKIPPED = "context files are disabled for this agent"
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the identity; a SOUL.md that cannot be it is reported before it."""
+    """Yield the identity, preceded by a report on a SOUL.md that cannot be used as one."""
     identity = facts.identity
     if identity.own.strip():
         yield Section("identity", "stable", identity.own)
@@ -23,7 +23,7 @@ def write(facts: Facts) -> Iterator[Section]:
 
 
 def write_behind_project(facts: Facts) -> Iterator[Section]:
-    """Yield SOUL.md as one of the instructions, where the caller brings an identity of its own."""
+    """Yield SOUL.md as an instruction if the caller supplies an identity of its own."""
     if facts.identity.own.strip():
         soul = _wanted(facts.identity)
         text = soul.text.strip()
@@ -33,6 +33,6 @@ def write_behind_project(facts: Facts) -> Iterator[Section]:
 def _wanted(identity: Identity) -> Passage:
     if identity.skips_context_files and not identity.loads_soul:
         return Passage("", identity.soul.source or "SOUL.md", "dropped", SKIPPED)
-    if identity.soul.fate == "blocked":  # whatever a reader left in place of the text
+    if identity.soul.fate == "blocked":  # drop any replacement text from the reader
         return Passage("", identity.soul.source, "blocked", identity.soul.reason)
     return identity.soul

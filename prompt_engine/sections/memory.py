@@ -1,4 +1,4 @@
-"""What was remembered: the agent's notes and what it knows of the user, frozen for the session."""
+"""Agent notes and user profile from memory, frozen for the session."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ PROFILE = "USER PROFILE (who the user is)"
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield both stores, notes first; a store without entries gives no block."""
+    """Yield both stores, notes first; a store without entries gives a section without text."""
     for name, title, store in (("memory", NOTES, facts.memory), ("user", PROFILE, facts.user)):
         if store is not None:
             text = block(title, store) if store.entries else ""

@@ -1,4 +1,4 @@
-"""The day, the session and the model: what changes most often, and so comes last."""
+"""Day, session id and model. They change most often, so they come last for the prompt cache."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -24,7 +24,7 @@ MONTHS = (
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield a sentence for each that is known."""
+    """Yield one sentence for each known fact."""
     yield Section("day", "volatile", f"Today is {day_in_words(facts.day)}.")
     if facts.session_id:
         yield Section("session_id", "volatile", f"The session's id is {facts.session_id}.")
@@ -33,7 +33,7 @@ def write(facts: Facts) -> Iterator[Section]:
 
 
 def day_in_words(day: date) -> str:
-    """Return a day in English, whatever the process's locale says.
+    """Return a day in English, independent of the process's locale.
 
     >>> day_in_words(date(2026, 11, 1))
     'Sunday, November 1, 2026'

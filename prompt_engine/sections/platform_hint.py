@@ -1,6 +1,6 @@
-"""What the surface shows that the agent writes to: a registry of hints, and how settings alter it.
+"""Hints about the output surface (platform), and their overrides from settings.
 
-The hints lie in `text/platforms/NAME.md`. Where files can be sent, one more line says how.
+The hints are in `text/platforms/NAME.md`; for platforms that can send files, another line says how.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ PLATFORMS = frozenset({*WITHOUT_FILES, *WITH_FILES})
 
 
 def hint(platform: str) -> str:
-    """Return the hint of a platform, empty for one that the registry does not know.
+    """Return the hint of a platform, empty for an unknown one.
 
     >>> hint("cli")
     'You write to a terminal: plain text, no Markdown. Name files by their paths.'
@@ -38,7 +38,7 @@ def hint(platform: str) -> str:
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the hint of the platform as the settings want it."""
+    """Yield the hint of the platform, with the overrides from settings applied."""
     override = facts.hint_overrides.get(facts.platform, HintOverride())
     parts = (override.replace.strip() or hint(facts.platform), override.append.strip())
     source = f"platform_hints.{facts.platform}" if override != HintOverride() else ""

@@ -1,4 +1,4 @@
-"""The project's own instructions, each under its path. Which files count was decided elsewhere."""
+"""Project instructions, each under its path. `sources.context_files` selects the files."""
 
 from collections.abc import Iterator, Mapping
 
@@ -26,7 +26,7 @@ FATES: Mapping[FileOutcome, Fate] = {
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield a heading and the files in the order given, then what became of the others."""
+    """Yield a heading and the files in the given order, then the outcomes of the other files."""
     if facts.identity.skips_context_files:
         for file in facts.context_files:
             yield Section(NAME, "context", "", file.path, "dropped", SKIPPED)
@@ -41,7 +41,7 @@ def write(facts: Facts) -> Iterator[Section]:
 
 
 def _shown(file: ContextFile, note: FileNote | None) -> Section:
-    """Return a file under its path; without a note, its length says whether it is whole."""
+    """Return a file under its path; without a note, its length tells whether it was cut."""
     if note is None:
         outcome: FileOutcome = "cut" if file.total_characters > len(file.text) else "loaded"
         note = FileNote(file.path, outcome, file.total_characters, len(file.text))

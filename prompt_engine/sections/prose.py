@@ -1,4 +1,4 @@
-"""Our own words, read from the files they are kept in. Knows neither what they say nor when."""
+"""Loads the built-in prompt texts from files."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,10 +6,10 @@ from importlib.resources import files
 
 @cache
 def prose(name: str) -> str:
-    """Return the text of `text/NAME.md`, stripped; read once.
+    """Return the text of `text/NAME.md`, stripped and cached.
 
     Raises:
-        FileNotFoundError: there is no such text.
+        FileNotFoundError: no such text exists.
     """
     path = files("prompt_engine.sections").joinpath("text", *f"{name}.md".split("/"))
     return path.read_text("utf-8").strip()

@@ -1,4 +1,4 @@
-"""The list of skills, written by whoever keeps them; shown only with a tool to load one."""
+"""Skill index, rendered by the skill service; shown only if a tool can load a skill."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the index; without any skills tool it is dropped."""
+    """Yield the index; without any skill tool it is dropped."""
     if facts.tools & TOOLS:
         yield section_of("skills_index", "stable", facts.skills_index)
     elif facts.skills_index.text.strip():

@@ -1,4 +1,4 @@
-"""A message that the configuration or the client adds to the prompt, in its own words."""
+"""Message that the configuration or the client adds to the prompt, unchanged."""
 
 from collections.abc import Iterator
 

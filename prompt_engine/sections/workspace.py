@@ -1,4 +1,4 @@
-"""The session's folder as it was at the beginning: repository, manifests, commands that verify."""
+"""The session's directory when the session began: repository, manifests, verifying commands."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from prompt_engine.section import Section
 
 
 def write(facts: Facts) -> Iterator[Section]:
-    """Yield the snapshot, and a section without text for each thing that was left out."""
+    """Yield the snapshot, and a section without text for each omitted fact."""
     workspace = facts.workspace
     if workspace is None:
         return
@@ -18,7 +18,7 @@ def write(facts: Facts) -> Iterator[Section]:
 
 
 def workspace_list(facts: Facts) -> str:
-    """Return what the session's folder turned out to be, a line each; empty if it is not known."""
+    """Return the workspace facts, one per line; empty if they are unknown."""
     workspace = facts.workspace
     if workspace is None:
         return ""
@@ -34,7 +34,7 @@ def workspace_list(facts: Facts) -> str:
 
 
 def _printable(line: str) -> str:
-    """Return a line that stays one, whatever a folder is called."""
+    """Replace unprintable characters: a line break in a directory name must not start a line."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
 
 
@@ -43,7 +43,7 @@ def _list(label: str, values: tuple[str, ...]) -> str:
 
 
 def _place(workspace: Workspace) -> str:
-    """Say whose manifests they are when they are not the folder's own."""
+    """Return the location of the manifests if it is not the session's directory."""
     return "" if workspace.project in {"", workspace.folder} else f" in {workspace.project}"
 
 

@@ -1,1 +1,1 @@
-"""The only part of the engine that reads disk; everything it reads is an argument's path."""
+"""The only modules of the engine that read the disk. Every path comes from an argument."""

@@ -1,7 +1,7 @@
-"""The project's own instructions: which files speak for a workspace, and how much of each.
+"""Project instructions: selects the files for a workspace, and the size of each.
 
-Of four kinds the first that says something wins, in each root of the workspace for itself. Reads
-a few names and never lists a repository; knows no process: the folder is an argument.
+Of four kinds the first with content wins, separately in each root of the workspace. Probes a few
+names and never lists a repository; the working directory is an argument, not the process's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,26 +24,27 @@ from prompt_engine.truncation import character_cap, shared_limits, truncate
 from prompt_engine.trust import Trusted, told, trust_nothing
 
 AgentsScope = Literal["chain", "cwd"]
-"""Where AGENTS.md is looked for: from the git root down to the folder, or in the folder alone."""
+"""Where to look for AGENTS.md: from the git root down to the directory, or in the directory alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """A workspace whose instructions are wanted."""
+    """Workspace whose instructions are requested."""
 
     cwd: Path
-    """The session's folder, absolute; links are followed."""
+    """The session's directory, absolute; links are followed."""
     additional: tuple[Path, ...] = ()
     agents_md_scope: AgentsScope = "chain"
     max_characters: int | None = None
-    """An explicit cap; it wins."""
+    """Explicit limit per file; takes precedence."""
     window_tokens: int | None = None
-    """The model's context window, if it is known and not assumed."""
+    """The model's context window, if known rather than assumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSettings:
-    """What the frontmatter of a `.hermes.md` says. Not used here, whatever it says."""
+    """Frontmatter of a `.hermes.md`. Only reported here, not applied."""
 
     path: str
     values: Mapping[str, JsonValue]
@@ -51,26 +52,26 @@ class FoundSettings:
 
 @dataclass(frozen=True, slots=True)
 class ContextFound:
-    """The instructions of a workspace, in the order in which the model is told them."""
+    """Instructions of a workspace, in the order in which the model sees them."""
 
     files: tuple[ContextFile, ...] = ()
     notes: tuple[FileNote, ...] = ()
-    """One for each file that was looked at, in that order."""
+    """One for each file examined, in that order."""
     settings: tuple[FoundSettings, ...] = ()
-    """The nearest first."""
+    """Nearest first."""
     rules: tuple[CursorRule, ...] = ()
-    """Rules that wait for a path, or for the model's wish."""
+    """Rules that apply later: when a matching path is touched, or when the model reads them."""
     loaded: LoadedHints = field(default_factory=LoadedHints)
-    """The same files as a state of the conversation, so that hints do not repeat them."""
+    """The same files as conversation state, so that hints do not repeat them."""
 
 
 def find_context(
     request: ContextRequest, scan: Scan, trusted: Trusted = trust_nothing
 ) -> ContextFound:
-    """Return what a workspace tells the model. Blocks on the disk, never on a pipe.
+    """Collect the instructions of a workspace. Blocks on disk I/O, never on a pipe.
 
-    Nothing is read outside its roots; for `.hermes.md` and AGENTS.md the repository around a root
-    counts as inside.
+    Nothing outside its roots is read; for `.hermes.md` and AGENTS.md the repository that contains a
+    root counts as inside.
     """
     home = resolve(request.cwd)
     collected = _Collected(Reader(home, scan, trusted), request)
@@ -80,7 +81,7 @@ def find_context(
 
 
 def context_folders(request: ContextRequest) -> tuple[Path, ...]:
-    """Return the folders in which `find_context` looks; some may not be there."""
+    """Return the directories that `find_project_context` examines; some may not exist."""
     folders: list[Path] = []
     for root in map(resolve, (request.cwd, *request.additional)):
         folders += (*chain(git_root(root) or root, root), root / RULES_FOLDER)
@@ -88,7 +89,7 @@ def context_folders(request: ContextRequest) -> tuple[Path, ...]:
 
 
 class _Collected:
-    """What the roots of one workspace say, so far."""
+    """Accumulates the instructions of all roots of a workspace."""
 
     def __init__(self, reader: Reader, request: ContextRequest) -> None:
         self._reader = reader
@@ -101,7 +102,6 @@ class _Collected:
         self._seen: set[Identity] = set()
 
     def found(self) -> ContextFound:
-        """Return everything collected."""
         return ContextFound(
             files=tuple(self._files),
             notes=tuple(self._notes),
@@ -111,9 +111,9 @@ class _Collected:
         )
 
     def add_root(self, root: Path) -> None:
-        """Add the first kind that speaks; of the kinds before it what is blocked or unreadable.
+        """Add the first kind with content, plus blocked or unreadable files of the kinds before it.
 
-        Cursor's rules are read in any case: those for certain paths wait, whichever kind won.
+        Cursor rules are read in any case: rules for certain paths wait, whichever kind won.
         """
         top = git_root(root) or root
         hermes = self._reader.hermes(top, root)
@@ -138,7 +138,7 @@ class _Collected:
                 self._settings.append(FoundSettings(source.label, source.values))
 
     def _add(self, looks: Sequence[Look], *, is_cap_shared: bool = False) -> None:
-        """Add files in order; one that was added under another name is not repeated."""
+        """Add files in order, skipping one that was already added under another name."""
         new = [look for look in looks if self._is_new(look)]
         lengths = [len(piece.text) for piece in pieces_of(new) if piece.outcome == "loaded"]
         limits = iter(shared_limits(lengths, self._cap) if is_cap_shared else repeat(self._cap))
@@ -167,7 +167,7 @@ class _Collected:
         self._loaded[source.label] = shown.digest
 
     def _add_line(self, piece: Piece) -> None:
-        """Add a file of which the model is told a line, or nothing."""
+        """Add a file that is represented by one line, or by nothing."""
         shown, source = piece.shown, piece.shown.source
         is_blocked = piece.outcome == "blocked"
         reason = told(shown.verdict.findings) if is_blocked else piece.reason
@@ -179,5 +179,5 @@ class _Collected:
 
 
 def _counts_always(look: Look) -> bool:
-    """Whether a file of Cursor's is to be told of although another kind won."""
+    """Return whether to report a Cursor file even if another kind won."""
     return isinstance(look, FileNote) or look.outcome == "waiting"

@@ -1,4 +1,4 @@
-"""Rules of `.cursor/rules/*.mdc`: when each of them applies.
+"""Rules of `.cursor/rules/*.mdc`, and when each applies.
 
 Format: https://cursor.com/docs/context/rules
 """
@@ -20,7 +20,7 @@ from prompt_engine.sources.reading import resolve
 
 FOLDER = Path(".cursor", "rules")
 MOST_RULES = 200
-"""How many of a root's rules are read; whoever reads them keeps to it."""
+"""Maximum number of rules read per root; enforced by the callers."""
 MOST_GLOBS = 50
 MOST_GLOB_CHARACTERS = 2_000
 MOST_ALTERNATIVES = 64
@@ -32,7 +32,7 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class CursorRule:
-    """A rule and its conditions."""
+    """Cursor rule with its conditions."""
 
     source: Source
     is_always: bool
@@ -41,12 +41,12 @@ class CursorRule:
     patterns: Patterns
 
     def applies_to(self, relative: str) -> bool:
-        """Whether a path, relative to the root and with `/`, is one the globs mean."""
+        """Return whether the globs match a path, relative to the root and with `/`."""
         return meaning(self.patterns, relative) is True
 
 
 def rule_paths(root: Path) -> tuple[Path, ...]:
-    """Return the paths of a resolved root's rules, sorted by name; none if they lie outside."""
+    """Return the rule paths of a resolved root, sorted by name; none if they are outside it."""
     folder = root / FOLDER
     if not resolve(folder).is_relative_to(root):
         return ()
@@ -59,13 +59,13 @@ def rule_paths(root: Path) -> tuple[Path, ...]:
 
 
 def read_rule(path: Path, root: Path, home: Path) -> CursorRule | FileNote | None:
-    """Return a rule of a resolved root; a note if it cannot be read, None if it is gone."""
+    """Read a rule of a resolved root; return a note if unreadable, None if it does not exist."""
     source = read_source(path, label(path, home), root)
     return rule_of(source) if isinstance(source, Source) else source
 
 
 def rule_of(source: Source) -> CursorRule:
-    """Return the conditions of a rule; without frontmatter it always applies."""
+    """Parse the conditions of a rule; without frontmatter it always applies."""
     globs = _globs(source.values.get("globs"))
     description = source.values.get("description")
     return CursorRule(
@@ -78,7 +78,7 @@ def rule_of(source: Source) -> CursorRule:
 
 
 def _globs(value: JsonValue) -> tuple[str, ...]:
-    """Return globs of a list, or of a line with commas between them."""
+    """Return the globs of a list, or of a comma-separated line."""
     items: Sequence[JsonValue] = value if isinstance(value, list) else [value]
     lines = [item[:MOST_GLOB_CHARACTERS] for item in items if isinstance(item, str)]
     texts = (text for line in lines for text in _COMMA.split(line))
@@ -87,9 +87,10 @@ def _globs(value: JsonValue) -> tuple[str, ...]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Return a glob once for each choice of its braces; too many choices are left as they are."""
+    """Expand the braces of a glob; beyond `MAX_ALTERNATIVES` the rest is left unexpanded."""
     done: list[str] = []
     open_globs = [glob]
+    # Bounded: a repository could otherwise write braces that expand exponentially.
     while open_globs and len(open_globs) + len(done) <= MOST_ALTERNATIVES:
         first = open_globs.pop(0)
         braces = _BRACES.search(first)

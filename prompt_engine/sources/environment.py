@@ -1,6 +1,6 @@
-"""The machine, as far as files and variables tell: nothing is run, nobody is waited for.
+"""Facts about the machine from files and environment variables. Runs no process and never waits.
 
-Every fact comes from an argument: the variables, and a host whose root may be any folder.
+Every fact comes from an argument: the variables, and a host whose root may be any directory.
 """
 
 import platform
@@ -28,20 +28,20 @@ SERVICES = (
     ("TF_BUILD", "Azure Pipelines"),
     ("CI", "unnamed service"),
 )
-"""Variables that say which service runs an automated job, the general one last."""
+"""Variables that identify a CI service, the general one last."""
 
 _NO = frozenset({"", "0", "false", "no"})
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a process knows of its machine without asking anybody.
+    """Facts about the machine that a process knows without I/O.
 
     Attributes:
         platform: as in `sys.platform`.
         release: of the kernel; of the system on macOS and Windows.
         machine: the architecture.
-        root: the folder that `/etc` and the like are looked for in.
+        root: the directory in which `/etc` and the like are looked up.
     """
 
     platform: str
@@ -65,10 +65,10 @@ def read_environment(
     hint: str = "",
     is_python_probed: bool = True,
 ) -> Environment:
-    """Return what the prompt tells of the machine.
+    """Return the machine facts for the prompt.
 
-    `tool_shell` is the shell that tools run commands in, else the user's own is told; `hint` is
-    the setting's.
+    `tool_shell` is the shell that tools run commands in; if empty, the user's own shell is named.
+    `hint` is the hint from the settings.
     """
     container = _container(variables, host.root)
     hints = (Passage(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE), Passage(hint, HINT_SETTING))
@@ -86,7 +86,7 @@ def read_environment(
 
 
 def profile_of(home: Path) -> str:
-    """Return the name of the profile that a home folder belongs to.
+    """Return the name of the profile that a home directory belongs to.
 
     >>> profile_of(Path("/home/ada/.hermes/profiles/work")), profile_of(Path("/home/ada/.hermes"))
     ('work', 'default')
@@ -97,7 +97,7 @@ def profile_of(home: Path) -> str:
 def describe_python(search_path: str) -> str:
     """Return a sentence about a Python that needs care, empty for an ordinary one or none.
 
-    Looks at files only. Where the library does not lie as usual, it says nothing.
+    Examines files only. For an unusual library location it returns an empty string.
     """
     has_uv = shutil.which("uv", path=search_path) is not None
     found = shutil.which("python3", path=search_path) or shutil.which("python", path=search_path)
@@ -124,12 +124,12 @@ def _without_pip(*, has_uv: bool) -> str:
 
 
 def _interpreter(python: Path) -> Path:
-    """Return the real interpreter; within a virtual environment, the environment's own."""
+    """Return the real interpreter; inside a virtual environment, the environment's own."""
     return python if (python.parent.parent / "pyvenv.cfg").is_file() else python.resolve()
 
 
 def _library(python: Path) -> Path | None:
-    """Return the folder of an interpreter's library, None when it is not clear which."""
+    """Return an interpreter's library directory, None if it is ambiguous."""
     folder = python.parent.parent / "lib"
     if python.name.startswith("python3."):
         found = [folder / python.name]
@@ -164,7 +164,7 @@ def _system(host: Host) -> str:
 
 
 def _distribution(root: Path) -> str:
-    """Return the distribution's own name for itself, on one line."""
+    """Return the distribution's PRETTY_NAME, on one line."""
     found = read_own(root / "etc/os-release")
     for line in found.text.splitlines() if isinstance(found, OwnText) else ():
         key, _, value = line.partition("=")

@@ -1,8 +1,7 @@
-"""Which folders are none of the project's own: ignored by git, dependencies, build output.
+"""Directories that are not part of the project itself: ignored by git, dependencies, build output.
 
-Reads the `.gitignore` files on the way down to a folder and nothing else, so that the size of a
-repository does not matter. Git itself is not run. Its `info/exclude` counts, the user's global
-file does not.
+Reads only the `.gitignore` files on the path down to a directory, so that the size of a repository
+does not matter. Git is not run. Its `info/exclude` is honoured, the user's global file is not.
 """
 
 import re
@@ -34,7 +33,7 @@ SKIPPED_NAMES = frozenset(
     | _CACHES
     | {"__pycache__"}
 )
-"""Names of folders, in small letters, that hold what others wrote or a tool made."""
+"""Case-folded names of directories with third-party or generated content."""
 
 _ENVIRONMENT_MARK = ("pyvenv.cfg",)
 _IGNORE_FILE = (".gitignore",)
@@ -43,17 +42,17 @@ MOST_BYTES = 64 * 1024
 MOST_LINES = 2_000
 
 Patterns = tuple[GitIgnoreSpec, ...]
-"""The later ones count more."""
+"""Later sets take precedence."""
 
 _Rules = tuple[Path, Patterns]
 _EngineError = cast("type[Exception]", import_module("re2").error)  # the module has no types
 
 
 def compile_patterns(lines: Sequence[str]) -> Patterns:
-    """Return patterns as in `.gitignore`; those that make no sense count for nothing, as in git.
+    """Compile patterns as in `.gitignore`; invalid ones are ignored, as in git.
 
-    RE2 matches them, in linear time whatever a repository wrote; too many for one set become
-    several.
+    RE2 matches them, in linear time for any pattern a repository contains. If the patterns are too
+    many for one set, they are split into several.
     """
     try:
         return (GitIgnoreSpec.from_lines(lines, backend="re2"),)
@@ -65,28 +64,28 @@ def compile_patterns(lines: Sequence[str]) -> Patterns:
 
 
 def meaning(patterns: Patterns, relative: str) -> bool | None:
-    """Whether the last of the patterns that matches a path includes it; None if none matches."""
+    """Return whether the last pattern that matches the path includes it; None if none matches."""
     verdicts = (spec.check_file(relative).include for spec in reversed(patterns))
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way from a root down to a folder, as far as it is the project's own."""
+    """Directories from a root down to a target directory, up to the first ignored one."""
 
     folders: tuple[Path, ...]
-    """From below the root down; shorter than the way if it enters an ignored folder."""
+    """Below the root, top down; ends before the first ignored directory."""
     rules: tuple[_Rules, ...]
 
     def hides(self, file: Path) -> bool:
-        """Whether git ignores a file that lies in one of the folders."""
+        """Return whether git ignores a file in one of the directories."""
         rules = [rule for rule in self.rules if file.is_relative_to(rule[0])]
         return _is_ignored(file, rules, is_folder=False)
 
 
 @dataclass(slots=True)
 class IgnoreRules:
-    """The rules that hold in one workspace root, a resolved folder."""
+    """Ignore rules of one workspace root, a resolved directory."""
 
     root: Path
     skipped_names: frozenset[str] = SKIPPED_NAMES
@@ -98,7 +97,7 @@ class IgnoreRules:
         self._files = Remembered(self._read)
 
     def way_to(self, folder: Path) -> Way:
-        """Return the way down to a resolved folder that lies in the root."""
+        """Return the chain down to a resolved directory in the root."""
         rules = self._rules_above()
         folders: list[Path] = []
         for each in chain(self.root, folder)[1:]:
@@ -109,10 +108,10 @@ class IgnoreRules:
         return Way(tuple(folders), tuple(rules))
 
     def _rules_above(self) -> list[_Rules]:
-        """Return the rules that hold in the root itself.
+        """Return the rules that apply at the root itself.
 
-        Who opens a folder that is ignored from above, as everything is in a home folder under
-        version control, means that folder: only the rules from there down count then.
+        A user who opens a directory that is ignored from above, for example in a home directory
+        under version control, means that directory: only the rules from there down count then.
         """
         rules = self._excludes()
         for each in chain(self._top, self.root):
@@ -145,9 +144,9 @@ class IgnoreRules:
 
 
 def _is_ignored(path: Path, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
-    """Whether git ignores a path whose folder it does not ignore: the last word counts.
+    """Return whether git ignores a path whose parent is not ignored: the last match wins.
 
-    Each rule's folder lies around the path.
+    The directory of each rule contains the path.
     """
     for folder, patterns in reversed(rules):
         relative = slashed(path, folder) + ("/" if is_folder else "")

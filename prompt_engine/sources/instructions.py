@@ -1,4 +1,4 @@
-"""One file of instructions: read, decoded, scanned, its frontmatter split off. Not yet cut."""
+"""Reads one instruction file: decoded, scanned, frontmatter split off, not yet truncated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ from prompt_engine.trust import Trusted, Verdict, blocked_line, judge, sha256_of
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that was read; whether it may be shown is not decided."""
+    """Instruction file that was read but not yet judged."""
 
     label: str
     real_path: Path
     identity: Identity
     sha256: str
     text: str
-    """All of it, as it is scanned: lines are those of the file."""
+    """Complete text, as scanned, so that line numbers are those of the file."""
     body: str
-    """Without frontmatter and blank edges."""
+    """Text without frontmatter and surrounding whitespace."""
     values: Mapping[str, JsonValue]
     has_frontmatter: bool
     problem: str
-    """What is wrong with its frontmatter, in half a sentence."""
+    """Problem with its frontmatter, as a clause."""
 
     def judge(self, scan: Scan, trusted: Trusted) -> Verdict:
-        """Scan the whole file."""
+        """Scan the complete file."""
         return judge(self.text, scan, lambda: trusted(self.real_path, self.sha256))
 
     def note(self, outcome: FileOutcome, verdict: Verdict, kept: int, reason: str = "") -> FileNote:
-        """Say what became of the file; of a trusted one also despite what."""
+        """Return a note on the file's outcome; for a trusted file it names the findings."""
         despite = f"trusted despite {told(verdict.findings)}" if verdict.is_trusted else ""
         reasons = "; ".join(part for part in (reason, despite, self.problem) if part)
         return FileNote(self.label, outcome, len(self.body), kept, reasons, verdict.findings)
@@ -48,19 +48,20 @@ _ENDINGS = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A file as it may be shown: its text, or the line that stands for it."""
+    """Instruction file as it may be shown: its text, or the line that replaces it."""
 
     source: Source
     verdict: Verdict
     text: str
     digest: str
-    """Of what is shown: it changes with the file, and when the user begins to trust it."""
+    """Of the shown text: changes with the file, and when the user starts to trust it."""
 
 
 def read_source(path: Path, label: str, boundary: Path) -> Source | FileNote | None:
-    """Return a file that lies, its links followed, in a resolved folder.
+    """Read a file that is inside a resolved directory after following links.
 
-    A note if it cannot be read, None if nothing of that name is there.
+    Returns:
+        A note if the file is unreadable, None if the name does not exist.
     """
     match read_within(path, boundary):
         case None:
@@ -68,19 +69,22 @@ def read_source(path: Path, label: str, boundary: Path) -> Source | FileNote | N
         case Unread() as unread:
             return FileNote(label, unread.outcome, reason=unread.reason)
         case ReadFile() as file if not _is_text_of_instructions(file.real_path, path):
-            reason = f"it is a link to {file.real_path.name}, which is no text of instructions"
+            reason = f"it links to {file.real_path.name}, which is not an instruction file"
             return FileNote(label, "outside", reason=reason)
         case ReadFile() as file:
             return _source(file, label)
 
 
 def _is_text_of_instructions(real_path: Path, path: Path) -> bool:
-    """Whether a link leads to what may be shown to a model: a link could bring any secret."""
+    """Return whether a link's target may be shown to a model.
+
+    A repository could otherwise link an instruction file to any secret within the boundary.
+    """
     return real_path.name == path.name or real_path.suffix.lower() in _ENDINGS
 
 
 def show(source: Source, verdict: Verdict) -> Shown:
-    """Return a file's text, or, if it is blocked, the line that stands for it."""
+    """Return a file's text or, if it is blocked, the line that replaces it."""
     if not verdict.is_blocked:
         return Shown(source, verdict, source.body, short_digest(source.sha256))
     line = blocked_line(source.label, verdict.findings)

@@ -1,7 +1,6 @@
-"""The four kinds of instructions a folder may hold, and where each is looked for.
+"""The four kinds of instruction files, and where each is looked up.
 
-Tells of every file that was looked at what may be shown of it. Does not weigh kinds against each
-other, and cuts nothing.
+Returns a result for every file examined. Does not prioritise the kinds and truncates nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ CURSOR_NAME = ".cursorrules"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file that was read, and what of it goes into the prompt."""
+    """Instruction file that was read, and the part of it for the prompt."""
 
     shown: Shown
     outcome: Literal["loaded", "blocked", "named", "waiting", "unused", "empty"]
@@ -33,26 +32,26 @@ class Piece:
 
     @property
     def speaks(self) -> bool:
-        """Whether it tells the model something; a blocked file does not."""
+        """Whether it contributes instructions; a blocked file does not."""
         return self.outcome in ("loaded", "named")
 
 
 Look = Piece | FileNote
-"""A file that was read, or what is to be said of one that could not be."""
+"""A file that was read, or the note on one that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads files of instructions for a session that works in `home`, a resolved folder."""
+    """Reads instruction files for a session that works in `home`, a resolved directory."""
 
     home: Path
     scan: Scan
     trusted: Trusted
     rules: list[CursorRule] = field(default_factory=list[CursorRule])
-    """The rules met on the way that wait."""
+    """Rules found along the way that apply later."""
 
     def hermes(self, top: Path, root: Path) -> list[Look]:
-        """Look from a root upwards, up to and including `top`, until something speaks."""
+        """Search from a root upwards to `top` inclusive, until a file has content."""
         looks: list[Look] = []
         for folder in reversed(chain(top, root)):
             looks += self._first_of(folder, HERMES_NAMES, top)
@@ -61,16 +60,16 @@ class Reader:
         return looks
 
     def agents(self, top: Path, root: Path) -> list[Look]:
-        """Look in each folder from `top` down to a root; the nearest comes last."""
+        """Search each directory from `top` down to a root; the nearest comes last."""
         folders = chain(top, root)
         return [look for each in folders for look in self._first_of(each, AGENTS_NAMES, top)]
 
     def claude(self, root: Path) -> list[Look]:
-        """Look in the root alone."""
+        """Search the root alone."""
         return self._first_of(root, CLAUDE_NAMES, root)
 
     def cursor(self, root: Path) -> list[Look]:
-        """Look for the old single file and for the rules, sorted."""
+        """Search for the legacy single file and for the rules, sorted."""
         looks = self._first_of(root, (CURSOR_NAME,), root)
         paths = rule_paths(root)
         for path in paths[:MOST_RULES]:
@@ -82,7 +81,7 @@ class Reader:
         return looks + [FileNote(name, "unused", reason=reason) for name in names]
 
     def _first_of(self, folder: Path, names: Sequence[str], boundary: Path) -> list[Look]:
-        """Look at files of a folder until one speaks."""
+        """Read the named files of a directory until one has content."""
         looks: list[Look] = []
         for name in names:
             path = folder / name
@@ -109,20 +108,20 @@ class Reader:
             self.rules.append(rule)
             return Piece(unread, "waiting", reason=f"for paths like {', '.join(rule.globs)}")
         if not rule.description:
-            return Piece(unread, "unused", reason="it says neither when nor what for")
+            return Piece(unread, "unused", reason="it has neither globs nor a description")
         piece = self._piece(source)
         if not piece.speaks:
             return piece
         self.rules.append(rule)
         line = f"Read this rule when it applies: {rule.description}"
-        return Piece(piece.shown, "named", line, "only its description is told")
+        return Piece(piece.shown, "named", line, "only its description is shown")
 
 
 def is_speaking(looks: Iterable[Look]) -> bool:
-    """Whether one of some files tells the model something."""
+    """Return whether any of the files contributes instructions."""
     return any(piece.speaks for piece in pieces_of(looks))
 
 
 def pieces_of(looks: Iterable[Look]) -> Iterator[Piece]:
-    """Return those of some files that were read."""
+    """Return the files that were read."""
     return (look for look in looks if isinstance(look, Piece))

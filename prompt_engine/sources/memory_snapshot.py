@@ -1,7 +1,7 @@
-"""The memory files as they were when the prompt was written: split, scanned, never changed.
+"""Memory files as of the time the prompt was built: split and scanned, read-only.
 
-Owns what may be shown of entries, to a prompt and to whoever asks later. Writing, locking and
-limits are not its affair.
+Decides which entries may be shown, for prompts and later queries. Writing, locking and limits are
+implemented elsewhere.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from prompt_engine.sources.reading import Unread
 from prompt_engine.trust import told
 
 MEMORY_LIMIT = 2_200
-"""Characters that the agent's notes may take."""
+"""Maximum characters of the agent's notes."""
 USER_LIMIT = 1_375
-"""Characters that the user's profile may take."""
+"""Maximum characters of the user profile."""
 
 TOLERANCE = 2
-"""How many times its limit a file that was written by hand may take of the prompt."""
+"""A hand-written file may use this multiple of its limit in the prompt."""
 
 
 def read_memory(path: Path, limit_characters: int, scan: Scan) -> MemoryStore:
-    """Return a memory file's entries, what must not be shown replaced by a line that says so.
+    """Return a memory file's entries; blocked entries are replaced by a notice.
 
-    A file that is missing or cannot be read gives a store without entries that says why.
+    A missing or unreadable file gives a snapshot without entries that states the reason.
     """
     empty = MemoryStore((), 0, limit_characters, str(path))
     match read_own(path):
@@ -40,7 +40,7 @@ def read_memory(path: Path, limit_characters: int, scan: Scan) -> MemoryStore:
 
 
 def snapshot_of(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> MemoryStore:
-    """Fill an empty store with what may be shown of entries, wherever they were read."""
+    """Fill an empty snapshot with the displayable entries, from any source."""
     fitting = _fitting(entries, TOLERANCE * empty.limit_characters)
     shown = [_blocked(entry, scan) or entry for entry in fitting]
     used = len(joined(entries))
@@ -50,14 +50,14 @@ def snapshot_of(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> Memor
         reason = f"{len(fitting)} of {len(entries)} entries fit"
         store = replace(store, entries=(*shown, rest), fate="truncated", reason=reason)
     if blocked := sum(text != entry for text, entry in zip(shown, fitting, strict=True)):
-        reason = f"{blocked} of {len(entries)} entries must not be shown"
+        reason = f"{blocked} of {len(entries)} entries were blocked"
         told_before = f"; {store.reason}" if missing else ""
         store = replace(store, fate="blocked", reason=reason + told_before)
     return store
 
 
 def _fitting(entries: Sequence[str], max_characters: int) -> list[str]:
-    """Return the entries from the first one on that fit whole."""
+    """Return the leading entries that fit completely."""
     fitting: list[str] = []
     for entry in entries:
         max_characters -= len(escaped(entry)) + len(DELIMITER)
@@ -68,6 +68,6 @@ def _fitting(entries: Sequence[str], max_characters: int) -> list[str]:
 
 
 def _blocked(entry: str, scan: Scan) -> str:
-    """Return what is shown instead of an entry, empty when nothing was found in it."""
+    """Return the notice that replaces an entry, empty if the scan found nothing."""
     findings = scan(entry, "strict")
     return f"[Blocked: {told(findings)} of this entry. It stays on disk.]" if findings else ""

@@ -1,6 +1,6 @@
-"""Files of the user or the system, whose links may lead anywhere: read as text, faults told.
+"""Reads files of the user or the system as text. Their links may point anywhere.
 
-Not for files of a repository, which must not lead out of it.
+Not for files of a repository, whose links must stay inside it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MOST_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """A file's text, with the bytes that trust goes by and the path they lie at."""
+    """Text of a file, with its raw bytes (for the trust digest) and its real path."""
 
     text: str
     raw: bytes
@@ -22,7 +22,7 @@ class OwnText:
 
 
 def read_own(path: Path) -> OwnText | Unread | None:
-    """Return a file's text; a fault if it cannot be had, None if there is nothing of that name."""
+    """Return a file's text; a failure if it is unreadable, None if the name does not exist."""
     found = read_within(path, Path(resolve(path).anchor), MOST_BYTES)
     if not isinstance(found, ReadFile):
         return found

@@ -1,7 +1,7 @@
-"""Files of a repository, which may be anything: read within bounds, and without ever waiting.
+"""Reads files of an untrusted repository within bounds and without blocking.
 
-A name may lead out of the workspace, to a pipe nobody writes to, a device, a folder or a file of
-any size. Does not know what the files say.
+A name may be a link out of the workspace, a pipe without a writer, a device, a directory or a file
+of any size. Content is not interpreted.
 """
 
 import os
@@ -16,7 +16,8 @@ MOST_BYTES = 16 * 1024 * 1024
 MOST_REMEMBERED = 2_048
 SETTLED_NANOSECONDS = 2_000_000_000
 
-# A pipe opens at once, without a writer; the last name is no link, even if it became one just now.
+# O_NONBLOCK: opening a pipe without a writer returns at once. O_NOFOLLOW: the path is already
+# resolved, so a final component that is a link now was swapped in after the check.
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)
@@ -27,7 +28,7 @@ _FLAGS = (
 )
 
 Identity = tuple[int, int]
-"""Device and inode: the same file under another name, or in other letters on some disks."""
+"""Device and inode: identifies a file with several names, or in other case on some disks."""
 
 _Stamp = tuple[int, ...]
 _Kept = TypeVar("_Kept")
@@ -35,7 +36,7 @@ _Kept = TypeVar("_Kept")
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The whole of a regular file."""
+    """Complete content of a regular file."""
 
     real_path: Path
     identity: Identity
@@ -44,17 +45,17 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file that is there and was not read."""
+    """File that exists but was not read."""
 
     outcome: Literal["unreadable", "outside"]
     reason: str
 
 
 def resolve(path: Path) -> Path:
-    """Return a path without links; what is not there is kept as it is.
+    """Resolve links in a path; missing components are kept.
 
     Raises:
-        ValueError: the path holds NUL.
+        ValueError: the path contains NUL.
     """
     return Path(os.path.realpath(path))
 
@@ -62,9 +63,9 @@ def resolve(path: Path) -> Path:
 def read_within(
     path: Path, boundary: Path, most_bytes: int = MOST_BYTES
 ) -> ReadFile | Unread | None:
-    """Return a file if it lies, its links followed, in `boundary`, a resolved folder.
+    """Read a file if, after following links, it is inside `boundary`, a resolved directory.
 
-    None if there is nothing of that name.
+    Returns None if the name does not exist.
     """
     try:
         path.lstat()
@@ -72,10 +73,10 @@ def read_within(
         return None
     real_path = resolve(path)
     if not real_path.is_relative_to(boundary):
-        return Unread("outside", "it leads out of the workspace")
+        return Unread("outside", "it links to a file outside the workspace")
     try:
-        if not stat.S_ISREG(real_path.lstat().st_mode):  # opening a device may already do harm
-            return Unread("unreadable", "it is no regular file")
+        if not stat.S_ISREG(real_path.lstat().st_mode):  # opening a device can have side effects
+            return Unread("unreadable", "it is not a regular file")
         return _read(real_path, most_bytes)
     except OSError as error:
         return Unread("unreadable", (error.strerror or "it cannot be read").lower())
@@ -84,9 +85,11 @@ def read_within(
 def _read(path: Path, most_bytes: int) -> ReadFile | Unread:
     descriptor = os.open(path, _FLAGS)
     with open(descriptor, "rb") as file:  # noqa: PTH123  a descriptor, which is closed here
+        # Check again on the descriptor: the path may have been replaced since lstat.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return Unread("unreadable", "it is no regular file")
+            return Unread("unreadable", "it is not a regular file")
+        # One byte more than allowed: detects a file that is too large, or that grew since fstat.
         raw = file.read(most_bytes + 1)
     if len(raw) > most_bytes:
         return Unread("unreadable", f"it is larger than {most_bytes:,} bytes")
@@ -95,10 +98,10 @@ def _read(path: Path, most_bytes: int) -> ReadFile | Unread:
 
 @dataclass(slots=True)
 class Remembered(Generic[_Kept]):
-    """What was made of files or folders, made anew when one has changed.
+    """Cache of values derived from files or directories, invalidated by their stat data.
 
-    Clocks of file systems are coarse: two changes in one tick look like one. So what changed just
-    now is made anew each time.
+    File-system timestamps are coarse: two changes within one tick are indistinguishable. A path
+    that changed less than `settled_nanoseconds` ago is therefore derived again each time.
     """
 
     make: Callable[[Path], _Kept]
@@ -108,7 +111,7 @@ class Remembered(Generic[_Kept]):
     )
 
     def get(self, path: Path) -> _Kept | None:
-        """Return what is made of a path now; None if nothing is there."""
+        """Return the value for the current state of a path; None if it does not exist."""
         try:
             status = path.lstat()
         except OSError:

@@ -1,6 +1,6 @@
-"""The identity that the user wrote: `SOUL.md` in the home folder, scanned and cut to size.
+"""The user's identity file, `SOUL.md` in the home directory, scanned and truncated.
 
-Knows the file and its faults; what stands in for it is the prompt's affair.
+Reports problems with the file; the prompt decides on a replacement.
 """
 
 from contextlib import suppress
@@ -23,11 +23,11 @@ def read_soul(
     max_characters: int = LEAST_CAP_CHARACTERS,
     is_trusted: Trusted = trust_nothing,
 ) -> Passage:
-    """Return the user's identity, or a passage without text that says why there is none.
+    """Return the user's identity, or a text-less result that states why there is none.
 
-    A home folder that is missing is created, for its owner alone.
+    Creates a missing home directory, accessible only by its owner.
     """
-    with suppress(OSError):  # without a home there is no SOUL.md either
+    with suppress(OSError):  # if it cannot be created, SOUL.md is reported as absent below
         home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
     source = str(home / NAME)
     match read_own(home / NAME):

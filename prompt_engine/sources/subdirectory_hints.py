@@ -1,8 +1,8 @@
-"""Which instructions apply where the work is now, and have not reached the model yet.
+"""Finds instructions that apply to the paths in use and have not reached the model yet.
 
-Looks at a touched path's folder and a few above it, never at a whole tree. Keeps what it read, made
-anew when a file changes, but not what was delivered: that stands in the conversation, and the
-caller says so.
+Examines the directory of a touched path and a few of its ancestors, never a whole tree. Caches
+file contents, invalidated on change, but not deliveries: those are in the conversation, and the
+caller passes them in.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,35 +34,35 @@ FILE_CHARACTERS = 8_000
 DELIVERY_CHARACTERS = 24_000
 
 _MOST_REMEMBERED = 2_048
-_RULE_DEPTH = 10_000  # rules come after folders
+_RULE_DEPTH = 10_000  # rules come after directories
 
 
 @dataclass(frozen=True, slots=True)
 class HintDelivery:
-    """What is to be appended to a result or message, and what the user is told of it."""
+    """Hints to append to a result or message, and the notes for the user."""
 
     hints: tuple[Hint, ...] = ()
     """In order: for each path in turn the outermost first, then rules."""
     named_only: tuple[str, ...] = ()
-    """Labels of what did not fit; it is delivered when touched again."""
+    """Labels of files that did not fit; they are delivered when touched again."""
     notes: tuple[FileNote, ...] = ()
-    """What became of each file; one that cannot be read is noted once."""
+    """Outcome of each file; an unreadable file is noted once."""
 
     @property
     def loaded(self) -> LoadedHints:
-        """The state of the conversation that the delivery adds."""
+        """Conversation state that the delivery adds."""
         return LoadedHints({hint.label: hint.digest for hint in self.hints})
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A file that applies to a touched path."""
+    """Instruction file that applies to a touched path."""
 
     shown: Shown
     folder: Path
     touched: Path
     order: tuple[int, int]
-    """The path's place among the touched ones; how deep the file applies."""
+    """Index of the path among the touched ones; depth at which the file applies."""
 
     @property
     def label(self) -> str:
@@ -71,10 +71,10 @@ class _Candidate:
 
 @dataclass(slots=True)
 class HintFinder:
-    """Finds the hints of one session. All calls block on the disk, never on a pipe."""
+    """Finds the hints of one session. All calls block on disk I/O, never on a pipe."""
 
     roots: Sequence[Path]
-    """The workspace's folders, absolute; the session's own first."""
+    """The workspace's directories, absolute; the session's own first."""
     scan: Scan
     trusted: Trusted = trust_nothing
     skipped_names: frozenset[str] = SKIPPED_NAMES
@@ -86,16 +86,17 @@ class HintFinder:
     def __post_init__(self) -> None:
         real = dict.fromkeys(map(resolve, self.roots))
         self._home = next(iter(real))
+        # Roots can be nested: the lookup takes the first match, which must be the innermost.
         deepest_first = sorted(real, key=lambda root: len(root.parts), reverse=True)
         self._roots = tuple(Root(root, self._home, self.skipped_names) for root in deepest_first)
         self._findings = {}
         self._noted = set()
 
     def find(self, paths: Sequence[Path], loaded: LoadedHints) -> HintDelivery:
-        """Return what touching some paths brings, given what the model has before it.
+        """Return the new hints for some touched paths.
 
-        The paths are in the order in which they were touched; relative ones begin at the first
-        root. `loaded` is what still stands in the conversation, the system prompt included.
+        The paths are in the order in which they were touched; relative paths start at the first
+        root. `loaded` is the current content of the conversation, including the system prompt.
         """
         look = _Look(loaded)
         candidates: dict[str, _Candidate] = {}
@@ -108,7 +109,7 @@ class HintFinder:
         return delivery.close()
 
     def current(self, labels: Iterable[str]) -> LoadedHints:
-        """Return the state of some files that were delivered; of those that still say something."""
+        """Return the current state of delivered files, omitting those that lost their content."""
         digests: dict[str, str] = {}
         for name in labels:
             path = self._home / name
@@ -119,7 +120,7 @@ class HintFinder:
         return LoadedHints(digests)
 
     def _candidates(self, path: Path, place: int, look: "_Look") -> Iterator[_Candidate]:
-        """Yield what applies to a path, what matters most first: near before far, then rules."""
+        """Yield the files that apply to a path, most relevant first: near, far, then rules."""
         touched = self._touched(path, look.ways)
         if touched is None:
             return
@@ -139,7 +140,7 @@ class HintFinder:
             yield _Candidate(shown, root.path, path, (place, _RULE_DEPTH + index))
 
     def _touched(self, path: Path, ways: dict[Path, Way]) -> Touched | None:
-        """Return where a path lies; None if that is outside the workspace."""
+        """Locate a path in its root; None if it is outside the workspace."""
         try:
             real = resolve(self._home / path)
         except ValueError:
@@ -148,7 +149,7 @@ class HintFinder:
         return None if root is None else root.touched(real, ways)
 
     def _first_of(self, folder: Path, touched: Touched, notes: list[FileNote]) -> Iterator[Shown]:
-        """Yield the first file of a folder that says something, and what is blocked before it."""
+        """Yield the first file of a directory with content, and blocked files before it."""
         seen: set[Identity] = set()
         for path in children(folder, NAMES):
             source = touched.root.source(path)
@@ -179,7 +180,7 @@ class HintFinder:
                 yield rule
 
     def _show(self, source: Source) -> Shown:
-        """Judge a file; the same content is scanned once, trust is asked for each time."""
+        """Assess a file. The scan is cached by content; trust is looked up each time."""
         findings = self._findings.get(source.sha256)
         if findings is None:
             if len(self._findings) >= _MOST_REMEMBERED:
@@ -197,7 +198,7 @@ class HintFinder:
 
 @dataclass(slots=True)
 class _Look:
-    """What was found for the paths of one call so far: most lie in the same few folders."""
+    """Results shared by the paths of one call: most are in the same few directories."""
 
     loaded: LoadedHints
     notes: list[FileNote] = field(default_factory=list[FileNote])
@@ -208,7 +209,7 @@ class _Look:
 
 
 class _Delivery:
-    """Takes what is new, as long as there is room for it."""
+    """Collects new hints within the limits of one delivery."""
 
     def __init__(self, loaded: LoadedHints, notes: list[FileNote]) -> None:
         self._files = loaded.files
@@ -220,7 +221,7 @@ class _Delivery:
         self._named: list[_Candidate] = []
 
     def offer(self, candidate: _Candidate) -> None:
-        """Take a candidate, name it, or leave it if the model has it."""
+        """Add a candidate, name it if it does not fit, or skip it if the model has it."""
         digest = candidate.shown.digest
         if not self._is_new(candidate.label, digest):
             return
@@ -233,7 +234,7 @@ class _Delivery:
         self._taken.append((candidate, cut))
 
     def close(self) -> HintDelivery:
-        """Return what was taken, in order."""
+        """Return the delivery, in order."""
         taken = sorted(self._taken, key=lambda pair: pair[0].order)
         named = sorted(self._named, key=lambda candidate: candidate.order)
         self._notes += [_note(candidate, cut) for candidate, cut in taken]

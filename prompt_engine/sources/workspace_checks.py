@@ -1,6 +1,6 @@
-"""Which commands verify a project: what its manifests and its CI files say, nothing is run.
+"""Commands that verify a project, from its manifests and CI files. Nothing is run.
 
-A repository's text reaches the prompt here, so only known names are taken, and of CI files only
+Repository text reaches the prompt here, so only known names are accepted, and from CI files only
 short commands of known programs.
 """
 
@@ -31,7 +31,7 @@ PYTHON_TOOLS = (
     ("tox", "tox.ini", "tox"),
     ("nox", "noxfile.py", "nox"),
 )
-"""A tool's table in pyproject.toml, a file that also speaks of it, the command."""
+"""A tool's table in pyproject.toml, a file that also indicates the tool, the command."""
 
 FIXED = (
     ("Cargo.toml", ("cargo test", "cargo clippy")),
@@ -58,7 +58,7 @@ _VERIFIES = re.compile(
 
 
 def find_checks(folder: Path, managers: tuple[str, ...]) -> tuple[str, ...]:
-    """Return up to 8 commands that verify the project in a folder, the most telling first."""
+    """Return up to 8 commands that verify the project in a directory, the most specific first."""
     project = Project(folder)
     found = (command for find in _FINDERS for command in find(project, managers))
     return tuple(islice(dict.fromkeys(found), MOST_CHECKS))

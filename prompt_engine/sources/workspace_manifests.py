@@ -1,6 +1,6 @@
-"""Which manifests lie in a folder, and which package managers they and their locks speak of.
+"""Manifests in a directory, and the package managers that they and their lock files indicate.
 
-Goes by fixed names, so nothing a repository says reaches the prompt from here.
+Reports fixed names only, so no repository text reaches the prompt from here.
 """
 
 import json
@@ -62,25 +62,25 @@ LOCKS = (
 )
 
 SCRIPT_MANAGERS = ("pnpm", "yarn", "bun", "npm")
-"""Those that run the scripts of a package.json."""
+"""Package managers that run the scripts of a package.json."""
 
 _NAMED_MANAGER = re.compile(r'"packageManager"\s*:\s*"(pnpm|yarn|bun|npm)\b')
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder of a repository, its entries' names, and the texts of its files."""
+    """Directory of a repository: its entry names, and the texts of its files."""
 
     folder: Path
     names: frozenset[str] = field(init=False, compare=False)
-    """The names in the folder when this was made, none if it cannot be listed."""
+    """Entry names at construction; empty if the directory cannot be listed."""
 
     def __post_init__(self) -> None:
-        """List the folder. Blocks."""
+        """List the directory. Blocks."""
         object.__setattr__(self, "names", _listed(self.folder))
 
     def read(self, name: str) -> str:
-        """Return the text of a file in the folder, empty if it cannot be had."""
+        """Return the text of a file in the directory, empty if it is unreadable."""
         found = read_within(self.folder / name, resolve(self.folder), MOST_BYTES)
         try:
             return decode(found.raw) if isinstance(found, ReadFile) else ""
@@ -96,13 +96,13 @@ def _listed(folder: Path) -> frozenset[str]:
 
 
 def find_manifests(folder: Path) -> tuple[str, ...]:
-    """Return the manifests in a folder, by name, in a fixed order."""
+    """Return the names of the manifests in a directory, in a fixed order."""
     names = Project(folder).names
     return tuple(name for name in MANIFESTS if name in names)
 
 
 def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
-    """Return the package managers of a folder; its locks may also lie in the repository's root."""
+    """Return a directory's package managers; lock files may also be in the repository's root."""
     places = (Project(folder), Project(root))
     named = [name for place in places for name in _named(place)]
     locked = [manager for place in places for name, manager in LOCKS if name in place.names]
@@ -113,12 +113,12 @@ def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
 
 
 def script_manager(managers: tuple[str, ...]) -> str:
-    """Return the manager that runs scripts of a package.json."""
+    """Return the package manager that runs the scripts of a package.json."""
     return next((name for name in managers if name in SCRIPT_MANAGERS), "npm")
 
 
 def scripts_of(project: Project) -> dict[str, str]:
-    """Return the scripts of a package.json by name, none if there is no such file or table."""
+    """Return the scripts of a package.json by name, empty if there are none."""
     try:
         manifest: JsonValue = json.loads(project.read("package.json") or "{}")
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""A git repository's root, branch and counts, without letting the repository run anything.
+"""Reads a git repository's root, branch and counts without executing repository code.
 
-Opening a folder must not run code that came with it. Hooks, file system monitors, filters,
-transports and pagers that the repository configures are switched off for these calls, submodules
-are not entered, nothing is locked or fetched.
+Opening a directory must not run code that came with it. Hooks, file system monitors, filters,
+transports and pagers that the repository configures are disabled for these calls; submodules are
+not entered, and nothing is locked or fetched.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from prompt_engine.facts import Repository
 from prompt_engine.sources.places import git_root
 
 GIT_SECONDS = 1.0
-"""For all calls together."""
+"""Time limit in seconds for all calls together."""
 
 REAP_SECONDS = 0.2
 MAX_BRANCH_CHARACTERS = 120
@@ -37,12 +37,12 @@ _FILTERS = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean
 
 
 class _LateError(Exception):
-    """The time for git is over."""
+    """The time limit for git is exceeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Git:
-    """Runs git in a folder until a deadline."""
+    """Runs git in a directory until a deadline."""
 
     program: str
     folder: Path
@@ -50,10 +50,10 @@ class _Git:
     deadline: float
 
     def ask(self, arguments: Sequence[str], settings: Sequence[tuple[str, str]] = ()) -> str | None:
-        """Return what git prints, None if it fails.
+        """Return git's output, None if it fails.
 
         Raises:
-            _LateError: the deadline came first.
+            _GitTimeoutError: the deadline passed first.
         """
         child = subprocess.Popen(  # noqa: S603 - git itself, an absolute path
             (self.program, *_SAFE, *arguments),
@@ -74,11 +74,11 @@ class _Git:
 def read_repository(
     folder: Path, variables: Mapping[str, str], seconds: float = GIT_SECONDS
 ) -> tuple[Repository | None, tuple[str, ...]]:
-    """Return the repository that a folder lies in, and what was dropped, in a sentence each.
+    """Return the repository of a directory, and one sentence per omitted fact.
 
-    None where there is no repository, no git, or no time.
+    The repository is None without a repository, git, or enough time.
     """
-    if git_root(folder.resolve()) is None:  # git would say so too, by a process for each session
+    if git_root(folder.resolve()) is None:  # avoids a git process outside a repository
         return None, ()
     program = _find_git(folder, variables.get("PATH", ""))
     if program is None:
@@ -97,7 +97,7 @@ def read_repository(
 
 
 def _find_git(folder: Path, search_path: str) -> str | None:
-    """Return git's absolute path, unless the workspace itself brings it."""
+    """Return git's absolute path, unless the workspace itself contains it."""
     found = shutil.which("git", path=search_path)
     if found is None or not Path(found).is_absolute():
         return None
@@ -105,14 +105,14 @@ def _find_git(folder: Path, search_path: str) -> str | None:
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without those that steer git, in plain English, without transports."""
+    """Return the variables without GIT_*, with messages in English and transports disabled."""
     kept = {name: value for name, value in variables.items() if not name.startswith("GIT_")}
     kept.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_NO_LAZY_FETCH="1")
     return kept | {"GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return settings as git takes them from its environment, whatever signs their names hold."""
+    """Return git settings as environment variables: unlike `-c`, these allow `=` in a name."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{number}"] = name
@@ -126,7 +126,9 @@ def _branch(git: _Git) -> str:
 
 
 def _counted(repository: Repository, git: _Git) -> Repository:
-    """Count files by their state, with every filter of the configuration emptied."""
+    """Count files by state, with every configured filter disabled."""
+    # `git status` runs clean/process filters on modified files, and those are repository-configured
+    # commands. A required filter that is empty would fail, hence `required=false`.
     names = (git.ask(_FILTERS) or "").split("\0")
     drivers = sorted({name.rpartition(".")[0] for name in names if name})
     settings = [(f"{driver}.{key}", "") for driver in drivers for key in ("clean", "process")]
@@ -161,7 +163,7 @@ def _count(records: Iterable[str]) -> Counter[str]:
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:
-    """Kill a late git; one that even then hangs on a dead disk is left to the system."""
+    """Kill git; if it still hangs, for example on a dead disk, leave it to the system."""
     child.kill()
     try:
         child.communicate(timeout=REAP_SECONDS)

@@ -1,4 +1,4 @@
-"""A root of a workspace as hints see it: what was read there, made anew when it has changed."""
+"""Workspace root for subdirectory hints: its cached instruction files and rules."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _SHARED_NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES))
 
 @dataclass(slots=True)
 class Root:
-    """A resolved folder of the workspace; `home` is the one that labels begin at."""
+    """Resolved directory of the workspace; labels are relative to `home`."""
 
     path: Path
     home: Path
@@ -40,22 +40,22 @@ class Root:
         self._rules = Remembered(lambda path: read_rule(path, self.path, self.home))
 
     def touched(self, real: Path, ways: dict[Path, Way]) -> "Touched":
-        """Return how a resolved path of this root lies in it; `ways` are those found just now."""
+        """Locate a resolved path in this root; `ways` caches the chains of the current call."""
         folder = real if is_folder(real) else real.parent
-        if not folder.is_relative_to(self.path):  # the root itself, and it is no folder
+        if not folder.is_relative_to(self.path):  # the root itself is not a directory (any more)
             folder = self.path
         if folder not in ways:
             ways[folder] = self._ignored.way_to(folder)
         return Touched(self, real, folder, ways[folder])
 
     def source(self, path: Path) -> Source | FileNote | None:
-        """Return a file of instructions as it is now."""
+        """Return an instruction file in its current state."""
         return self._sources.get(path)
 
     def own_sources(self, labels: Iterable[str]) -> Iterator[Source]:
-        """Yield those labelled files that speak for all of the root, as they are now.
+        """Yield the labelled files that apply to the entire root, in their current state.
 
-        They came with the system prompt: they lie in the root, above it, or are its rules.
+        They came with the system prompt: they are in the root, above it, or among its rules.
         """
         for name in labels:
             if name not in self._own:
@@ -67,7 +67,7 @@ class Root:
                 yield source
 
     def rules(self) -> Iterator[CursorRule | FileNote]:
-        """Yield the root's rules as they are now, sorted by name."""
+        """Yield the root's rules in their current state, sorted by name."""
         for path in self._rule_paths.get(self.path / FOLDER) or ():
             rule = self._rules.get(path)
             if rule is not None:
@@ -80,7 +80,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A path that a call named, resolved, in its root."""
+    """Resolved path from a tool call, located in its root."""
 
     root: Root
     real: Path
@@ -89,20 +89,20 @@ class Touched:
 
     @property
     def relative(self) -> str:
-        """The path as globs see it."""
+        """Path relative to the root, for globs."""
         return slashed(self.real, self.root.path)
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is ignored, or lies in an ignored folder."""
+        """Whether it is ignored, or in an ignored directory."""
         is_reached = self.folder in (self.root.path, *self.way.folders[-1:])
         return not is_reached or (self.real != self.folder and self.way.hides(self.real))
 
     def folders(self, most_ancestors: int) -> Iterator[Path]:
-        """Yield its folder and those above it, nearest first, below the root, none ignored.
+        """Yield its directory and ancestors below the root, nearest first, without ignored ones.
 
-        A loaded folder does not end the way: what stood above it may be lost with compacted
-        messages, or was only named.
+        A loaded directory does not end the iteration: instructions above it may have been lost with
+        compacted messages, or were only named.
         """
         near = islice((self.folder, *self.folder.parents), most_ancestors + 1)
         own = set(self.way.folders)

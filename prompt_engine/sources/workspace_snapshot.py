@@ -1,7 +1,7 @@
-"""A workspace as it lies there when a session begins: repository, manifests, checks.
+"""Workspace facts when a session begins: repository, manifests, checks.
 
-Joins what git tells and what files tell. Bounded in time and size; what is late is dropped and
-named. Same folder, same answer, in whatever order its entries are listed.
+Combines git's answers with file contents. Bounded in time and size; late facts are dropped and
+named. Deterministic: independent of the order of directory entries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ def read_workspace(
     additional: Sequence[Path] = (),
     git_seconds: float = GIT_SECONDS,
 ) -> Workspace:
-    """Return what is worth knowing of a session's folder, an absolute path.
+    """Return the facts about a session's directory, an absolute path.
 
-    `variables` are the environment that git runs in. Manifests are the folder's own; where it has
-    none, those of the repository's root.
+    `variables` are the environment that git runs in. Manifests are those of the directory or, if
+    it has none, of the repository's root.
     """
     repository, dropped = read_repository(folder, variables, git_seconds)
     root = _root(folder, repository)
@@ -42,7 +42,7 @@ def read_workspace(
 
 
 def _root(folder: Path, repository: Repository | None) -> Path:
-    """Return the repository's root as the folder's path spells it, else the folder."""
+    """Return the repository's root, spelled like the directory's path; else the directory."""
     if repository is None:
         return folder
     above = (folder, *folder.parents)

@@ -1,8 +1,8 @@
-"""The patterns, read from the tables in `families/` and compiled when they are first needed.
+"""Threat patterns, read from the tables in `families/` and compiled on first use.
 
-A table belongs to a family and a scope and holds patterns by their ids. In a pattern a space
-stands for the gap between two words (blanks, line ends, the marks of Markdown and comments), `~`
-for a gap that may be missing, `{name}` for an entry of `vocabulary.toml`.
+A table belongs to a family and a scope and holds patterns by id. In a pattern a space represents
+the gap between two words (whitespace, line ends, Markdown and comment marks), `~` an optional gap,
+and `{name}` an entry of `vocabulary.toml`.
 """
 
 import re
@@ -19,19 +19,19 @@ from prompt_engine.threats.engine import Expression, Match, compiled
 from prompt_engine.threats.folding import fold
 
 SCOPES: tuple[Scope, ...] = ("all", "context", "strict")
-"""Each contains the ones before it."""
+"""Each scope includes the ones before it."""
 
 TABLES = ("english", "errands", "languages", "scripts", "kept")
-"""The tables, in the order they are read. `scripts` is for writing without ASCII letters."""
+"""Tables in reading order. `scripts` is for writing systems without ASCII letters."""
 
 SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"})
-"""Outside of English they have few patterns; those that follow each other share a pass."""
+"""Families with few patterns outside English; adjacent ones share a pass over the text."""
 
 SPOKEN_TABLES = ("english", "languages")
-"""Their patterns begin where a word begins, with a letter or a sign, never with `_`."""
+"""Their patterns start at a word boundary, with a letter or a sign, never with `_`."""
 
 _LINKING_MARK = b"_"
-"""Part of a word for the engine, and emphasis for a reader: a word may begin behind it."""
+"""A word character for the engine but Markdown emphasis for a reader: a word may start after it."""
 
 _MARKS = r",\"'`*_~>#|/\\()\[\]<-"
 _GAP = rf"(?:[{_MARKS}]*\s[\s{_MARKS}]*)"
@@ -51,7 +51,7 @@ class _Table(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way to put a threat, in all its wordings."""
+    """Threat pattern with all its wordings."""
 
     id: str
     family: str
@@ -61,10 +61,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Patterns that are looked for together; which of them matched is asked afterwards.
+    """Patterns matched in one pass; `identify` determines afterwards which of them matched.
 
-    The expression captures nothing. To tell what a part of it matched, the engine goes over the
-    match again, many times slower, and a match can be as long as the text.
+    The expression has no capture groups. To fill them, the engine would process the match again,
+    many times slower, and a match can be as long as the text.
     """
 
     scope: Scope
@@ -73,7 +73,7 @@ class Group:
     is_spoken: bool
 
     def attribute(self, match: Match, text: bytes) -> tuple[Pattern, int]:
-        """Return the pattern that a match is of, the first that fits, and where that begins."""
+        """Return the first pattern that fits a match, and the offset at which it starts."""
         start = match.start()
         if self.is_spoken and text.startswith(_LINKING_MARK, start):
             start += len(_LINKING_MARK)
@@ -84,23 +84,23 @@ class Group:
 
 @cache
 def groups(scope: Scope, *, with_scripts: bool) -> tuple[Group, ...]:
-    """Return what is looked for in a scope; `with_scripts` when there is more than ASCII."""
+    """Return the pattern groups of a scope; set `with_scripts` if the text is not pure ASCII."""
     wanted = SCOPES[: SCOPES.index(scope) + 1]
     tables = [table for table in TABLES if with_scripts or table != "scripts"]
     return tuple(group for table in tables for group in _groups(table) if group.scope in wanted)
 
 
 def patterns() -> Iterator[Pattern]:
-    """Return every pattern there is."""
+    """Yield every pattern."""
     for table in TABLES:
         yield from _patterns(table)
 
 
 @cache
 def _groups(table: str) -> tuple[Group, ...]:
-    """Compile each family of a table by itself, small ones together.
+    """Compile one group per family of a table, and one for small families together.
 
-    Larger groups have fewer passes but many more states: a hostile mix of words is then slow.
+    Larger groups need fewer passes but many more states: a hostile mix of words is then slow.
     """
     shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
 
@@ -140,7 +140,7 @@ def _expression(wordings: list[str]) -> str:
 
 
 def _with_entries(wording: str) -> str:
-    """Put in the entries of the vocabulary, which may themselves hold entries."""
+    """Expand the vocabulary entries, which may contain entries themselves."""
     while _ENTRY.search(wording):
         wording = _ENTRY.sub(lambda found: _vocabulary()[found[1]], wording)
     return wording
@@ -158,7 +158,7 @@ def _vocabulary() -> dict[str, str]:
 
 
 def _with_digits(word: str) -> str:
-    """Let each letter also be the digit or sign that often stands in for it."""
+    """Allow each letter to be the digit or sign that often replaces it."""
     return "".join(f"[{_DIGITS[letter]}]" if letter in _DIGITS else letter for letter in word)
 
 

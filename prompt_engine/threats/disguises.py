@@ -1,8 +1,8 @@
-"""Undoes what keeps the letters of a word apart, without moving a single character.
+"""Restores words that were split up, without moving a character.
 
-HTML entities, inline tags and emphasis inside words, and words written letter by letter. Every
-step returns as many characters as it was given: what is taken out becomes `FILLER`, which folding
-drops. So places need no table of their own.
+Handles HTML entities, inline tags and emphasis inside words, and words written letter by letter.
+Every step preserves the length: removed text becomes `FILLER`, which folding drops. Offsets
+therefore need no mapping.
 """
 
 import re
@@ -21,10 +21,10 @@ _EMPHASIS_INSIDE = re.compile(
     r"[*`~](?=[*`~]{0,2}[^\W\d_])"
     r"(?:(?<=[^\W\d_][*`~])|(?<=[^\W\d_][*`~]{2})|(?<=[^\W\d_][*`~]{3}))"
 )
-# Beginning with what it looks for, an expression is several times as fast.
+# The literal comes first and the lookbehinds follow it: that is several times as fast.
 _EMPHASIS_AROUND = {
     "_": re.compile(r"_(?:(?!_)(?<!\w_)|(?!\w)(?<!__))"),
-    "__": re.compile(r"__(?!_)(?<!___)"),  # around words and inside of them
+    "__": re.compile(r"__(?!_)(?<!___)"),  # around and inside words
     "___": re.compile(r"___(?:(?!_)(?<!\w___)|(?!\w)(?<!____))"),
 }
 _BLANK_TO_FILL_IN = re.compile(r"_{4,}+")
@@ -50,8 +50,8 @@ _WORDS = re.compile(
 
 
 def undisguised(text: str) -> str:
-    """Return the text with its words whole, every character in its old place."""
-    text = text.replace("\\\n", FILLER + " ")  # a command goes on in the next line
+    """Return the text with its words restored; every character keeps its offset."""
+    text = text.replace("\\\n", FILLER + " ")  # shell line continuation
     if "&" in text:
         text = _ENTITY.sub(_Spelled().of, text)
     if "<" in text:
@@ -72,7 +72,7 @@ def _filler(found: re.Match[str]) -> str:
 
 
 class _Spelled(dict[str, str]):
-    """What entities stand for, each as long as it is written; an unknown one stays."""
+    """Replacements of HTML entities, padded to the entity's length; unknown entities are kept."""
 
     def __missing__(self, entity: str) -> str:
         character = _named_character(entity)
@@ -80,7 +80,7 @@ class _Spelled(dict[str, str]):
         return spelled
 
     def of(self, found: re.Match[str]) -> str:
-        """Return what stands for an entity that was found: most are found again and again."""
+        """Return the replacement of a matched entity. Cached: most entities occur many times."""
         return self[found[0]]
 
 
@@ -92,7 +92,7 @@ def _named_character(entity: str) -> str:
 
 
 def _joined(run: str) -> str:
-    """Join letters that stand alone; words end where a gap is wider, or a known word ends."""
+    """Join single letters into words; a word ends at a wider gap or after a known word."""
     squeezed = run.translate(_WITHOUT_MARKS).lower()
     if squeezed.isascii() and not any(word in squeezed for word in _TELLING_WORDS):
         return run
@@ -111,7 +111,7 @@ def _joined(run: str) -> str:
 
 
 def _joined_evenly(squeezed: str) -> str:
-    """Join letters with the same gap between any two; that is quick, and runs can be long."""
+    """Join letters that are separated by identical gaps. A fast path: runs can be long."""
     parts = _WORDS.split(squeezed)
     parts[1::2] = [f"{word} " for word in parts[1::2]]
     return FILLER.join("".join(parts).removesuffix(" ")).replace(f"{FILLER} {FILLER}", " ")
@@ -123,6 +123,6 @@ def _letter_places(run: str) -> list[int]:
 
 @cache
 def _letters_apart() -> Expression:
-    """Say quickly whether there may be anything to join; most texts have nothing."""
+    """Match a run of spaced-out letters; a fast check, since most texts have none."""
     letter = r"[\pL\p{Nl}\p{No}]"
     return compiled(rf"(?:^|\PL){letter}(?:[ .*_-]{{1,4}}{letter}){{5}}(?:\PL|$)")

@@ -1,8 +1,8 @@
-"""Instructions written in base64: models read it as fluently as English.
+"""Detects instructions in base64, which models read as fluently as English.
 
-Looked into only when a telling word in base64 stands in the text, and one level deep. Other
-encodings (rot13, hex) are left alone: a model needs to be told to decode them, and that sentence
-is a finding of its own.
+Decodes only if the text contains a telling word in base64, and one level deep. Other encodings
+(rot13, hex) are ignored: a model must be told to decode them, and that sentence is a finding of its
+own.
 """
 
 import binascii
@@ -27,21 +27,21 @@ _ENCODED_BOUNDARY = "Ch4K"
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """All runs of base64, decoded into one text, and where each of them begins."""
+    """All base64 runs, decoded into one text, with the offset of each run."""
 
     text: str
     starts: tuple[int, ...]
 
     def origin(self, at: int) -> int:
-        """Return where the run begins that the character `at` of the text comes from."""
+        """Return the offset of the run that the character `at` of the decoded text comes from."""
         run = self.text.count(_BOUNDARY, 0, at)
         return self.starts[min(run, len(self.starts) - 1)]
 
 
 def decoded(text: str) -> Decoded | None:
-    """Return what the text says in base64; None when there is no telling word in it.
+    """Decode the base64 runs of a text; return None if it contains no telling word in base64.
 
-    All runs are decoded at once: a text can hold tens of thousands of them.
+    All runs are decoded at once: a text can contain tens of thousands.
     """
     if _fragments().search(text.encode(errors="replace")) is None:
         return None
@@ -52,14 +52,14 @@ def decoded(text: str) -> Decoded | None:
 
 
 def _padded(run: str) -> str:
-    """Fill the last group of four with zero bits; a single character in it says nothing."""
+    """Pad the last group of four with zero bits; a single leftover character carries no byte."""
     over = len(run) % 4
     return run[:-1] if over == 1 else run + "A" * (-over % 4)
 
 
 @cache
 def _fragments() -> Expression:
-    """Match what a telling word looks like in base64, at each of the three ways it can fall."""
+    """Match the base64 forms of the telling words, at each of the three byte alignments."""
     spellings = {
         spelling
         for word in TELLING_WORDS
@@ -69,7 +69,7 @@ def _fragments() -> Expression:
 
 
 def _encoded(word: str) -> Iterator[str]:
-    """Yield the characters that are the same whatever stands before and behind the word."""
+    """Yield the base64 characters that do not depend on the bytes around the word."""
     for before in range(3):
         raw = b"\0" * before + word.encode()
         aligned = raw[: len(raw) // 3 * 3]

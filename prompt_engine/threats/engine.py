@@ -1,7 +1,7 @@
-"""The linear regular expression engine, typed, and loaded when it is first needed.
+"""Typed access to google-re2, a regular expression engine with linear-time matching.
 
-google-re2 has no type stubs; what is used of it is written down here as protocols, and nothing
-else in the package touches it. Knows nothing of threats.
+Loaded on first use. google-re2 has no type stubs; the part that is used is declared here as
+protocols, and no other module of the package imports it. Independent of threats.
 """
 
 from collections.abc import Iterator
@@ -9,34 +9,34 @@ from importlib import import_module
 from typing import Protocol, cast
 
 MEMORY_BYTES = 128 * 1024 * 1024
-"""What one expression may use at most for its states; a hostile text makes many of them."""
+"""Maximum memory of one expression for its states; a hostile text creates many states."""
 
 
 class Match(Protocol):
-    """A place where an expression matched."""
+    """Match of an expression; offsets are in bytes."""
 
     def start(self) -> int:
-        """Return where the match begins."""
+        """Return the offset of the first matched byte."""
         ...
 
     def end(self) -> int:
-        """Return where the match ends."""
+        """Return the offset after the last matched byte."""
         ...
 
 
 class Expression(Protocol):
-    """A compiled expression over UTF-8; every search is linear in the text's length."""
+    """Compiled expression over UTF-8; every search is linear in the length of the text."""
 
     def finditer(self, text: bytes) -> Iterator[Match]:
-        """Find all matches, leftmost first, none overlapping."""
+        """Yield all matches, leftmost first and non-overlapping."""
         ...
 
     def search(self, text: bytes) -> Match | None:
-        """Find the first match."""
+        """Return the first match."""
         ...
 
     def match(self, text: bytes, pos: int, endpos: int) -> Match | None:
-        """Find a match that begins at `pos` and ends by `endpos`, in sight of the whole text."""
+        """Return a match that starts at `pos` and ends by `endpos`; assertions see all the text."""
         ...
 
 
@@ -52,7 +52,7 @@ class _Engine(Protocol):
 
 
 def compiled(pattern: str) -> Expression:
-    """Compile an expression in RE2's syntax, which has no look-around and no back-references."""
+    """Compile an expression in RE2 syntax, which has no look-around and no back-references."""
     engine = cast("_Engine", import_module("re2"))
     options = engine.Options()
     options.max_mem = MEMORY_BYTES

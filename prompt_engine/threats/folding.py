@@ -1,9 +1,9 @@
-"""What a reader sees in a text: one spelling for every way to write a letter, and the way back.
+"""Folds a text to the letters a reader sees, and maps offsets back.
 
-Each character is folded on its own, so the order of the text never matters and a place in the
-folded text has exactly one origin. Compatibility forms are taken apart (NFKD), marks and
-invisible characters dropped, letters that look like an ASCII letter become it, case is folded.
-Accents go as well: the patterns are folded by the same rule.
+Each character is folded independently, so the order of the text is preserved and each offset in the
+folded text has exactly one origin. Compatibility forms are decomposed (NFKD), marks and invisible
+characters removed, ASCII look-alikes replaced by the ASCII letter, and case is folded. Accents are
+removed as well: the patterns are folded by the same rule.
 """
 
 import json
@@ -16,11 +16,12 @@ from importlib.resources import files
 from itertools import accumulate
 
 BLOCK_CHARACTERS = 256
-"""The text is folded in blocks, so that finding an origin means measuring one of them."""
+"""Block size for folding: finding an origin only measures one block."""
 
 MOST_PARTS = 3
-"""So much of what a character stands for counts: some stand for whole sentences, and a text of them
-would be many times as long to match."""
+"""Maximum characters kept of a decomposition. Some characters expand to whole phrases; a text of
+them would take many times as long to match.
+"""
 
 _SPOKEN_LETTER = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL INDICATOR)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?"
@@ -39,7 +40,7 @@ _DROPPED = {"Mn", "Me", "Cf", "Cc", "Cs", "Cn", "Co"}
 
 
 class Folding(dict[int, str]):
-    """A table for `str.translate` that fills itself with the characters that appear."""
+    """Table for `str.translate` that is filled on demand."""
 
     def __init__(self) -> None:
         super().__init__((code, chr(code).lower()) for code in range(0x20, 0x7F))
@@ -52,17 +53,17 @@ class Folding(dict[int, str]):
 
 @cache
 def folding() -> Folding:
-    """Return the table; there is one, for it only grows by what is always true."""
+    """Return the shared table. Sharing is safe: entries are only added and never change."""
     return Folding()
 
 
 def fold(text: str) -> str:
-    """Return the text as it is matched."""
+    """Return the text in the form that is matched."""
     return text.translate(folding())
 
 
 class FoldedText:
-    """A folded text in UTF-8, and where each byte of it comes from."""
+    """Folded text in UTF-8, with a mapping from its bytes to the original characters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -82,7 +83,7 @@ class FoldedText:
         return block * BLOCK_CHARACTERS + bisect_right(ends, left)
 
     def _measure(self, block: int) -> Sequence[int]:
-        """Return where in a folded block the bytes of each of its characters end."""
+        """Return the end offsets of the characters of a folded block, in bytes."""
         characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
         table = folding()
         return list(accumulate(len(table[ord(each)].encode()) for each in characters))
@@ -102,7 +103,7 @@ def _folded(character: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _folded_part(character: str) -> str:
-    """Fold one character of a decomposition; both cases of a letter fold alike, but for Greek."""
+    """Fold one character of a decomposition. Upper and lower case fold alike, except in Greek."""
     if unicodedata.category(character) in _DROPPED:
         return ""
     if character.isascii():
@@ -114,17 +115,17 @@ def _folded_part(character: str) -> str:
 
 
 def _is_hangul(character: str) -> bool:
-    """Syllables are taken apart by rule, not by a decomposition of their own."""
+    """Return whether it is a Hangul syllable: those decompose by rule, not by a table entry."""
     return "\uac00" <= character <= "\ud7a3"
 
 
 def _is_greek(character: str) -> bool:
-    """Small and capital Greek letters look like different ones: nu like v, and like N."""
+    """Return whether it is Greek, where the cases look like different letters (nu: v and N)."""
     return "\u0370" <= character <= "\u03ff"
 
 
 def spoken(character: str) -> str:
-    """Return the letter that the character's name says it is, if it does."""
+    """Return the ASCII letter in the character's Unicode name, or an empty string."""
     name = unicodedata.name(character, "") if len(character) == 1 else ""
     named = _SPOKEN_LETTER.fullmatch(name)
     return named[1].lower() if named else ""
@@ -134,7 +135,7 @@ def spoken(character: str) -> str:
 def _look_alikes() -> dict[str, str]:
     """Return the characters that look like one ASCII letter.
 
-    The table is made of the published one, which takes many times as long to read
+    The table is derived from the published one, which takes many times as long to read
     (`python -m tests.prompt_engine.threats.look_alikes`).
     """
     raw = files("prompt_engine.threats").joinpath("look_alikes.json").read_text("utf-8")

@@ -1,7 +1,7 @@
-"""Where a provider's key may go: to that provider, to the own machine, to a host not yet named.
+"""Exempts commands that send a provider's key to that provider or to the local machine.
 
-Documentation is full of commands that send a key home. Only the commands of the patterns below are
-judged here, by their line.
+Documentation is full of such commands. Only matches of the patterns below are checked, by the line
+of the command.
 """
 
 import re
@@ -38,7 +38,7 @@ _ADDRESS = re.compile(
 
 
 def goes_home(command: Span) -> bool:
-    """Say whether every address in a command belongs to the owners of its keys."""
+    """Return whether every address in a command belongs to the providers of its keys."""
     rest, _, _ = command.after(LINE_CHARACTERS).partition("\n")
     line = (command.text[command.start : command.end] + rest).casefold()
     homes = [home for owner in _VARIABLE.findall(line) for home in _homes(owner)]

@@ -1,8 +1,8 @@
-"""Characters that a reader of a file does not see and a model does.
+"""Characters that are invisible to a reader but not to a model.
 
-Some have honest work: joiners hold emoji together and shape the letters of many scripts, and the
-zero width space divides words in scripts that have no blank (Thai, Lao, Burmese, Khmer). Those, a
-byte order mark at the very beginning and the tags of a flag are no finding.
+Some are legitimate: joiners hold emoji together and shape the letters of many scripts, and the
+zero-width space divides words in scripts without spaces (Thai, Lao, Burmese, Khmer). Those, a
+byte order mark at the very start and the tags of a flag emoji are no finding.
 """
 
 import re
@@ -15,7 +15,7 @@ _JOINED_SCRIPTS = (
     r"\u0600-\u086f\u08a0-\u08ff"  # Arabic, Syriac, N'Ko, Mandaic
     r"\u0900-\u0dff"  # the scripts of India and Sri Lanka
     r"\u0f00-\u109f\u1780-\u18af\u1a20-\u1b7f\ua840-\ua87f\ua8e0-\ua8ff\ua980-\ua9df"
-    r"\ufb50-\ufdff\ufe70-\ufefc"  # Arabic, ready-made forms
+    r"\ufb50-\ufdff\ufe70-\ufefc"  # Arabic presentation forms
 )
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
 _KILLERS = r"\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
@@ -34,7 +34,7 @@ _FLAG = re.compile(r"\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}
 
 
 def hidden_places(text: str) -> Iterator[int]:
-    """Return where hidden characters stand, one by one."""
+    """Yield the offsets of hidden characters."""
     if text.isascii():
         return iter(())
     shown = _FLAG.sub(lambda flag: "-" * len(flag[0]), text)

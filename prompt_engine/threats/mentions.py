@@ -1,9 +1,9 @@
-"""Tells an instruction from talk about one.
+"""Distinguishes an instruction from a mention of one.
 
-Security notes, tests and papers quote attacks. A match is a mention, not an instruction, when it
-is negated or told of somebody else ("never ignore ...", "it may forget ..."), or when it is quoted
-or reported and the passage around it speaks of attacks. Both are needed: quotation marks alone are
-no excuse.
+Security notes, tests and papers quote attacks. A match is a mention if it is negated or has a third
+person as its subject ("never ignore ...", "it may forget ..."), or if it is quoted or reported and
+the surrounding text discusses attacks. The latter needs both: quotation marks alone would let an
+attacker exempt any instruction.
 """
 
 import re
@@ -40,7 +40,7 @@ _QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> )[^\n]*$")
 
 
 def is_mention(span: Span) -> bool:
-    """Say whether a stretch of text only talks about an instruction."""
+    """Return whether a span only mentions an instruction."""
     before = span.before(WINDOW_BEFORE)
     if _NEGATION.search(before[-40:]):
         return True
@@ -52,7 +52,7 @@ def is_mention(span: Span) -> bool:
 
 
 def _is_quoted(before: str, behind: str) -> bool:
-    """Say whether quotation marks, a fence or the form of the line set the words apart."""
+    """Return whether quotation marks, a code fence or the form of the line set the span apart."""
     tail = before[-160:]
     is_fenced = before.count("```") % 2 == 1
     is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(behind) is not None

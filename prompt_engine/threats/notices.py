@@ -1,4 +1,4 @@
-"""How a blocked text is reported, to the model in its place and to the user."""
+"""Notice that replaces a blocked text, for the model and the user."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ MAX_LINES_NAMED = 5
 
 
 def blocked_notice(name: str, findings: Sequence[Finding]) -> str:
-    """Return one line that names the file, the patterns and the lines; none of the file's words.
+    """Return one line that names the file, the patterns and the lines, without quoting the file.
 
-    A name is made printable, so that it cannot break out of the line.
+    The name is made printable, so that it cannot break out of the line.
     """
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     patterns = dict.fromkeys(finding.pattern for finding in findings)

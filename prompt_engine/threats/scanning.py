@@ -1,7 +1,7 @@
-"""Looks through a text for what must not reach a model. Time is linear in the text's length.
+"""Scans a text for threats, in time linear in its length.
 
-The text is undisguised and folded once; then every group of patterns runs over it once. What is
-found in base64 is reported where the base64 begins. Knows patterns by their ids only.
+The text is undisguised and folded once; then each pattern group runs over it once. Findings in
+base64 are reported where the base64 run starts. Patterns are known by id only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,11 @@ from prompt_engine.threats.mentions import is_mention
 from prompt_engine.threats.spans import Span
 
 MAX_PLACES = 50
-"""Places reported per group of patterns; a text with so many is blocked whatever else it holds."""
+"""Maximum locations reported per pattern group; the text is blocked in any case."""
 MAX_EXCUSES = 500
-"""Matches per group whose surroundings are looked at; after so many, a match is a match."""
+"""Maximum matches per group that are checked for an exemption; later ones count unchecked. Bounds
+the time for hostile texts.
+"""
 
 Place = tuple[int, str, Scope]
 _LEADING = " \t\n\r.!?:;,\"'`*_|&"
@@ -27,9 +29,9 @@ _LEADING_CHARACTERS = 80
 
 
 def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
-    """Return what was found, in the order of the text; empty when the text may pass.
+    """Return the findings in text order; empty if the text is clean.
 
-    Never raises, whatever the text. Lines end with a line feed; columns count characters.
+    Never raises, for any text. Lines end with a line feed; columns count characters.
     """
     hidden = islice(invisible.hidden_places(text), MAX_PLACES)
     found: set[Place] = {(at, invisible.PATTERN, "all") for at in hidden}
@@ -45,7 +47,7 @@ def _places(text: str, scope: Scope) -> Iterator[Place]:
 
 
 def _encoded_places(text: str, scope: Scope) -> Iterator[Place]:
-    """Give what is found in base64 the place where that begins."""
+    """Locate findings from base64 at the start of their base64 run."""
     said = decoded(text)
     if said is not None:
         for at, pattern, least in _places(said.text, scope):
@@ -66,15 +68,15 @@ def _matches(group: Group, folded: FoldedText, text: str, scope: Scope) -> Itera
 
 
 def _first_word(text: str, at: int) -> int:
-    """Skip what a pattern takes in front of its first word to know that a sentence begins."""
+    """Skip punctuation that a pattern matches before its first word to detect a sentence start."""
     ahead = text[at : at + _LEADING_CHARACTERS]
     return at + len(ahead) - len(ahead.lstrip(_LEADING))
 
 
 def _is_excused(pattern: Pattern, span: Span, scope: Scope) -> bool:
-    """Say whether a match is none: talk about an attack, or a key on its way home.
+    """Return whether a match is harmless: a mention, or a key sent to its own provider.
 
-    What an agent keeps for itself has no business quoting attacks: there, only commands count.
+    Agent memory (`strict`) has no reason to quote attacks: there, only the host check can exempt.
     """
     if pattern.id in hosts.PATTERNS and hosts.goes_home(span):
         return True
@@ -82,7 +84,7 @@ def _is_excused(pattern: Pattern, span: Span, scope: Scope) -> bool:
 
 
 def _findings(text: str, places: Sequence[Place]) -> Iterator[Finding]:
-    """Say in which line and column places lie, which come in the order of the text."""
+    """Convert offsets, sorted, to lines and columns."""
     line, counted = 1, 0
     for at, pattern, scope in places:
         line, counted = line + text.count("\n", counted, at), at

@@ -1,20 +1,20 @@
-"""A stretch of a text, and what stands around it. Knows no patterns."""
+"""Span of a text, with access to its surroundings."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The characters text[start:end]."""
+    """The characters `text[start:end]`."""
 
     text: str
     start: int
     end: int
 
     def before(self, characters: int) -> str:
-        """Return at most so many characters that stand in front of it."""
+        """Return at most this many characters before the span."""
         return self.text[max(0, self.start - characters) : self.start]
 
     def after(self, characters: int) -> str:
-        """Return at most so many characters that follow its end."""
+        """Return at most this many characters after the span."""
         return self.text[self.end : self.end + characters]
