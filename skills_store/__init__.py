@@ -1,4 +1,4 @@
-r"""The skill library: folders with a SKILL.md. Knows skills, not agents.
+r"""Agent Skills library: finds, renders, edits and installs directories with a SKILL.md.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -21,8 +21,8 @@ Traceback (most recent call last):
 skills_store.errors.SkillNotFoundError: There is no skill named 'releas'. Did you mean ...
 >>> home.cleanup()
 
-The names below are imported when they are first asked for: atomic writes and locks, which others
-import on their way to a quick start, must not bring all of it along.
+Names are imported lazily on first access. Other packages import only the atomic writes and locks
+during start-up, and that must not load the whole library.
 """
 
 from importlib import import_module
@@ -158,7 +158,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Return a name of the face, from the module that has it."""
+    """Import an exported name from its module on first access (PEP 562)."""
     if name not in _HOME_OF:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

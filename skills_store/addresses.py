@@ -1,7 +1,7 @@
-"""What a new skill and its category may be named, and which paths lead nowhere else.
+"""Validate names of new skills and categories, and paths without symlinks.
 
-Names that only mean something on one system (drives, reserved names, another case of a name that is
-there) are refused on all of them. It looks at names and links, never into files.
+Names that are special on one platform only (drives, reserved names, an existing name in other case)
+are rejected on all of them. Reads names and links, never file content.
 """
 
 import os
@@ -22,10 +22,10 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", 
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that a skill cannot be given. What is only read may be named more freely.
+    """Reject a name that a new skill must not have. Existing skills may have other names.
 
     Raises:
-        NameRefusedError: it is none of the standard's, or means something else somewhere.
+        InvalidSkillNameError: It violates the standard, or is special on some platform.
     """
     if not is_standard_name(name):
         reason = (
@@ -37,10 +37,10 @@ def check_new_name(name: str) -> None:
 
 
 def checked_category(category: str) -> PurePosixPath:
-    """Return a category as the path of its folder; the empty one is the skills folder itself.
+    """Return a category as a relative path; the empty category is the skills directory itself.
 
     Raises:
-        NameRefusedError: it is no such path.
+        InvalidSkillNameError: It is not a valid category.
     """
     if not category:
         return PurePosixPath()
@@ -56,11 +56,11 @@ def checked_category(category: str) -> PurePosixPath:
 
 
 def refuse_links(root: Path, path: Path) -> None:
-    """Refuse a path that goes through a link below `root`, or that is there in another spelling.
+    """Reject a path through a symlink below `root`, or one that exists in another spelling.
 
     Raises:
-        LinkRefusedError: it leads elsewhere.
-        PathRefusedError: a file or folder has the name already, in other letters.
+        SymlinkRefusedError: A component is a symlink.
+        SkillPathRefusedError: An entry has the same name in other letter case or Unicode form.
     """
     folder = root
     for level in path.relative_to(root).parts:
@@ -89,7 +89,7 @@ def _refuse_other_spelling(folder: Path, level: str) -> None:
 
 
 def is_same_name(first: str, second: str) -> bool:
-    """Say whether some file system takes two names for one."""
+    """Return whether some file system treats two names as equal."""
     return _folded(first) == _folded(second)
 
 

@@ -1,7 +1,7 @@
-"""A change being made on the disk. Whoever calls this holds the lock and has looked that it may be.
+"""Apply a planned change to the disk. The caller holds the lock and has checked that it is allowed.
 
-At any moment every file has its old bytes or its new ones, and a skill is whole or not there.
-Whatever links are put in the way since the change was planned: they are not followed.
+At any moment each file has its old or new bytes, and a skill is complete or absent. Symlinks
+created since the change was planned are not followed.
 """
 
 import os
@@ -21,11 +21,11 @@ from skills_store.trees import capture, copy_tree, writable
 
 
 def apply(change: Change, skills_folder: Path, archive: Archive) -> None:
-    """Make a change.
+    """Apply a change.
 
     Raises:
-        OutdatedError: what is copied changes while it is; nothing was changed.
-        OSError: the disk refuses, or a link is in the way; what was there is as it was.
+        StaleChangeError: The source changed while it was copied; nothing was changed.
+        OSError: A write failed, or a symlink is in the path; existing files are unchanged.
     """
     effect, places = change.effect, change.places or tuple(map(_real, change.paths))
     match effect:
@@ -52,19 +52,22 @@ def _write(effect: Written, path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, and its folder below the skill's when nothing is left in it."""
+    """Remove a file, and its directory if that is empty then."""
     with HeldFolder.plain(path.parent) as folder:
         folder.unlink(path.name)
     _remove_empty([path.parent])
 
 
 def _copy(effect: Copied, making: Path) -> None:
-    """Put the changed copy together where no scan comes, then rename it to its place."""
-    shutil.rmtree(making, ignore_errors=True)  # what a crash left: the lock says nobody is at it
+    """Build the changed copy in the staging directory, then rename it into place."""
+    shutil.rmtree(
+        making, ignore_errors=True
+    )  # left over from a crash: we hold the lock, so it is unused
     copy = making / secrets.token_hex(8)
     try:
-        tree = writable(effect.tree)  # what is copied may come from a read-only place
+        tree = writable(effect.tree)  # the source may be read-only
         copy_tree(effect.source, copy, tree)
+        # Detects changes of the source during the copy: the source is not under our lock.
         if capture(copy) != tree:
             raise OutdatedError(effect.source)
         inside = _real(copy) / effect.inside.path.relative_to(effect.target)
@@ -81,6 +84,7 @@ def _copy(effect: Copied, making: Path) -> None:
 def _move(effect: Moved, archive: Archive) -> None:
     if effect.target.exists():
         raise OutdatedError(effect.target)
+    # Record first: after a crash in between, the record has no directory and is ignored.
     archive.note(effect.entry)
     if is_only_skill(effect.source):
         effect.source.rename(effect.target)
@@ -89,7 +93,7 @@ def _move(effect: Moved, archive: Archive) -> None:
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders, the innermost first, as far as they are empty."""
+    """Remove empty directories, innermost first."""
     with suppress(OSError):
         for folder in folders:
             with HeldFolder.plain(folder.parent) as above:

@@ -1,6 +1,6 @@
-"""Skills that were put away: `.archive/` in the skills folder, why they are there, the way back.
+"""Archived skills: `.archive/` in the skills directory, with the reason and the way back.
 
-Nothing that is not elsewhere too is ever removed from here. It does not decide what is archived.
+Nothing is deleted from here unless a copy exists elsewhere.
 """
 
 import re
@@ -19,7 +19,7 @@ from skills_store.usage import Clock, current_time, parsed_time, written_time
 
 FOLDER_NAME = ".archive"
 MAKING_NAME = ".making"
-"""Where folders are put together before they are renamed to their place. No scan comes here."""
+"""Staging directory for building a skill before it is renamed into place. Scans ignore it."""
 
 _RECORDS_NAME = "records.json"
 _STAMP = re.compile(r"-\d{14}(-\d+)?$")
@@ -27,7 +27,7 @@ _STAMP = re.compile(r"-\d{14}(-\d+)?$")
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """A skill that was put away, and where it came from: a path below the skills folder."""
+    """An archived skill; `original_path` is relative to the skills directory."""
 
     name: str
     folder: Path
@@ -39,7 +39,7 @@ class ArchiveEntry:
 
 
 class Archive:
-    """The archive of one skills folder. All calls block; whoever writes holds the folder's lock."""
+    """Archive of one skills directory. All calls block; writers must hold the skills lock."""
 
     def __init__(self, skills_folder: Path, now: Clock | None = None) -> None:
         self._skills_folder = skills_folder
@@ -48,29 +48,30 @@ class Archive:
         self._now = now or current_time
 
     def entries(self) -> tuple[ArchiveEntry, ...]:
-        """Return what is in the archive, the latest first."""
+        """Return all archived skills, latest first."""
         records = self._document.read()
         found = [_parsed(folder, records.get(folder.name)) for folder in self._folders()]
         return tuple(sorted(found, key=_age_key, reverse=True))
 
     def find(self, name: str) -> ArchiveEntry | None:
-        """Return the skill of this name that was archived last; None if there is none."""
+        """Return the most recently archived skill of this name; None if there is none."""
         return next((entry for entry in self.entries() if entry.name == name), None)
 
     def trail(self, name: str) -> tuple[ArchiveEntry, ...]:
-        """Return an archived skill and then the archived ones that took it over, in order.
+        """Return an archived skill and its archived successors, in order.
 
-        The last one's `absorbed_into` is where the content is now.
+        `absorbed_into` of the last one names the skill that has the content now.
         """
         found: dict[str, ArchiveEntry] = {}
         entry = self.find(name)
+        # Records can form a cycle (a absorbed into b, later b into a new a).
         while entry is not None and entry.name not in found:
             found[entry.name] = entry
             entry = self.find(entry.absorbed_into) if entry.absorbed_into else None
         return tuple(found.values())
 
     def destination(self, name: str) -> Archived | None:
-        """Return where an archived skill went in the end; None if there is none of the name."""
+        """Return the final successor of an archived skill; None if no such skill was archived."""
         trail = self.trail(name)
         if not trail:
             return None
@@ -83,31 +84,31 @@ class Archive:
         )
 
     def vacant_folder(self, name: str) -> Path:
-        """Return a folder that nothing archived has, and nothing recorded had."""
+        """Return a directory that is neither in the archive nor in its records."""
         taken = {*self._document.read(), *(folder.name for folder in self._folders())}
         return self._folder / next(
             vacant for vacant in self._candidates(name) if vacant not in taken
         )
 
     def note(self, entry: ArchiveEntry) -> None:
-        """Write down why a skill is archived, before it is moved.
+        """Record why a skill is archived; call this before moving it.
 
-        A record of what was not moved says nothing; without one, the reason would be lost.
+        A record without a directory is harmless; a directory without a record has lost its reason.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._document.change(lambda records: records.update({entry.folder.name: _written(entry)}))
 
     def restore(self, name: str) -> Path:
-        """Move the skill of this name that was archived last back to where it was.
+        """Move the most recently archived skill of this name back to its original place.
 
-        Where its folder is there again, as a category of others, it is put beside them.
+        If its directory exists again as a category of other skills, it is merged into it.
 
         Raises:
-            NotArchivedError: there is none.
-            ArchiveConflictError: something of the same name stands where it was.
-            OSError: it cannot be moved.
+            NotArchivedError: No archived skill has the name.
+            ArchiveConflictError: An entry of the same name is in the original place.
+            OSError: It cannot be moved.
         """
         entry = self.find(name)
         if entry is None:
@@ -118,10 +119,10 @@ class Archive:
         return home
 
     def withdraw(self, folder_name: str, tree: Tree) -> None:
-        """Take out a copy of what was put back from elsewhere, if it is still the same.
+        """Delete an archived copy of a skill that was restored from elsewhere, if unchanged.
 
         Raises:
-            OSError: it cannot be removed.
+            OSError: It cannot be removed.
         """
         folder = self._folder / folder_name
         if folder in self._folders() and capture(folder) == tree:
@@ -161,12 +162,13 @@ def _age_key(entry: ArchiveEntry) -> tuple[float, str]:
 
 
 def _parsed(folder: Path, record: Json) -> ArchiveEntry:
-    """Return an archived skill; what Hermes archived has no record and went by its name."""
+    """Parse a record. A skill archived by Hermes has none; its directory name gives the name."""
     if not isinstance(record, dict):
         name = _STAMP.sub("", folder.name)
         return ArchiveEntry(name, folder, PurePosixPath(name))
     name = _text(record, "name") or folder.name
     home = PurePosixPath(_text(record, "home") or name)
+    # The record is a plain file: a forged path must not move a skill out of the directory.
     if home.is_absolute() or ".." in home.parts:
         home = PurePosixPath(name)
     return ArchiveEntry(

@@ -1,6 +1,6 @@
-"""Writes that are whole or not at all: beside the target, synced, renamed over it.
+"""Atomic writes: temporary file next to the target, fsync, rename.
 
-A file with several names can only be written into; what fails then is made good with the old bytes.
+A file with several hard links must be written in place; if that fails, the old bytes are restored.
 """
 
 import contextlib
@@ -14,34 +14,34 @@ from skills_store.held import HeldFolder
 
 NEW_FILE_MODE = 0o644
 _PRIVATE = 0o600
-_NAME_CHARACTERS = 40  # of the target's name in the temporary one, which must not be too long
+_NAME_CHARACTERS = 40  # taken from the target's name; the temporary name must not exceed NAME_MAX
 _FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace a file's content; a crash at any moment leaves the old bytes or the new ones.
+    """Replace a file's content; after a crash it has its old bytes or the new ones.
 
-    The folder must exist. Without a `mode`, that of the old file stays; a new one gets 0644 less
-    the umask. The owner and the group stay where the system lets them.
+    The directory must exist. Without `mode` an existing file keeps its mode, and a new file gets
+    0644 minus the umask. Owner and group are kept if the system allows it.
 
     Raises:
-        OSError: the file is as it was before.
+        OSError: The write failed; the file is unchanged.
     """
     with HeldFolder.at(path.parent) as folder:
         write_held(folder, path.name, data, mode)
 
 
 def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = None) -> None:
-    """Do the same in a folder that is held.
+    """Replace a file's content atomically in a pinned directory.
 
     Raises:
-        OSError: the file is as it was before.
+        OSError: The write failed; the file is unchanged.
     """
     old = _status(folder, name)
     if mode is None and old is not None:
         mode = old.st_mode & 0o7777
     temporary = f".{name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
-    # The system takes the umask off, which cannot be read without changing it for all threads.
+    # Let open() apply the umask: reading it means changing it for all threads.
     descriptor = folder.open(temporary, _FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -50,30 +50,32 @@ def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = No
                 os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()
+            # Before the rename: otherwise a crash can leave an empty file under the target's name.
             os.fsync(descriptor)
         if mode is not None and sys.platform == "win32":
             folder.chmod(temporary, mode)
         folder.rename(temporary, folder, name)
-    finally:  # what was renamed is not there any more
+    finally:  # no effect after the rename
         with contextlib.suppress(OSError):
             folder.unlink(temporary)
+    # The rename itself is durable only after the directory is synced.
     folder.sync()
 
 
 def write_in_place(folder: HeldFolder, name: str, data: bytes) -> None:
-    """Make these the bytes of a file that is there, so that its other names go on showing it.
+    """Overwrite an existing file in place, so that its other hard links get the new content.
 
-    Who reads meanwhile may see some of both, and so may who comes after a crash.
+    Not atomic: concurrent readers, and readers after a crash, may see a mix of old and new bytes.
 
     Raises:
-        OSError: the file is as it was before, unless the system refuses even that.
+        OSError: The write failed; the file is unchanged, unless restoring it failed too.
     """
     with os.fdopen(folder.open(name, os.O_RDWR), "r+b", buffering=0) as file:
         old = file.readall()
         try:
             _fill(file, data)
         except OSError:
-            with contextlib.suppress(OSError):  # the old bytes have their room on the disk still
+            with contextlib.suppress(OSError):  # the old bytes still have their disk blocks
                 _fill(file, old)
             raise
 
@@ -95,7 +97,7 @@ def _status(folder: HeldFolder, name: str) -> os.stat_result | None:
 
 
 def _keep_owner(descriptor: int, old: os.stat_result | None) -> None:
-    """Give the new file the old one's group and owner, before its mode: a change clears bits."""
+    """Give the new file the old one's group and owner. Before the mode: chown clears mode bits."""
     if sys.platform == "win32" or old is None:
         return
     new = os.fstat(descriptor)

@@ -1,7 +1,7 @@
-"""Copies of the whole folder of skills, taken before a curator's pass and put back if need be.
+"""Backups of the whole skills directory, taken before a curator run.
 
-A copy is real bytes and modes, no links to the originals. It leaves out `.git`, which is not ours,
-and locks, which others hold.
+A backup contains real bytes and modes, no links to the originals. It leaves out `.git`, which is
+the user's, and lock files, which other processes may hold.
 """
 
 import re
@@ -29,7 +29,7 @@ _LEFT_OUT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A copy of all skills at one time."""
+    """A backup of all skills."""
 
     id: str
     reason: str
@@ -38,22 +38,22 @@ class Snapshot:
 
 
 class Backups:
-    """The snapshots of one home. All calls block and hold the lock of its skills."""
+    """Backups of one agent home. All calls block and take the skills lock."""
 
     def __init__(self, home: Home, now: Clock = current_time) -> None:
         self._home = home
         self._now = now
 
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """Return the snapshots that are whole, the latest first."""
+        """Return the complete backups, latest first."""
         return tuple(filter(None, map(self._read, reversed(self._ids()))))
 
     def take(self, reason: str) -> str:
-        """Copy all skills and return the id of the copy; the oldest beyond a few are dropped.
+        """Copy all skills and return the id of the backup; only the newest `MAX_BACKUPS` are kept.
 
         Raises:
-            LockedError: another process is changing skills and does not end.
-            OSError: something cannot be copied.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A file cannot be copied.
         """
         with self._home.locked():
             taken = self._take(reason)
@@ -62,26 +62,27 @@ class Backups:
         return taken
 
     def restore(self, snapshot_id: str) -> str:
-        """Make the folder what it was, byte for byte, and return the id of what it was till now.
+        """Restore the directory byte for byte and return the id of a backup of the state before.
 
         Raises:
-            UndoError: there is no such snapshot.
-            LockedError: another process is changing skills and does not end.
-            OSError: something cannot be written; doing it again goes on.
+            SkillUndoError: There is no such backup.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A write failed; calling this again continues.
         """
         with self._home.locked():
             found = self._read(snapshot_id) if _ID.fullmatch(snapshot_id) else None
             if found is None:
-                message = f"There is no snapshot {snapshot_id[:80]!r}."
+                message = f"There is no snapshot {snapshot_id[:80]!r}; only the newest are kept."
                 raise UndoError(message)
             safety_id = self._take(f"before {snapshot_id} was restored")
             copies = self._home.snapshots / snapshot_id / _COPIES_NAME
+            # Usage counters are written under this lock only, without the skills lock.
             with locked(self._home.skills / FILE_NAME):
                 put_back(self._home.skills, copies, found.tree, self._present())
         return safety_id
 
     def _take(self, reason: str) -> str:
-        """Copy, and write the record last: without one a copy is not whole and does not count."""
+        """Copy the files, then write the record: a directory without a record is incomplete."""
         snapshot_id = f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
         folder = self._home.snapshots / snapshot_id
         self._home.skills.mkdir(parents=True, exist_ok=True)
@@ -93,7 +94,7 @@ class Backups:
                     reason=reason, taken_at=written_time(self._now()), tree=written_tree(tree)
                 )
             )
-        except OSError:  # a part of a copy would take a whole one's place
+        except OSError:  # an incomplete backup would push out a complete one
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return snapshot_id

@@ -1,4 +1,4 @@
-"""What a call of `skill_manage` says, and what becomes of it. Values only."""
+"""Arguments and result of a `skill_manage` call."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from skills_store.refusals import CallRefusedError
 
 @dataclass(frozen=True, slots=True)
 class ManageCall:
-    """The arguments of one call. Which of them an action needs, `Planner.plan` says."""
+    """Arguments of one call. `SkillChangePlanner` checks which ones an action needs."""
 
     action: Action
     name: str
@@ -23,22 +23,22 @@ class ManageCall:
     absorbed_into: str | None = None
     origin: Origin = "turn"
     reason: str = ""
-    """Why it is archived, for the record."""
+    """Why the skill is archived, for the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A change that was made. `undo_id` is given for those that nobody asked for."""
+    """A committed change. `undo_id` is set for background runs."""
 
     message: str
     undo_id: str | None = None
 
 
 def needed(action: Action, name: str, value: str | None) -> str:
-    """Return an argument that an action cannot do without.
+    """Return an argument that an action requires.
 
     Raises:
-        CallRefusedError: it was not given.
+        InvalidCallError: It is missing.
     """
     if value is None:
         message = f"{action} needs the argument {name}."

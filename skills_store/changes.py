@@ -1,6 +1,7 @@
-"""A change of a skill as a value: what will be on disk, and what must be there for it to be made.
+"""Planned changes of skills as values: the new state on disk, and the state they are based on.
 
-Between making one and committing it stand a diff and a question. It writes nothing.
+Between planning and committing the user sees a diff and answers a permission question. Nothing is
+written here.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that is made or replaced. `old` is None for a new one, `mode` for that of the old."""
+    """A file to create or replace. `old` is None for a new file; `mode` None keeps the old mode."""
 
     path: Path
     old: bytes | None
@@ -32,7 +33,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A file that is removed."""
+    """A file to remove."""
 
     path: Path
     old: bytes
@@ -40,9 +41,9 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A skill that is copied to the user's folder, and changed there: the copy shadows it.
+    """A skill to copy to the user's directory and change there; the copy shadows the original.
 
-    `inside` is what becomes of a file of the copy; its path is that in the target.
+    `file_effect` is the file operation within the copy; its path is below `target`.
     """
 
     source: Path
@@ -53,7 +54,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a skill has of its own, which goes to the archive."""
+    """A skill's own files, to be moved to the archive."""
 
     source: Path
     target: Path
@@ -67,7 +68,7 @@ Effect = Written | Removed | Copied | Moved
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """A text before and after; None where there is no file. Bytes that are no text are replaced."""
+    """A text before and after; None if there is no file. Undecodable bytes are replaced."""
 
     path: Path
     old: str | None
@@ -76,7 +77,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one call would do. `folder` is where the skill is afterwards, or was."""
+    """The effect of one call. `folder` is where the skill is afterwards, or was."""
 
     action: Action
     name: str
@@ -84,20 +85,20 @@ class Change:
     folder: Path
     effect: Effect
     message: str
-    """What is said when it is done."""
+    """Result text after the change was made."""
     skill: Skill | None = None
-    """The skill that is changed; None for a new one."""
+    """The skill to change; None for a new one."""
     places: tuple[Path, ...] = ()
-    """Where `paths` lay when it was planned, links followed; there it is made, or not at all."""
+    """`paths` with symlinks resolved at planning time. The change is made there or not at all."""
 
     @property
     def diffs(self) -> tuple[FileDiff, ...]:
-        """What to show before it is made. Of a skill that is archived, its SKILL.md."""
+        """Diffs to show before the change; for archiving, that of SKILL.md."""
         return _diffs(self.effect)
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files and folders that it touches, for whoever decides on paths."""
+        """Files and directories that the change touches, for the permission policy."""
         match self.effect:
             case Written() | Removed():
                 return (self.effect.path,)
@@ -110,11 +111,11 @@ class Change:
 
 
 def check_current(effect: Effect) -> None:
-    """Refuse a change that was made from other files than those that are there.
+    """Reject a change if the files differ from those it was planned on.
 
     Raises:
-        OutdatedError: it was.
-        OSError: something cannot be read.
+        StaleChangeError: They differ.
+        OSError: A file cannot be read.
     """
     match effect:
         case Written() | Removed():
@@ -136,10 +137,10 @@ def check_current(effect: Effect) -> None:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """Return what a file holds; None when it is not there. Links are not followed.
+    """Return a file's content; None if it does not exist. Symlinks are not followed.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or is far too long for a skill's.
+        OSError: It cannot be read, is not a regular file, or is longer than `MAX_BYTES`.
     """
     try:
         content = read_regular(path, MOST_BYTES, NO_LINK)

@@ -1,4 +1,4 @@
-"""The lines of a text that are most like a wanted one, for the model that remembered it wrongly."""
+"""Find the lines most similar to a text that was not found, as a hint for the model."""
 
 from difflib import SequenceMatcher
 from heapq import nlargest
@@ -10,9 +10,9 @@ _LEAST_LIKENESS = 0.3
 
 
 def closest_lines(text: str, wanted: str) -> tuple[tuple[int, str], ...]:
-    """Return the lines most like the first wanted one that says something, by number, from 1.
+    """Return the lines most similar to the first non-empty line of `wanted`.
 
-    Nothing, if none is like it at all.
+    Pairs of line number (from 1) and line, in file order; empty if none is similar.
     """
     first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)

@@ -1,4 +1,4 @@
-"""The skills of all roots as one: which wins a name, which it shadows. Looks at no content."""
+"""Merge the skills of all roots: decide which skill wins a name and which it shadows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,28 +7,28 @@ from skills_store.scans import UNSETTLED, Scan
 from skills_store.skill import LoadProblem, Shadowed, Skill
 
 GENERAL = "general"
-"""What the skills are listed under that stand at the top of their root."""
+"""Category shown for skills at the top level of their root."""
 
 Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What there is, whoever may see it."""
+    """All skills of all roots, without regard to visibility."""
 
     skills: tuple[Skill, ...]
-    """In the order of category, name and root. One root may have a name twice."""
+    """Ordered by category, name and root. One root may contain a name twice."""
     by_name: Mapping[str, tuple[Skill, ...]]
-    """The skills of each full name: one, or those of one root that share it."""
+    """Skills by full name: one, or several of the same root."""
     shadowed: tuple[Shadowed, ...]
     category_descriptions: Mapping[str, str]
     problems: tuple[LoadProblem, ...]
     key: Key
-    """Equal to that of another collection only if all files were the same."""
+    """Cache key: equal keys mean that all files were the same."""
 
 
 def joined(scans: Sequence[Scan]) -> Collection:
-    """Return what several roots hold together; of one name, the first root's skills count."""
+    """Merge scans into one collection; for each name the skills of the first root count."""
     by_name: dict[str, list[Skill]] = {}
     shadowed: list[Shadowed] = []
     descriptions: dict[str, str] = {}
@@ -53,23 +53,23 @@ def joined(scans: Sequence[Scan]) -> Collection:
 
 
 def category_name(skill: Skill) -> str:
-    """Return the category that a skill is listed under."""
+    """Return the category under which a skill is listed."""
     return skill.category or GENERAL
 
 
 def call_name(skill: Skill, collection: Collection) -> str:
-    """Return the shortest name by which a skill, and no other, is found."""
+    """Return the shortest name that identifies only this skill."""
     is_unique = len(collection.by_name[skill.full_name]) == 1
     return skill.full_name if is_unique else skill.place_name
 
 
 def names_in(skills: Iterable[Skill]) -> tuple[str, ...]:
-    """Return the full names of skills, each once, sorted."""
+    """Return the full names of skills, sorted, without duplicates."""
     return tuple(sorted({skill.full_name for skill in skills}))
 
 
 def _key(found: Scan) -> Key:
-    """Return what is equal only for the same files; what is not settled is equal to nothing."""
+    """Return the cache key of a scan. An unsettled scan gets a key that equals no other."""
     is_settled = UNSETTLED not in found.manifest.values()
     return (found.root, frozenset(found.manifest.items()) if is_settled else object())
 
@@ -79,7 +79,7 @@ def _order(skill: Skill) -> tuple[str, str, str]:
 
 
 def _is_same_folder(one: Skill, other: Skill) -> bool:
-    """Whether a skill is only linked from another root, as some installers do."""
+    """Return whether both are one directory: some installers symlink it into several roots."""
     try:
         return one.folder.samefile(other.folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""What may stand in the files of a skill: how long, and a SKILL.md that is one. Pure."""
+"""Validate and encode the contents of skill files. No I/O."""
 
 import re
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def new_document(name: str, text: str) -> bytes:
-    """Return the bytes of a SKILL.md that is to be made: the standard's, without exception.
+    """Return the bytes of a new SKILL.md, which must follow the standard strictly.
 
     Raises:
-        InvalidSkillError: it is not.
+        InvalidSkillError: It does not.
     """
     problems = check_created(name, text)
     if problems:
@@ -24,13 +24,13 @@ def new_document(name: str, text: str) -> bytes:
 
 
 def changed_document(name: str, text: str, old: str) -> bytes:
-    """Return the bytes of a SKILL.md that is to be changed.
+    """Return the bytes of a changed SKILL.md.
 
-    It may keep what was wrong with the old one, for many were written for looser readers; it may
-    not get worse. One that could not be loaded at all need only become loadable.
+    Problems of the old text may stay, because many skills were written for lenient readers, but no
+    new kind may be added. If the old text could not be loaded, the new one only has to be loadable.
 
     Raises:
-        InvalidSkillError: it has a fault the old one had not.
+        InvalidSkillError: It has a problem that the old text did not have.
     """
     document = parse(text, name)
     before = parse(old, name)
@@ -50,10 +50,10 @@ def changed_document(name: str, text: str, old: str) -> bytes:
 
 
 def new_file(path: str, text: str) -> bytes:
-    """Return the bytes of another file of a skill.
+    """Return the bytes of a support file.
 
     Raises:
-        ContentRefusedError: it is too long, or cannot be written.
+        InvalidContentError: It is too long, or cannot be encoded.
     """
     data = encoded(path, text)
     if len(data) > MOST_FILE_BYTES:
@@ -63,10 +63,10 @@ def new_file(path: str, text: str) -> bytes:
 
 
 def encoded(path: str, text: str) -> bytes:
-    """Return the bytes of a text.
+    """Encode a text as UTF-8.
 
     Raises:
-        ContentRefusedError: it holds half a character.
+        InvalidContentError: It contains a lone surrogate.
     """
     try:
         return text.encode()
@@ -76,10 +76,10 @@ def encoded(path: str, text: str) -> bytes:
 
 
 def decoded(path: str, data: bytes) -> str:
-    """Return the text of a file that is to be changed in part.
+    """Decode a file for patching.
 
     Raises:
-        ContentRefusedError: it is no UTF-8.
+        InvalidContentError: It is not UTF-8.
     """
     try:
         return data.decode()
@@ -89,12 +89,12 @@ def decoded(path: str, data: bytes) -> str:
 
 
 def _growth(text: str, old: str) -> Iterator[Problem]:
-    """Yield a fault when a text is too long; one that was may become shorter step by step."""
+    """Yield a problem if a text is too long, unless it is no longer than the old one."""
     if len(text) > max(MOST_DOCUMENT_CHARACTERS, len(old)):
         what = f"it has {len(text)} characters, more than {MOST_DOCUMENT_CHARACTERS}"
         yield Problem(1, what)
 
 
 def _kind_of(problem: Problem) -> str:
-    """Return what is wrong, without the figures: one fault stays the same fault while it grows."""
+    """Return a problem's text without numbers: the same problem at another size is no new one."""
     return _NUMBER.sub("#", problem.text)

@@ -1,7 +1,7 @@
-"""Looking for skills in a root: which folders are entered, and what becomes of each SKILL.md.
+"""Scan a root for skills.
 
-The order in which a disk lists its folders changes nothing. A file that is wrong is told of and
-costs at most its own skill. Decides nothing about which skills are shown.
+The result does not depend on directory order. A faulty file is reported as a problem and affects at
+most its own skill.
 """
 
 import os
@@ -26,7 +26,7 @@ from skills_store.skill import (
 
 MOST_LEVELS = 6
 MOST_FOLDERS = 2_000
-"""How many folders of a root are entered that hold no SKILL.md."""
+"""Scan limit: the number of directories without a SKILL.md per root."""
 
 NEVER_ENTERED = frozenset(
     {
@@ -40,30 +40,30 @@ _ENVIRONMENT_FILE = "pyvenv.cfg"
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder that is to be looked into."""
+    """A directory waiting to be scanned."""
 
     path: str
     parts: tuple[str, ...]
-    """Its names below the root."""
+    """Path components below the root."""
     above: frozenset[tuple[int, int]]
-    """Device and inode of the folders it is in; one that stands in itself is a loop."""
+    """Device and inode of its ancestors, to detect symlink loops."""
 
 
 def scan(root: Root, known: Scan | None = None) -> Scan:
-    """Look for the skills of a root. Files that did not change are taken over from `known`.
+    """Scan a root for skills, reusing entries of `known` whose files did not change.
 
-    Raises nothing: what cannot be read stands among the problems.
+    Raises nothing: unreadable files are reported as problems.
     """
     return _Walk(root, known or Scan(root)).run()
 
 
 def is_never_entered(name: str) -> bool:
-    """Whether a folder of this name is left alone wherever it stands."""
+    """Return whether directories of this name are always ignored."""
     return name in NEVER_ENTERED or (name.startswith(".") and name.endswith(_CACHE_ENDING))
 
 
 class _Walk:
-    """One look at a root: level by level, the insides of skills last."""
+    """One breadth-first scan of a root; directories inside skills come last."""
 
     def __init__(self, root: Root, known: Scan) -> None:
         self._root = root
@@ -86,6 +86,8 @@ class _Walk:
                 text = f"more than {MOST_FOLDERS} folders without a skill; the rest is not searched"
                 self._problems.append(LoadProblem(self._root.path, 0, text))
                 break
+            # Insides of skills come last: a skill with thousands of directories must not use up the
+            # limit before the other skills are found.
             self._enter((self._folders or self._insides).popleft())
         return Scan(
             self._root,
@@ -97,8 +99,11 @@ class _Walk:
 
     def _enter(self, folder: _Folder) -> None:
         try:
-            status = status_of(folder.path)  # before its names: a later change must be noticed
+            status = status_of(
+                folder.path
+            )  # stat before listing: a change in between must make the stamp stale
             identity = (status.st_dev, status.st_ino)
+            # Symlinks are followed, so a link to an ancestor would recurse without end.
             if identity in folder.above:
                 return
             self._manifest[folder.path] = settled(status)
@@ -114,7 +119,7 @@ class _Walk:
                 self._queue(folder, entries, folder.above | {identity})
 
     def _miss(self, folder: _Folder, error: OSError) -> None:
-        """Take a root that is not there for an empty one; a folder below it was just removed."""
+        """Treat a missing root as empty; a missing subdirectory was removed during the scan."""
         self._manifest[folder.path] = UNSETTLED if folder.parts else ABSENT
         if not folder.parts and isinstance(error, NotADirectoryError):
             self._fail(folder.path, "it is no folder")
@@ -144,7 +149,7 @@ class _Walk:
         entries: dict[str, os.DirEntry[str]],
         above: frozenset[tuple[int, int]],
     ) -> None:
-        """Have the folders in a folder entered, those of files that go with a skill excepted."""
+        """Enqueue the subdirectories, except the directories of a skill's support files."""
         if len(folder.parts) >= MOST_LEVELS:
             return
         is_skill = SKILL_FILE in entries and bool(folder.parts)
@@ -155,7 +160,9 @@ class _Walk:
                 queue.append(_Folder(entries[name].path, (*folder.parts, name), above))
 
     def _load(self, folder: _Folder) -> None:
-        """Load the skill of a folder, or say why it cannot be."""
+        """Load the skill of a directory, or report why it cannot be loaded."""
+        # A colon separates plugin and skill name; control characters could forge lines of the
+        # index.
         if not all(part.isprintable() and ":" not in part for part in folder.parts):
             self._fail(folder.path, "its name holds characters that no name may hold")
             return
@@ -170,7 +177,7 @@ class _Walk:
             self._skills.append(Skill(name, *place, parsed.frontmatter))
 
     def _take_over(self, folder: str, file: str) -> bool:
-        """Keep what is known of a skill whose file did not change; whether that could be done."""
+        """Reuse a known skill if its file did not change; return whether it was reused."""
         known = self._known_skills.get(folder)
         if known is None:
             return False
@@ -186,7 +193,7 @@ class _Walk:
         return True
 
     def _describe(self, folder: _Folder) -> None:
-        """Read what a category says about itself."""
+        """Read the description of a category."""
         file = f"{folder.path}{os.sep}{CATEGORY_FILE}"
         text = self._read(file)
         if text is None:
@@ -200,7 +207,7 @@ class _Walk:
             self._report(file, (Problem(1, "its frontmatter has no description"),))
 
     def _read(self, file: str) -> str | None:
-        """Return the text of a file; what it was like goes into the manifest."""
+        """Return a file's text and record its stamp in the manifest."""
         self._manifest[file] = UNSETTLED
         try:
             content = read_regular(file, MOST_FILE_BYTES)
@@ -227,7 +234,7 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or a link to one."""
+    """Return whether an entry is a directory or a symlink to one."""
     try:
         return entry.is_dir()
     except OSError:

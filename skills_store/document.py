@@ -1,7 +1,7 @@
-"""The text of a SKILL.md: read leniently, and checked strictly when it is ours to write.
+"""Parse a SKILL.md leniently, and validate a new one strictly.
 
-What is read may come from anybody, and is loaded if at all possible. What we write must please the
-standard's own validator, which reads a strict YAML. Knows no folders and no files.
+Skills of any author are loaded if at all possible. Skills that this package writes must be valid
+for the Agent Skills standard's own validator, which reads strict YAML. No file access here.
 """
 
 import re
@@ -30,7 +30,7 @@ _READ_NAME = re.compile(r"[a-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """A SKILL.md in its two parts, unknown fields included, and what is wrong with it."""
+    """A SKILL.md: frontmatter (with unknown fields), body, and the problems found in it."""
 
     frontmatter: Frontmatter
     body: str
@@ -38,7 +38,7 @@ class SkillDocument:
 
     @property
     def name(self) -> str:
-        """The name in the frontmatter; empty without one."""
+        """The name in the frontmatter; empty if it has none."""
         return text_of(self.frontmatter.get("name"))
 
     @property
@@ -53,14 +53,14 @@ class SkillDocument:
 
 
 def is_standard_name(name: str) -> bool:
-    """Whether a name is one that we give: 1-64 lowercase letters, digits and single hyphens."""
+    """Return whether a name follows the standard: 1-64 lowercase letters, digits and hyphens."""
     return len(name) <= MOST_NAME_CHARACTERS and bool(_STANDARD_NAME.fullmatch(name))
 
 
 def parse(text: str, folder_name: str | None = None) -> SkillDocument:
-    """Return the document that a text is. With the name of its folder, the names are compared too.
+    """Parse the text of a SKILL.md. With `folder_name`, also compare the two names.
 
-    Raises nothing: what is wrong stands in the result.
+    Raises nothing: problems are part of the result.
     """
     block = frontmatter.split(text)
     if isinstance(block, Problem):
@@ -75,15 +75,15 @@ def parse(text: str, folder_name: str | None = None) -> SkillDocument:
 
 
 def check_created(name: str, text: str) -> tuple[Problem, ...]:
-    """Return why a text may not be written as the SKILL.md of the folder `name`; empty if it may.
+    """Return the reasons why a text must not be written as the SKILL.md of `name`; empty if it may.
 
-    What passes also passes the validator of the Agent Skills standard (`agentskills validate`).
+    A text without problems also passes the standard's validator (`agentskills validate`).
     """
     return tuple(_faults(name, text))
 
 
 def _doubts(document: SkillDocument, text: str, folder_name: str | None) -> Iterator[Problem]:
-    """Yield what is wrong with a document whose frontmatter could be read."""
+    """Yield the problems of a document whose frontmatter could be read."""
     description = document.description
     if not description:
         yield Problem(1, "it has no description", is_fatal=True)
@@ -129,6 +129,8 @@ def _faults(name: str, text: str) -> Iterator[Problem]:
 
 
 def _block_faults(name: str, text: str, block: Block) -> Iterator[Problem]:
+    # YAML parsers disagree on these (strictyaml, PyYAML, YAML 1.2), so another agent could read a
+    # different description than the one that was checked here.
     if found := _UNCLEAR.search(block.yaml):
         line = block.yaml.count("\n", 0, found.start()) + 2
         yield Problem(line, f"its frontmatter holds {found[0]!r}, which others read differently")
@@ -165,13 +167,15 @@ def _value_faults(name: str, text: str, values: Frontmatter) -> Iterator[Problem
 
 
 def _is_plain_text(text: str) -> bool:
-    """Whether a text can be written as UTF-8, and holds neither NUL nor a byte order mark."""
+    """Return whether a text can be written as UTF-8 and has neither a NUL nor a byte order mark."""
     return not any(each in "\0\ufeff" or "\ud800" <= each <= "\udfff" for each in text)
 
 
 def _line_of(field: str, text: str) -> int:
-    """Return the line where an outermost field of the frontmatter stands; 1 without it."""
-    end = text.find("\n---", len("---"))  # the body may have such a line too
+    """Return the line of a top-level frontmatter field; 1 if it is missing."""
+    end = text.find(
+        "\n---", len("---")
+    )  # search the frontmatter only: the body may have such a line too
     pattern = rf"^['\"]?{re.escape(field)}['\"]?[ \t]*:"
     found = re.search(pattern, text[: max(end, 0)], re.MULTILINE)
     return text.count("\n", 0, found.start()) + 1 if found else 1

@@ -1,6 +1,6 @@
-"""A small JSON file that several processes share: read when it changed, written under its lock.
+"""Small JSON files shared between processes: cached reads, and read-modify-write under a lock.
 
-What it holds and nobody understands is kept as it is; a file that is no JSON object is put aside.
+Unknown content is preserved. A file that is not a JSON object is renamed to `.broken`.
 """
 
 import json
@@ -22,34 +22,37 @@ _Stamp = tuple[int, int, int, int]
 
 
 class BrokenFileError(ValueError):
-    """The file holds no JSON object."""
+    """The file does not contain a JSON object."""
 
 
 class DocumentFile:
-    """The file. All calls block."""
+    """One shared JSON file. All calls block."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._known: tuple[_Stamp, Document] | None = None
 
     def read(self) -> Mapping[str, Json]:
-        """Return what the file holds; nothing when it is not there or cannot be understood."""
+        """Return the file's content; empty if the file is missing or unreadable (logged)."""
         try:
+            # Take the stamp before reading: if the file changes in between, the cached stamp is
+            # older than the content and the next call reads again. The other order would cache old
+            # content.
             stamp = self._stamp()
             if self._known is None or self._known[0] != stamp:
                 self._known = (stamp, self._parsed())
         except FileNotFoundError:
             return {}
         except (OSError, BrokenFileError) as error:
-            logger.warning("%s cannot be read, and counts as empty: %s", self._file, error)
+            logger.warning("cannot read %s, continuing as if it were empty: %s", self._file, error)
             return {}
         return self._known[1]
 
     def read_strictly(self) -> Mapping[str, Json]:
-        """Return what the file holds, for somebody whose work builds on it.
+        """Return the file's content for a decision that must not rely on a failed read.
 
         Raises:
-            OSError: it cannot be read, which is not the same as that it is empty.
+            OSError: The file exists but cannot be read; treating it as empty would be wrong.
         """
         try:
             return self._parsed()
@@ -57,23 +60,29 @@ class DocumentFile:
             return {}
 
     def change(self, change: Callable[[Document], None]) -> None:
-        """Change what the file holds, under its lock, with what others wrote meanwhile in it.
+        """Apply `change` to the current content under the file's lock.
+
+        `change` gets the content as it is on disk now, so writes of other processes are kept.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(self._file):
+            # Read from disk, not from the cache: another process may have written before we got the
+            # lock.
             document = self._document_to_change()
             change(document)
-            text = json.dumps(document, indent=2)  # ASCII: a path may hold what is no text
+            text = json.dumps(
+                document, indent=2
+            )  # ASCII escapes: a path may contain surrogates, which UTF-8 rejects
             write_atomically(self._file, f"{text}\n".encode(), mode=PRIVATE)
 
     def drop(self, key: str) -> bool:
-        """Take a key out; return whether it was there. Where it is not, nothing is written.
+        """Remove a key and return whether it was there. Writes nothing if it was not.
 
         Raises:
-            OSError: the file cannot be read or written.
+            OSError: The file cannot be read or written.
         """
         is_there = key in self.read_strictly()
         if is_there:
@@ -87,7 +96,7 @@ class DocumentFile:
             return {}
         except BrokenFileError as error:
             aside = self._file.with_name(f"{self._file.name}.broken")
-            logger.warning("%s is put aside as %s: %s", self._file, aside, error)
+            logger.warning("%s is not valid and was renamed to %s: %s", self._file, aside, error)
             self._file.replace(aside)
             return {}
 

@@ -1,17 +1,17 @@
-"""What can go wrong with a skill, in words for the model or the user who asked.
+"""Errors of reading skills. The messages are for the model or the user.
 
-SkillError                  the text says what to do instead; the facts are attributes
-  SkillNotFoundError        there is no skill of the name; similar names are given
-    ArchivedSkillError      there was one: it is told where it went
-  AmbiguousSkillError       several skills have the name; how each is called is given
-  HiddenSkillError          the skill is there, but not for this session; why is given
-  UnreadableSkillError      its SKILL.md could be read when the skill was found, and no more
-  InvalidSkillError         a SKILL.md that is to be written is not as the standard wants it
-  SkillFileError            a file in a skill's folder
-    PathRefusedError        the path is not one of a file in the folder
-    MissingFileError        there is no such file; those that are there are given
-    FileTooLongError        the file is too long to be shown
-    UnreadableFileError     the system does not let it be read
+SkillError                  the message suggests an alternative; the facts are attributes
+  SkillNotFoundError        no skill has the name; lists similar names
+    ArchivedSkillError      the skill was archived; names its successor
+  AmbiguousSkillError       several skills have the name; lists the unique names
+  HiddenSkillError          the skill exists but is hidden from this session; gives the reason
+  UnreadableSkillError      its SKILL.md cannot be read or is invalid
+  InvalidSkillError         a SKILL.md to be written does not follow the standard
+  SkillFileError            a file in a skill's directory
+    SkillPathRefusedError   the path is not one of a file in the directory
+    MissingSkillFileError   no such file; lists the existing ones
+    SkillFileTooLongError   the file is too long to be shown
+    UnreadableSkillFileError  the system denies access
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from collections.abc import Sequence
 from skills_store.skill import Archived, Problem
 
 MOST_NAMES = 20
-_SHOWN_CHARACTERS = 100  # of a path that is refused, which may be of any length
+_SHOWN_CHARACTERS = 100  # a rejected path can be of any length
 
 
 class SkillError(ValueError):
-    """Something that cannot be done with a skill."""
+    """A failed operation on a skill."""
 
 
 class SkillNotFoundError(SkillError):
-    """There is no skill of the name. `similar` are names that look like it."""
+    """No skill has the name. `similar` are similar names."""
 
     def __init__(self, name: str, similar: Sequence[str] = (), reason: str = "") -> None:
         hint = f" Did you mean {_listed(similar)}?" if similar else ""
@@ -40,7 +40,7 @@ class SkillNotFoundError(SkillError):
 
 
 class ArchivedSkillError(SkillNotFoundError):
-    """The skill was archived. `archived` says where it went."""
+    """The skill was archived. `archived` names its successor."""
 
     def __init__(self, archived: Archived) -> None:
         super().__init__(archived.name, reason=archived.told())
@@ -48,7 +48,7 @@ class ArchivedSkillError(SkillNotFoundError):
 
 
 class AmbiguousSkillError(SkillError):
-    """Several skills have the name. `choices` are names that only one of them has."""
+    """Several skills have the name. `choices` are their unique names."""
 
     def __init__(self, name: str, choices: Sequence[str]) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class AmbiguousSkillError(SkillError):
 
 
 class HiddenSkillError(SkillError):
-    """The skill is not for this session. `reason` says why, in half a sentence."""
+    """The skill is hidden from this session. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"The skill {name!r} is not available here: {reason}.")
@@ -68,7 +68,7 @@ class HiddenSkillError(SkillError):
 
 
 class UnreadableSkillError(SkillError):
-    """The SKILL.md cannot be read any more, or is no longer one."""
+    """The SKILL.md cannot be read, or is not valid any more."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"The skill {name!r} cannot be loaded: {reason}.")
@@ -77,7 +77,7 @@ class UnreadableSkillError(SkillError):
 
 
 class InvalidSkillError(SkillError):
-    """A SKILL.md that is to be written is not as the standard wants it."""
+    """A SKILL.md to be written does not follow the standard."""
 
     def __init__(self, name: str, problems: Sequence[Problem]) -> None:
         listed = "\n".join(f"- line {each.line}: {each.text}" for each in problems)
@@ -87,7 +87,7 @@ class InvalidSkillError(SkillError):
 
 
 class SkillFileError(SkillError):
-    """A file in a skill's folder. `path` is as it was asked for."""
+    """A failed operation on a file of a skill. `path` is as requested."""
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__(text)
@@ -95,7 +95,7 @@ class SkillFileError(SkillError):
 
 
 class PathRefusedError(SkillFileError):
-    """The path is not one of a file in the folder. `reason` says why, in half a sentence."""
+    """The path is not one of a file in the directory. `reason` is half a sentence."""
 
     def __init__(self, path: str, reason: str) -> None:
         shown = path if len(path) <= _SHOWN_CHARACTERS else f"{path[:_SHOWN_CHARACTERS]}..."
@@ -108,7 +108,7 @@ class PathRefusedError(SkillFileError):
 
 
 class MissingFileError(SkillFileError):
-    """There is no such file. `available` are the paths of some that are there."""
+    """The skill has no such file. `available` are paths of existing ones."""
 
     def __init__(self, path: str, available: Sequence[str]) -> None:
         there = f"It has {_listed(available)}." if available else "It has no other files."
@@ -130,7 +130,7 @@ class FileTooLongError(SkillFileError):
 
 
 class UnreadableFileError(SkillFileError):
-    """The system does not let the file be read."""
+    """The system denies reading the file."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, f"The file {path!r} cannot be read: {reason}.")

@@ -1,7 +1,7 @@
-"""The fields that Hermes adds to a skill's frontmatter, wherever its author put them.
+"""Read the frontmatter fields that Hermes adds to the standard.
 
-They may stand outermost, under `metadata`, or under `metadata.hermes`, as a list or, since the
-standard wants text there, as words with commas between them. Decides nothing.
+Authors put them at the top level, under `metadata`, or under `metadata.hermes`; as a list or, since
+the standard requires strings there, as comma-separated words.
 """
 
 import re
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\s,\[\]'\"]+")
 
 
 def words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
-    """Return the words of a field: of all the places where it stands, each once."""
+    """Return the words of a field from all places where it can be, without duplicates."""
     found = [place[name] for place in _places(frontmatter) if name in place]
     return _unique(each for value in found for each in _words(value)) if found else ()
 
@@ -26,7 +26,7 @@ def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
 
 
 def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
-    """Return the environment variables that a skill says it needs, without optional ones."""
+    """Return the environment variables that a skill requires; optional ones are left out."""
     return _unique(_variables(frontmatter))
 
 

@@ -1,6 +1,7 @@
-"""A skill's folder may be a category of other skills too: what in it is the skill's own.
+"""Separate a skill's own files from other skills nested in its directory.
 
-Nothing here goes through links, and nothing is written but by moving what is there.
+A skill's directory can also be the category of other skills. Nothing here follows symlinks; the
+only write operation is moving entries.
 """
 
 import re
@@ -11,11 +12,11 @@ from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 from skills_store.trees import Tree, capture
 
 _MOST_LEVELS = 6
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # as `atomic` names them
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # named as in `atomic.write_atomically_in`
 
 
 def own_names(folder: Path) -> tuple[str, ...]:
-    """Return the entries of a skill's folder that are its own; all of them in a plain one."""
+    """Return the entries that belong to the skill itself; all of them if no skill is nested."""
     try:
         names = sorted(path.name for path in folder.iterdir())
     except FileNotFoundError:
@@ -27,28 +28,28 @@ def own_names(folder: Path) -> tuple[str, ...]:
 
 
 def is_only_skill(folder: Path) -> bool:
-    """Say whether all that is in a folder is the skill's own."""
+    """Return whether a directory contains nothing but the skill's own entries."""
     return len(own_names(folder)) == sum(1 for _ in folder.iterdir())
 
 
 def capture_own(folder: Path) -> Tree:
-    """Return what a skill's folder holds of its own, without what a crash left half written.
+    """Capture a skill's own files, without temporary files of crashed writes.
 
     Raises:
-        OSError: something in it cannot be read.
+        OSError: An entry cannot be read.
     """
     names = frozenset(own_names(folder))
     return capture(folder, lambda path: path.split("/", 1)[0] not in names or _is_litter(path))
 
 
 def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving: bool) -> None:
-    """Move entries from one folder to another, which is made if need be.
+    """Move entries to another directory, which is created if needed.
 
-    The SKILL.md goes first when a skill is leaving and last when it comes: it is never seen in
-    part. A crash leaves every file in one of the two folders; doing it again ends it.
+    SKILL.md moves first when a skill leaves and last when it arrives, so no scan finds it in part.
+    After a crash each file is in one of the two directories; calling this again completes the move.
 
     Raises:
-        OSError: something cannot be moved.
+        OSError: An entry cannot be moved.
     """
     target.mkdir(parents=True, exist_ok=True)
     for name in sorted(names, key=lambda name: (name == SKILL_FILE) is not is_leaving):
@@ -56,17 +57,17 @@ def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving
 
 
 def _is_own(path: Path) -> bool:
-    """Say whether an entry of a category that is a skill too is the skill's, not the category's."""
+    """Return whether an entry belongs to the skill rather than to the category."""
     return path.name != CATEGORY_FILE and not (path.name.startswith(".") and path.is_dir())
 
 
 def _is_litter(path: str) -> bool:
-    """Say whether a file is named like those that are made to be renamed over another."""
+    """Return whether a file is named like the temporary files of `atomic`."""
     return _TEMPORARY.fullmatch(path.rsplit("/", 1)[-1]) is not None
 
 
 def _holds_skill(path: Path, level: int = 0) -> bool:
-    """Say whether a skill or a category is in a folder, however deep a scan would find it."""
+    """Return whether a skill or category is below a directory, at any depth that a scan reaches."""
     if not path.is_dir():
         return False
     if (path / SKILL_FILE).exists() or (path / CATEGORY_FILE).exists():

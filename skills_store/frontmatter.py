@@ -1,7 +1,7 @@
-"""The block of YAML at the beginning of a Markdown file: found, and read as leniently as it can be.
+"""Find the YAML frontmatter of a Markdown file and read it as leniently as possible.
 
-Many write `description: Use this when: ...`, which is no YAML. Such a block is read a second time
-with its values quoted. Nothing here raises on any text. Does not know what the fields mean.
+Many authors write `description: Use this when: ...`, which is invalid YAML. Such a block is read a
+second time with its values quoted. No text makes these functions raise.
 """
 
 import re
@@ -23,30 +23,31 @@ _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|\{[^{}]*\
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A text in two parts. Lines count from 1."""
+    """A text split into frontmatter and body. Lines count from 1."""
 
     yaml: str
     body: str
     body_line: int
-    """The line at which the body begins."""
+    """Line at which the body begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What a block says. Lines are those of the file."""
+    """The parsed frontmatter. Line numbers are those of the file."""
 
     values: Frontmatter
     problems: tuple[Problem, ...] = ()
-    """Fatal when the block could not be read."""
+    """Fatal if the block could not be read."""
     oddities: tuple[Problem, ...] = ()
-    """What the strict dialect of the standard does not allow."""
+    """Constructs that the strict YAML dialect of the standard does not allow."""
 
 
 def split(text: str) -> Block | Problem:
-    """Return the two parts of a text, or why it has no frontmatter."""
+    """Split a text into frontmatter and body, or return why it has no frontmatter."""
     opening = _OPENING.match(text)
     if opening is None:
         return Problem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)
+    # The limit keeps a large Markdown file that starts with a rule (---) from being parsed as YAML.
     closing = _CLOSING.search(text, opening.end(), opening.end() + MOST_BLOCK_CHARACTERS)
     if closing is None:
         return Problem(1, "its frontmatter has no end (a line ---)", is_fatal=True)
@@ -55,12 +56,12 @@ def split(text: str) -> Block | Problem:
 
 
 def read(block: Block) -> Fields:
-    """Return what a block says, read as it stands."""
+    """Parse a block as it is."""
     return _read(block.yaml)
 
 
 def read_leniently(block: Block) -> Fields:
-    """Return what a block says; if it is no YAML, what it says once its values are quoted."""
+    """Parse a block; if it is invalid YAML, parse it again with its values quoted."""
     fields = _read(block.yaml)
     if not _is_broken(fields):
         return fields
@@ -77,7 +78,9 @@ def _is_broken(fields: Fields) -> bool:
 
 
 def _read(yaml: str) -> Fields:
-    from skills_store import plain_yaml  # the parser is slow to import, and a snapshot needs none
+    from skills_store import (
+        plain_yaml,
+    )  # the parser is slow to import and not needed with a valid scan cache
 
     try:
         plain = plain_yaml.parse(yaml)
@@ -87,7 +90,10 @@ def _read(yaml: str) -> Fields:
 
 
 def _quoted_lines(lines: list[str]) -> Iterator[str]:
-    """Yield as many lines, with each value in quotes that is neither quoted nor a block."""
+    """Yield the lines, each value quoted unless it is quoted already or a block scalar.
+
+    Yields as many lines as it gets, so line numbers stay right.
+    """
     position = 0
     while position < len(lines):
         found = _FIELD.fullmatch(lines[position].rstrip())
@@ -109,7 +115,7 @@ def _quoted_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _continues(line: str, indent: int, *, is_block: bool) -> bool:
-    """Whether a line goes on with the value of a field that is indented so far."""
+    """Return whether a line continues the value of a field with this indentation."""
     is_deeper = len(line) - len(line.lstrip(" ")) > indent
     if is_block:
         return is_deeper or not line.strip()
@@ -121,7 +127,7 @@ def _quoted(value: str) -> str:
 
 
 def text_of(value: Json) -> str:
-    """Return a scalar as text without blanks around it; nothing for anything else."""
+    """Return a scalar as stripped text; empty for anything else."""
     match value:
         case bool():
             return str(value).lower()

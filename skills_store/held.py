@@ -1,8 +1,8 @@
-"""Folders held open: what is done in one is done there, whatever its path becomes meanwhile.
+"""Directories pinned by descriptor (openat), so that path changes cannot redirect operations.
 
-A folder that was looked at is opened part by part, and none of them may be a link: so a link that
-is put in the place of one of them leads nobody elsewhere. Where the system knows no such
-descriptors (Windows), paths are used, and links are looked for right before.
+A validated path is opened component by component without following symlinks. A symlink that is
+swapped in later therefore has no effect. Without directory descriptors (Windows) paths are used,
+with a symlink check right before each step.
 """
 
 import errno
@@ -16,12 +16,12 @@ from typing import Self
 _HAS_DESCRIPTORS = os.open in os.supports_dir_fd
 _LOOKING: int = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-# With O_PATH a folder may be passed through that may not be listed.
+# O_PATH needs search permission only: a parent directory may be unreadable.
 _FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class LinkInTheWayError(OSError):
-    """A folder on the way is a link; `folder` is its path."""
+    """A directory in the path is a symlink; `folder` is its path."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(errno.ELOOP, f"its folder {folder} is a link by now", str(folder))
@@ -29,7 +29,7 @@ class LinkInTheWayError(OSError):
 
 
 class HeldFolder:
-    """A folder that stays the one it was. Names are those of its entries; no link is followed."""
+    """A directory held open by descriptor. Names are its entries; symlinks are not followed."""
 
     __slots__ = ("_descriptor", "path")
 
@@ -39,41 +39,43 @@ class HeldFolder:
 
     @classmethod
     def at(cls, path: Path) -> Self:
-        """Hold the folder that a path leads to, by links too.
+        """Open the directory at a path, following symlinks in it.
 
         Raises:
-            OSError: there is none.
+            OSError: There is none.
         """
         return cls(path, os.open(path, _FOLDER) if _HAS_DESCRIPTORS else None)
 
     @classmethod
     def plain(cls, path: Path) -> Self:
-        """Hold the folder of an absolute path without links in it.
+        """Open the directory at an absolute path that must not contain symlinks.
 
         Raises:
-            LinkInTheWayError: a part of the path is a link.
-            OSError: there is none.
+            SymlinkInPathError: A component of the path is a symlink.
+            OSError: There is none.
         """
         with cls.at(Path(path.anchor)) as top:
             return top.below(path.relative_to(path.anchor))
 
     @classmethod
     def made(cls, path: Path) -> Self:
-        """Hold the folder of an absolute path without links in it; what is not there is made.
+        """Open the directory at an absolute path without symlinks, creating missing parts.
 
         Raises:
-            LinkInTheWayError: a part of the path is a link.
-            OSError: it cannot be made.
+            SymlinkInPathError: A component of the path is a symlink.
+            OSError: It cannot be created.
         """
         with cls.at(Path(path.anchor)) as top:
             return top.below(path.relative_to(path.anchor), makes=True)
 
     def below(self, path: PurePath, *, makes: bool = False) -> Self:
-        """Hold a folder below this one, by a path without links in it; with `makes`, make it.
+        """Open a directory below this one by a path without symlinks.
+
+        With `should_create`, missing parts are created.
 
         Raises:
-            LinkInTheWayError: a part of the path is a link.
-            OSError: there is none.
+            SymlinkInPathError: A component of the path is a symlink.
+            OSError: There is none.
         """
         copy = None if self._descriptor is None else os.dup(self._descriptor)
         folder = type(self)(self.path, copy)
@@ -83,11 +85,11 @@ class HeldFolder:
         return folder
 
     def entered(self, name: str, *, makes: bool) -> Self:
-        """Hold a folder in this one; with `makes`, make it.
+        """Open a subdirectory; with `should_create`, create it.
 
         Raises:
-            LinkInTheWayError: it is a link.
-            OSError: there is none.
+            SymlinkInPathError: It is a symlink.
+            OSError: There is none.
         """
         try:
             return self._entry(name)
@@ -111,38 +113,38 @@ class HeldFolder:
             os.close(self._descriptor)
 
     def status(self, name: str) -> os.stat_result:
-        """Return what the system says of an entry; of a link, of the link.
+        """Return the status of an entry; for a symlink, of the link itself.
 
         Raises:
-            OSError: there is none.
+            OSError: There is none.
         """
         return os.lstat(self._at(name), dir_fd=self._descriptor)
 
     def status_behind(self, name: str) -> os.stat_result:
-        """Return what the system says of where an entry leads.
+        """Return the status of an entry's target, following symlinks.
 
         Raises:
-            OSError: it leads nowhere.
+            OSError: There is no target.
         """
         return os.stat(self._at(name), dir_fd=self._descriptor)
 
     def link_target(self, name: str) -> str:
-        """Return what a link says.
+        """Return the target of a symlink.
 
         Raises:
-            OSError: it is none.
+            OSError: It is not a symlink.
         """
         return os.readlink(self._at(name), dir_fd=self._descriptor)
 
     def may_write(self, name: str) -> bool:
-        """Whether the system would let us write a file."""
+        """Return whether the process has write permission for a file."""
         return os.access(self._at(name), os.W_OK, dir_fd=self._descriptor)
 
     def entries(self) -> list[tuple[str, bool]]:
-        """Return the names in it, sorted, and whether each is a folder.
+        """Return the names of the entries, sorted, and whether each is a directory.
 
         Raises:
-            OSError: it cannot be listed.
+            OSError: It cannot be listed.
         """
         if self._descriptor is None:
             return _listed(self.path)
@@ -153,19 +155,19 @@ class HeldFolder:
             os.close(descriptor)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Open a file without waiting for anybody; return its descriptor.
+        """Open a file without blocking (as a FIFO would) and return its descriptor.
 
         Raises:
-            OSError: there is none, or it is a link.
+            OSError: There is none, or it is a symlink.
         """
         flags |= _LOOKING | _NO_LINK
         return os.open(self._at(name), flags, mode, dir_fd=self._descriptor)
 
     def chmod(self, name: str, mode: int) -> None:
-        """Set the mode of a file that may be read.
+        """Set the mode of a readable file.
 
         Raises:
-            OSError: it is a link, or the system refuses.
+            OSError: It is a symlink, or the system refuses.
         """
         if self._descriptor is None:
             (self.path / name).chmod(mode)
@@ -177,26 +179,26 @@ class HeldFolder:
             os.close(descriptor)
 
     def unlink(self, name: str) -> None:
-        """Delete a file; of a link, the link.
+        """Delete a file, or a symlink itself.
 
         Raises:
-            OSError: there is none, or the system refuses.
+            OSError: There is none, or the system refuses.
         """
         os.unlink(self._at(name), dir_fd=self._descriptor)
 
     def rmdir(self, name: str) -> None:
-        """Delete an empty folder.
+        """Delete an empty directory.
 
         Raises:
-            OSError: it is none.
+            OSError: It is not an empty directory.
         """
         os.rmdir(self._at(name), dir_fd=self._descriptor)
 
     def rename(self, name: str, to: "HeldFolder", new_name: str) -> None:
-        """Move an entry, in the place of a file that has that name there.
+        """Move an entry, replacing a file that has the new name.
 
         Raises:
-            OSError: the system refuses, for one because it lies on another disk.
+            OSError: The system refuses, for example because the target is on another file system.
         """
         os.replace(
             self._at(name),
@@ -206,15 +208,15 @@ class HeldFolder:
         )
 
     def symlink_to(self, name: str, target: str) -> None:
-        """Make a link.
+        """Create a symlink.
 
         Raises:
-            OSError: the name is taken, or the system refuses.
+            OSError: The name is taken, or the system refuses.
         """
         os.symlink(target, self._at(name), dir_fd=self._descriptor)
 
     def sync(self) -> None:
-        """Make what was renamed durable, where a folder can be opened for that."""
+        """Make renames durable (fsync), if the system can open the directory for that."""
         if self._descriptor is None:
             return
         with suppress(OSError):
@@ -225,11 +227,10 @@ class HeldFolder:
                 os.close(descriptor)
 
     def _at(self, name: str) -> str:
-        """Return the name as the system is to be given it."""
+        """Return the name as system calls need it: relative to the descriptor, or a full path."""
         return name if self._descriptor is not None else os.path.join(self.path, name)  # noqa: PTH118
 
     def _entry(self, name: str) -> Self:
-        """Hold a folder in this one."""
         path = self.path / name
         if self._descriptor is None:
             if stat.S_ISLNK(path.lstat().st_mode):

@@ -1,6 +1,6 @@
-"""Every skill there is, for whoever writes: also shadowed ones, and those that cannot be loaded.
+"""Uncached list of all skills for the editor, including shadowed and broken ones.
 
-Looks at the disk each time; what did not change is not read again. Decides nothing.
+Scans the disk on each call; files that did not change are not read again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _SHOWN_CHARACTERS = 100
 
 
 class Holdings:
-    """The skills of some roots, in the order in which the roots win. All calls block."""
+    """Skills of several roots, in the order in which roots win. All calls block."""
 
     def __init__(self, roots: Callable[[], Sequence[Root]]) -> None:
         self._roots = roots
@@ -27,11 +27,11 @@ class Holdings:
         return tuple(skill for root in self._roots() for skill in self._look_in(root))
 
     def find(self, name: str) -> Skill:
-        """Return the skill that a name or a `category/name` means.
+        """Return the skill with this `name` or `category/name`.
 
         Raises:
-            SkillNotFoundError: there is none.
-            AmbiguousSkillError: there are several in the root that wins.
+            SkillNotFoundError: No skill has the name.
+            AmbiguousSkillError: The winning root has several.
         """
         skills = self.look()
         named = [skill for skill in skills if name in {skill.full_name, skill.place_name}]
@@ -48,7 +48,7 @@ class Holdings:
         return hits[0]
 
     def is_reached(self, skill: Skill) -> bool:
-        """Say whether a skill is there, and no other root's of its name is found before it."""
+        """Return whether a skill exists and no earlier root shadows it."""
         named = [each for each in self.look() if each.full_name == skill.full_name]
         return any(each.folder == skill.folder and each.root == named[0].root for each in named)
 
@@ -61,7 +61,7 @@ class Holdings:
 
 
 def _broken(root: Root, problems: Sequence[LoadProblem]) -> Iterator[Skill]:
-    """Yield what would be skills if their SKILL.md could be read: they can be repaired."""
+    """Yield skills whose SKILL.md is invalid, so that they can be repaired."""
     files = {each.path for each in problems if each.is_skipped and each.path.name == SKILL_FILE}
     for file in sorted(files):
         folder = file.parent

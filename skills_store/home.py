@@ -1,4 +1,4 @@
-"""Where the skills of a user are, and what is kept about them beside. Reads nothing itself."""
+"""Paths of a user's skills and the data about them. Reads no files."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,47 +10,47 @@ from skills_store.locks import locked
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder that an agent keeps what is its own in."""
+    """The agent's home directory (`~/.hermes` by default)."""
 
     folder: Path
 
     @property
     def skills(self) -> Path:
-        """The user's skills: the only folder that everything may be done in."""
+        """The user's skills: the only directory in which every action is allowed."""
         return self.folder / "skills"
 
     @property
     def bundled_manifest(self) -> Path:
-        """The names of those that Hermes put there itself."""
+        """Names of the skills that Hermes copied there."""
         return self.skills / ".bundled_manifest"
 
     @property
     def hub_lock(self) -> Path:
-        """Those that came from its hub."""
+        """Skills installed from the Hermes hub."""
         return self.skills / ".hub" / "lock.json"
 
     @property
     def installed(self) -> Path:
-        """Those that our own command installed."""
+        """Skills installed by `acp-server skills install`."""
         return self.folder / "acp" / "installed.json"
 
     @property
     def undo(self) -> Path:
-        """What passes changed, as it was before."""
+        """Copies of skills from before background runs."""
         return self.folder / "acp" / "skill_undo"
 
     @property
     def snapshots(self) -> Path:
-        """Copies of the whole folder of skills."""
+        """Backups of the whole skills directory."""
         return self.folder / "acp" / "curator" / "snapshots"
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Hold the one lock under which skills are changed. Blocks.
+        """Hold the lock that every change of skills needs. Blocks.
 
         Raises:
-            LockedError: another process has it and does not give it back.
-            OSError: it cannot be made.
+            LockedError: Another process holds it past the timeout.
+            OSError: The lock file cannot be created.
         """
         lock = self.folder / "acp" / "skills"
         lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

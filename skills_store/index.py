@@ -1,8 +1,8 @@
-"""The section of the prompt that lists the skills. Pure: the same skills give the same bytes.
+"""Render the system prompt section that lists the skills. Deterministic: same skills, same bytes.
 
-Too long a list gives way in steps: the least recently used skills lose their descriptions, then
-categories become a count, then their descriptions go, and last one line counts all. Each step says
-how to reach what it leaves out.
+A list that is too long is shortened in steps: descriptions of the least recently used skills are
+dropped, then categories are collapsed to a count, then category descriptions are dropped, and last
+a single line gives the total. Each step tells the model how to get the omitted part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ UNRELATED_CATEGORIES = frozenset(
         *("social-media", "travel"),
     }
 )
-"""What has seldom to do with code: names only, in a workspace of code."""
+"""Categories that rarely concern code; in a code workspace only their skill names are listed."""
 
 _WRITER = "skill_manage"
 _ELLIPSIS = "..."
@@ -33,22 +33,22 @@ _ELLIPSIS = "..."
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What an index depends on besides the skills."""
+    """Inputs for rendering the skill index, besides the skills."""
 
     circumstances: Circumstances = field(default_factory=Circumstances)
     names_only: frozenset[str] = frozenset()
-    """Categories whose skills are listed without descriptions, with what is below them."""
+    """Categories (with subcategories) whose skills are listed without descriptions."""
     most_characters: int = MOST_CHARACTERS
-    """Of the whole section. A total of skills is told even where there is no room for it."""
+    """Limit for the whole section. The line with the total is shown even beyond it."""
     recent: tuple[str, ...] = ()
-    """Full names of skills, the most recently used first. Counts only when there is no room."""
+    """Full names of skills, most recently used first. Only used if the list is too long."""
     setup_skill: str = ""
-    """The skill for questions on the server's own set-up."""
+    """The skill for questions about configuring this server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The section, and whether it had to give way: only then did the recent use count."""
+    """The rendered section. Recent use affected it only if `is_shortened`."""
 
     text: str
     is_cut: bool = False
@@ -61,7 +61,7 @@ class _Line:
     name: str
     description: str
     age: int
-    """0 for the skill used last; the same for all that were never used."""
+    """0 for the most recently used skill; equal for all that were never used."""
 
     def __str__(self) -> str:
         return f"  - {self.name}: {self.description}" if self.description else f"  - {self.name}"
@@ -88,7 +88,7 @@ class _Group:
 
 
 def render(collection: Collection, request: IndexRequest) -> Index:
-    """Return the section of the prompt; empty when there is no skill to be seen."""
+    """Render the section; empty if no skill is visible."""
     groups = tuple(_groups(collection, request))
     if not groups:
         return Index("")
@@ -113,7 +113,7 @@ def _section(head: str, body: str) -> str:
 
 
 def _groups(collection: Collection, request: IndexRequest) -> Iterator[_Group]:
-    """Yield the categories that have a skill to be seen; those of plugins are not listed."""
+    """Yield the categories with visible skills. Skills of plugins are not listed."""
     ages = {name: age for age, name in reversed(list(enumerate(request.recent)))}
     seen = (
         skill
@@ -139,7 +139,7 @@ def _place(skill: Skill) -> tuple[str, str, str]:
 
 
 def _fitted(groups: tuple[_Group, ...], room: int) -> str:
-    """Return the list, shortened step by step until it is no longer than the room."""
+    """Shorten the list step by step until it fits the limit."""
     for shorten in (_without_old_descriptions, _counted, _untold):
         if len(body := _listed(groups)) <= room:
             return body
@@ -151,7 +151,7 @@ def _fitted(groups: tuple[_Group, ...], room: int) -> str:
 
 
 def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
-    """Take descriptions away, the least recently used skills' first, as many as must go."""
+    """Drop as many descriptions as needed, least recently used skills first."""
     excess = len(_listed(groups)) - room
     bare: set[str] = set()
     lines = (line for group in groups for line in group.lines if line.description)
@@ -173,7 +173,7 @@ def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_G
 
 
 def _counted(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
-    """Make a count of categories, the least recently used first, as many as must go."""
+    """Collapse as many categories to a count as needed, least recently used first."""
     excess = len(_listed(groups)) - room
     counted: set[str] = set()
     for group in sorted(groups, key=lambda group: (-group.age, group.name)):
@@ -185,7 +185,7 @@ def _counted(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
 
 
 def _untold(groups: tuple[_Group, ...], _room: int) -> tuple[_Group, ...]:
-    """Take the categories' own descriptions away."""
+    """Drop the descriptions of categories."""
     return tuple(replace(group, description="") for group in groups)
 
 
@@ -194,10 +194,11 @@ def _listed(groups: Sequence[_Group]) -> str:
 
 
 def _plain(text: str, most_characters: int | None = None) -> str:
-    """Return a text as one line that cannot end the list, cut where it is too long."""
+    """Return a text as one safe line, cut to `max_characters`."""
     line = " ".join(text.split())
     if not line.isprintable():
         line = "".join(each for each in line if each.isprintable())
+    # Descriptions are untrusted text: `</available_skills>` in one must not end the list.
     line = line.replace("<", "\u2039").replace(">", "\u203a")
     if most_characters is None or len(line) <= most_characters:
         return line

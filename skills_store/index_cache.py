@@ -1,4 +1,4 @@
-"""The last few indexes that were written, kept in memory. Writes one only when it must."""
+"""LRU cache of rendered skill indexes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -12,7 +12,7 @@ MOST_INDEXES = 8
 
 
 class IndexCache:
-    """Indexes by all they depend on. May be shared by libraries, and by threads."""
+    """Rendered indexes by all their inputs. Thread-safe; can be shared by several libraries."""
 
     def __init__(self, most_indexes: int = MOST_INDEXES) -> None:
         self._most = most_indexes
@@ -20,7 +20,10 @@ class IndexCache:
         self._lock = Lock()
 
     def get(self, collection: Collection, request: IndexRequest) -> Index:
-        """Return an index. What was used when is part of its key only if it had to give way."""
+        """Return an index, rendered if it is not cached.
+
+        Recent use is part of the key only if the index was shortened; otherwise it has no effect.
+        """
         uncut = (collection.key, replace(request, recent=()), None)
         cut = (*uncut[:2], request.recent)
         with self._lock:
@@ -28,6 +31,8 @@ class IndexCache:
                 if key in self._indexes:
                     self._indexes.move_to_end(key)
                     return self._indexes[key]
+        # Rendered outside the lock: it takes long, and two threads that render the same get the
+        # same bytes.
         index = render(collection, request)
         with self._lock:
             self._indexes[cut if index.is_cut else uncut] = index

@@ -1,7 +1,7 @@
-"""Installs skills of others: planned first, so that they can be looked at, then put in their place.
+"""Install skills from a source: plan, review, then copy into the user's directory.
 
-What is installed is what was scanned, byte for byte: a plan holds it, and its source is not read
-again. It does not ask anybody, and does not know where the trust in a source is kept.
+The installed bytes are exactly the scanned ones: a plan holds them, and the source is not read
+again. The caller asks the user and decides how far a source is trusted.
 """
 
 import hashlib
@@ -51,29 +51,32 @@ _PROGRAM_MODE = 0o755
 _LISTED_KEY = "installed"
 
 IsTaken = Callable[[str], bool]
-"""Says whether a skill of the name is to be found anywhere. It must not take the store's lock."""
+"""Returns whether any skill has the name. It must not take the skills lock."""
 
 
 class RefusedError(InstallError):
-    """A skill is not installed. `reason` is half a sentence."""
+    """A skill was not installed. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"The skill {name!r} is not installed: {reason}.")
+        super().__init__(f"The skill {name!r} was not installed: {reason}.")
         self.name = name
         self.reason = reason
 
 
 class NotInstalledError(InstallError):
-    """No skill of the name was installed."""
+    """No installed skill has the name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No skill named {name!r} was installed; `skills list` says whose it is.")
+        super().__init__(
+            f"No skill named {name!r} was installed from a source. "
+            "Run `acp-server skills list` to see where each skill comes from."
+        )
         self.name = name
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where skills came from. The ref and the commit are empty but for a repository."""
+    """Source of an installation. `ref` and `commit` are set only for a repository."""
 
     source: str
     trust: Trust
@@ -83,7 +86,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A skill that was found, and what would become of it."""
+    """A skill found in a source, with the guard's verdict."""
 
     name: str
     description: str
@@ -91,17 +94,17 @@ class Candidate:
     verdict: Verdict
     decision: Decision
     problems: tuple[str, ...] = ()
-    """Why it cannot be installed whatever the guard says; half a sentence each."""
+    """Reasons, half a sentence each, that prevent installation whatever the verdict."""
 
     @property
     def is_installable(self) -> bool:
-        """Whether it may be installed, be it after a question."""
+        """Whether it can be installed, possibly after asking the user."""
         return self.decision != "block" and not self.problems
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a source holds. Nothing of it is installed yet."""
+    """Skills found in a source, not installed yet."""
 
     origin: Origin
     candidates: tuple[Candidate, ...]
@@ -109,9 +112,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """Installs into one home. All calls block.
+    """Installs skills into one agent home. All calls block.
 
-    `text_scan` looks through each text for injected instructions; `now` is for the records.
+    `text_scan` checks each text for injected instructions; `now` gives the times in records.
     """
 
     home: Home
@@ -121,11 +124,11 @@ class Installer:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def plan(self, source: str, trust: Trust) -> Plan:
-        """Look at what a source holds, in a folder of its own that is gone afterwards.
+        """Examine a source in a temporary directory.
 
         Raises:
-            SourceError: it cannot be had, or holds no skill.
-            OSError: the system does not let it be read or unpacked.
+            SourceError: The source is unavailable, or contains no skill.
+            OSError: It cannot be read or unpacked.
         """
         with _staged(source, self.git) as staged:
             found = list(_skill_folders(staged.folder))
@@ -142,45 +145,49 @@ class Installer:
     def commit(
         self, plan: Plan, candidate: Candidate, category: str = "", *, is_approved: bool = False
     ) -> Path:
-        """Put a skill of a plan into the user's folder, and return its folder there.
+        """Install a skill of a plan and return its new directory.
 
-        It appears as a whole or not at all, and is written down in `acp/installed.json`.
+        It appears completely or not at all, and is recorded in `acp/installed.json`.
 
         Raises:
-            RefusedError: the policy blocks it, nobody approved it, or its name is taken.
-            SkillError: the name or the category is none.
-            OSError: it cannot be written; nothing is left then.
+            InstallRefusedError: The policy blocks it, approval is missing, or its name is taken.
+            SkillError: The name or the category is not valid.
+            OSError: A write failed; nothing remains.
         """
         _check_decision(candidate, is_approved=is_approved)
         folder = self.home.skills / checked_category(category) / candidate.name
         with self.home.locked():
+            # Again under the lock: another process may have made a skill of this name since the
+            # plan.
             self._check_vacant(candidate.name, folder)
             made = self.home.skills / FOLDER_NAME / MAKING_NAME / secrets.token_hex(8)
             try:
                 _write_contents(made, candidate.contents)
                 folder.parent.mkdir(parents=True, exist_ok=True)
+                # After mkdir and right before the rename: a category that is a symlink would put
+                # the skill outside the skills directory.
                 refuse_links(self.home.skills, folder)
                 made.rename(folder)
-            finally:  # what was renamed is not there any more
+            finally:  # no effect after the rename
                 shutil.rmtree(made, ignore_errors=True)
             try:
                 self._note(plan.origin, candidate, category)
-            except OSError:  # without its record it would count as the user's own
+            except OSError:  # without its record the skill would count as the user's own
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
         return folder
 
     def uninstall(self, name: str, archive: Callable[[str], None]) -> None:
-        """Have an installed skill archived, and forget that it was installed.
+        """Archive an installed skill and remove its record.
 
         Args:
-            name: the skill.
-            archive: archives a skill by its name; raises if it does not. It takes the store's lock.
+            name: The skill.
+            archive: Archives a skill by name, or raises. It takes the skills lock itself.
 
         Raises:
-            NotInstalledError: it was not installed from anywhere.
-            SkillError: it is not archived; the record stays.
-            OSError: the record cannot be written.
+            NotInstalledError: It was not installed from a source.
+            SkillError: It was not archived; the record stays.
+            OSError: The record cannot be written.
         """
         if name not in self.installed():
             raise NotInstalledError(name)
@@ -188,7 +195,7 @@ class Installer:
         DocumentFile(self.home.installed).change(lambda document: _forget(document, name))
 
     def installed(self) -> Mapping[str, Json]:
-        """Return the record of each skill that was installed, by name."""
+        """Return the records of installed skills by name."""
         listed = DocumentFile(self.home.installed).read().get(_LISTED_KEY)
         return listed if isinstance(listed, dict) else {}
 
@@ -237,20 +244,20 @@ class Installer:
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A source as a folder."""
+    """A source as a directory."""
 
     folder: Path
     source: str
-    """What is written down: the path or the address."""
+    """Path or URL for the record."""
     ref: str = ""
     commit: str = ""
     has_name: bool = True
-    """Whether the folder's own name means anything; else the frontmatter's is the skill's."""
+    """Whether the directory's name is the skill's name; if not, the frontmatter has it."""
 
 
 @contextmanager
 def _staged(source: str, git: Git) -> Generator[_Staged]:
-    """Yield a source as a folder, which is gone at the end if it was made for it."""
+    """Provide a source as a directory; a temporary one is deleted at the end."""
     parsed = parse_source(source)
     with TemporaryDirectory(prefix="skills-", ignore_cleanup_errors=True) as temporary:
         staging = Path(temporary).resolve() / "source"
@@ -272,13 +279,14 @@ def _staged(source: str, git: Git) -> Generator[_Staged]:
 
 def _subfolder(staging: Path, source: RepositorySource) -> Path:
     folder = (staging / source.folder).resolve()
+    # `folder` is resolved: a symlink in the repository must not lead out of it.
     if not folder.is_dir() or not folder.is_relative_to(staging):
         raise SourceError(source.url, f"there is no folder {source.folder!r} in it")
     return folder
 
 
 def _skill_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders with a SKILL.md, none inside another, without following links."""
+    """Yield directories with a SKILL.md, not nested ones, without following symlinks."""
     waiting = [(folder, 0)]
     seen = 0
     while waiting and seen < MOST_FOLDERS:
@@ -296,13 +304,13 @@ def _check_decision(candidate: Candidate, *, is_approved: bool) -> None:
     if candidate.problems:
         raise RefusedError(candidate.name, "; ".join(candidate.problems))
     if candidate.decision == "block":
-        raise RefusedError(candidate.name, f"the guard calls it {candidate.verdict.level}")
+        raise RefusedError(candidate.name, f"the scan rated it {candidate.verdict.level}")
     if candidate.decision == "ask" and not is_approved:
-        raise RefusedError(candidate.name, "the user was not asked")
+        raise RefusedError(candidate.name, "it needs your approval first")
 
 
 def _between(root: Path, folder: Path) -> Sequence[Path]:
-    """Return the folders between a root and a folder, without either."""
+    """Return the directories between a root and a directory, both excluded."""
     return [parent for parent in folder.parents if parent.is_relative_to(root) and parent != root]
 
 

@@ -1,7 +1,7 @@
-"""Skills that the user calls with a slash: what is such a call, and what the model is then told.
+"""Slash commands of skills: parse them, and render the prompt for the model.
 
-Which commands are built in is the caller's to say. They win, and `/skill:NAME` reaches a skill of
-the same name all the same.
+The caller supplies the built-in commands, which have priority; `/skill:NAME` always reaches a
+skill.
 """
 
 import re
@@ -23,10 +23,10 @@ _PREFIXED_NAME = re.compile(r"[\w.:-]+")
 
 @dataclass(frozen=True, slots=True)
 class SkillInvocation:
-    """The skills that a prompt calls, and what it says besides."""
+    """The skills that a prompt invokes, and the rest of its text."""
 
     names: tuple[str, ...]
-    """As the user wrote them, each once; there may be no such skill any more."""
+    """As the user wrote them, without duplicates; such skills may no longer exist."""
     text: str
 
 
@@ -43,10 +43,10 @@ class SkillCommand:
 def parse_invocation(
     text: str, is_built_in: Callable[[str], bool], is_skill: Callable[[str], bool]
 ) -> SkillInvocation | None:
-    """Return which skills a prompt calls; None if it is text or a command that is built in.
+    """Return the skills that a prompt invokes; None if it is text or a built-in command.
 
-    A command is a word at the beginning with a slash before it and none in it. Up to five may
-    follow each other; from the first that is no skill's on, everything is text.
+    A command is a leading word with a slash before it and none in it. Up to five may follow each
+    other; the text begins at the first one that is no skill.
     """
     names: list[str] = []
     rest = text.strip()
@@ -61,7 +61,7 @@ def parse_invocation(
 
 
 def invocation_text(views: Sequence[SkillView], text: str) -> str:
-    """Return what the model is told when the user called skills: they first, then the text."""
+    """Return the prompt for invoked skills: the skills first, then the user's text."""
     told = [part for view in views for part in _told(view)]
     asked = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
     return "\n\n".join([*told, asked])
@@ -70,7 +70,10 @@ def invocation_text(views: Sequence[SkillView], text: str) -> str:
 def skill_commands(
     skills: Iterable[Skill], collection: Collection, is_built_in: Callable[[str], bool]
 ) -> tuple[SkillCommand, ...]:
-    """Return the commands of skills, sorted. A name that is no word has none, nor a double one."""
+    """Return the slash commands of skills, sorted.
+
+    Skills that need their category in the name, or whose name is no plain word, have none.
+    """
     commands = (
         SkillCommand(command, skill.full_name, skill.description)
         for skill in skills

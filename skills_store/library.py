@@ -1,7 +1,7 @@
-"""The skills that some roots hold, as one thing to ask, which looks at the disk each time.
+"""The skills of several roots as one queryable library, checked against the disk on each call.
 
-To look means one system call for each folder and file, unless a watcher vouches that nothing
-changed. Knows no tools and no sessions; who asks says what a session has.
+A check costs one `stat` per directory and file, unless a file watcher guarantees that nothing
+changed. The caller supplies the facts of the session (tools, platform) that decide visibility.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,18 +47,18 @@ class Listed:
     """A skill in a list."""
 
     name: str
-    """The name it is found by."""
+    """The name to look it up by."""
     description: str
     category: str
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The skills that a session sees, and all the categories that they are in."""
+    """The skills visible to a session, and all categories that contain one."""
 
     skills: tuple[Listed, ...]
     categories: tuple[tuple[str, str], ...]
-    """Name and description, also of those that were not asked for."""
+    """Name and description, including categories that were filtered out."""
 
 
 def _never_archived(_name: str) -> Archived | None:
@@ -66,7 +66,7 @@ def _never_archived(_name: str) -> Archived | None:
 
 
 class Library:
-    """The skills of some roots, the first of which wins. All calls block; threads may share it."""
+    """Skills of several roots; the first root wins. All calls block and are thread-safe."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Library:
         destination_of: DestinationOf = _never_archived,
         indexes: IndexCache | None = None,
     ) -> None:
-        """Prepare; nothing is read yet. Without a `snapshot_file` nothing is kept on disk."""
+        """Create the library; reads nothing yet. `snapshot_file` is the scan cache, if any."""
         self._roots = roots
         self._snapshot = Snapshot(snapshot_file) if snapshot_file else None
         self._destination_of = destination_of
@@ -84,21 +84,21 @@ class Library:
         self._collection: Collection | None = None
         self._lock = Lock()
         self._is_watched = False
-        self._mark = object()  # another one with each change that is told
+        self._mark = object()  # replaced by a new object on each reported change
         self._mark_seen: object = None
 
     def skills(self, circumstances: Circumstances = _EVERYTHING) -> tuple[Skill, ...]:
-        """Return the skills that a session sees, in the order of category and name."""
+        """Return the skills visible to a session, ordered by category and name."""
         found = self.collection().skills
         return tuple(skill for skill in found if is_visible(skill, circumstances))
 
     def find(self, name: str) -> Skill:
-        """Return the skill of a name: `name`, `category/name` or `plugin:name`, hidden or not.
+        """Return a skill by `name`, `category/name` or `plugin:name`, visible or not.
 
         Raises:
-            AmbiguousSkillError: the root that wins has two of the name.
-            SkillNotFoundError: there is none; ArchivedSkillError if there was one.
-            UnreadableSkillError: there is one, and its SKILL.md is at fault.
+            AmbiguousSkillError: The winning root has two skills of the name.
+            SkillNotFoundError: No such skill; ArchivedSkillError if there was one.
+            UnreadableSkillError: Its SKILL.md is invalid.
         """
         collection = self.collection()
         named = collection.by_name.get(name, ())
@@ -113,7 +113,7 @@ class Library:
     def list_result(
         self, circumstances: Circumstances = _EVERYTHING, category: str | None = None
     ) -> Listing:
-        """Return the skills that a session sees, of one category and those below it, or of all."""
+        """Return the skills visible to a session; `category` includes its subcategories."""
         collection = self.collection()
         skills = [each for each in collection.skills if is_visible(each, circumstances)]
         names = sorted({category_name(skill) for skill in skills})
@@ -130,10 +130,10 @@ class Library:
     def view(
         self, name: str, viewer: Viewer = _NOBODY, circumstances: Circumstances = _EVERYTHING
     ) -> SkillView:
-        """Return a skill as a model sees it.
+        """Return a skill rendered for the model.
 
         Raises:
-            SkillError: as `find` does, and when it is not for this session or cannot be read.
+            SkillError: As for `find`, and if it is hidden from this session or unreadable.
         """
         return view_skill(self._seen(name, circumstances), viewer, self._moved)
 
@@ -144,57 +144,57 @@ class Library:
         viewer: Viewer = _NOBODY,
         circumstances: Circumstances = _EVERYTHING,
     ) -> FileView:
-        """Return a file of a skill's folder.
+        """Return a file of a skill's directory.
 
         Raises:
-            SkillError: as `view` does, and when the path is refused or cannot be shown.
+            SkillError: As for `view`, and if the path is rejected or the file cannot be shown.
         """
         return view_file(self._seen(name, circumstances), path, viewer)
 
     def index(self, request: IndexRequest) -> str:
-        """Return the section of the prompt that lists the skills; empty if there are none."""
+        """Return the system prompt section that lists the skills; empty if there are none."""
         return self._indexes.get(self.collection(), request).text
 
     def knows(self, name: str) -> bool:
-        """Whether there is, or was, a skill of the name."""
+        """Return whether there is, or was, a skill of the name."""
         return name in self.collection().by_name or self._destination_of(name) is not None
 
     def problems(self) -> tuple[LoadProblem, ...]:
-        """Return what is wrong with the files of the roots."""
+        """Return the problems with files of the roots."""
         return self.collection().problems
 
     def shadowed(self) -> tuple[Shadowed, ...]:
-        """Return the skills that cannot be reached because an earlier root has their name."""
+        """Return the skills that are unreachable because an earlier root has their name."""
         return self.collection().shadowed
 
     def places(self) -> tuple[Path, ...]:
-        """Return what a watcher has to watch, with all that is below: roots, and ends of links."""
+        """Return the directories for a recursive watcher: roots and the targets of symlinks."""
         self.collection()
         scans = self._scans or {}
         return tuple(dict.fromkeys(place for found in scans.values() for place in found.places()))
 
     def folders(self) -> tuple[Path, ...]:
-        """Return what a watcher has to watch that sees one level only: all that was looked into.
+        """Return the directories for a non-recursive watcher: each one that was scanned.
 
-        A root that is not there is among them, and the folder that a linked file leads to.
+        Includes roots that do not exist, and the directories of symlink targets.
         """
         self.collection()
         scans = self._scans or {}
         return tuple(dict.fromkeys(each for found in scans.values() for each in found.folders()))
 
     def watched(self, *, is_watched: bool) -> None:
-        """Say whether somebody tells of each change in all `places` from now on, with `touched`."""
+        """Declare whether a watcher reports each change in `watch_roots` to `mark_changed`."""
         self._mark = object()
         self._is_watched = is_watched
 
     def touched(self) -> None:
-        """Say that something changed. May be called from any thread, and costs nothing."""
+        """Report a change. Thread-safe and cheap; the next call scans again."""
         self._mark = object()
 
     def collection(self) -> Collection:
-        """Return what there is now."""
+        """Return the current skills, scanning if something may have changed."""
         with self._lock:
-            mark = self._mark  # taken before the look: a change during it counts the next time
+            mark = self._mark  # read before the scan: a change during it must trigger another
             is_vouched = self._is_watched and mark is self._mark_seen
             if self._collection is None or not is_vouched:
                 self._collection = self._look(self._collection)
@@ -206,6 +206,7 @@ class Library:
         if self._scans is None:
             self._scans = self._snapshot.load(roots) if self._snapshot else {}
         found = {root: self._current(root, self._scans) for root in roots}
+        # Compare in order: when only the order of the roots changed, other skills win.
         if before is not None and list(found.items()) == list(self._scans.items()):
             return before
         if self._snapshot and found != self._scans:
@@ -218,10 +219,11 @@ class Library:
         if old is not None and old.holds():
             return old
         new = scan(root, old)
+        # Return the same object if nothing changed: the comparison with the scan cache stays cheap.
         return old if new == old and old is not None else new
 
     def _moved(self, name: str) -> Archived | None:
-        """Say where an archived skill went, if there is no other of its name by now."""
+        """Return the successor of an archived skill, unless a new skill has its name."""
         is_there = self._collection is not None and name in self._collection.by_name
         return None if is_there else self._destination_of(name)
 
@@ -233,7 +235,7 @@ class Library:
         return skill
 
     def _absence(self, name: str, collection: Collection) -> SkillError:
-        """Return why a name finds nothing."""
+        """Return the error that explains why a name finds nothing."""
         archived = self._destination_of(name)
         if archived is not None:
             return ArchivedSkillError(archived)
@@ -245,6 +247,6 @@ class Library:
 
 
 def _is_of(problem: LoadProblem, name: str) -> bool:
-    """Whether because of a problem a skill of the name was not loaded."""
+    """Return whether this problem kept a skill of the name from loading."""
     is_document = problem.path.name == SKILL_FILE
     return problem.is_skipped and is_document and problem.path.parent.name == name

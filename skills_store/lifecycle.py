@@ -1,6 +1,6 @@
-"""How skills age: idle for long they become stale, then archived; used again they are active.
+"""Ageing of skills made by agents: idle ones become stale, then archived; used ones active again.
 
-Only those an agent made age. What follows is worked out from the records alone, and then made.
+Transitions are computed from the usage records, then applied.
 """
 
 import logging
@@ -21,7 +21,7 @@ ARCHIVED_AFTER_DAYS = 90
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """After how many idle days a skill changes its state."""
+    """Idle days after which a skill changes its state."""
 
     stale_days: int = STALE_AFTER_DAYS
     archived_days: int = ARCHIVED_AFTER_DAYS
@@ -29,7 +29,7 @@ class Ages:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A skill that changes its state, and for how many whole days it was idle."""
+    """A change of a skill's state after `idle_days` whole days."""
 
     name: str
     old: State
@@ -40,10 +40,10 @@ class Transition:
 def due_transitions(
     records: Mapping[str, UsageRecord], now: datetime, ages: Ages | None = None
 ) -> tuple[Transition, ...]:
-    """Return which skills change their state now, by name.
+    """Return the state changes that are due, by skill name.
 
-    One that was never used counts from when it was made, or brought back. Pinned ones, archived
-    ones, and those no agent made are left alone.
+    A skill that was never used counts from its creation or restoration. Pinned and archived skills,
+    and skills not made by an agent, are left alone.
     """
     ages = ages or Ages()
     found = (_transition(name, records[name], now, ages) for name in sorted(records))
@@ -53,20 +53,22 @@ def due_transitions(
 def apply_transitions(
     keeper: Keeper, transitions: tuple[Transition, ...], undo_id: str
 ) -> tuple[Transition, ...]:
-    """Make transitions, as the curator, and return those that were made.
+    """Apply transitions as the curator and return those that succeeded.
 
-    One that is refused is logged: a record may be of a skill that is gone or not the agent's.
+    A refused one is logged: the record may be of a deleted skill, or of one not made by an agent.
 
     Raises:
-        LockedError: another process is changing skills and does not end.
-        OSError: the disk refuses; what was made before stays.
+        LockedError: Another process holds the skills lock past the timeout.
+        OSError: A write failed; earlier transitions stay.
     """
     made: list[Transition] = []
     for each in transitions:
         try:
             _apply(keeper, each, undo_id)
         except SkillError as error:
-            logger.info("the skill %s stays %s: %s", each.name, each.old, error)
+            logger.info(
+                "the skill %s was not archived and stays %s: %s", each.name, each.old, error
+            )
         else:
             made.append(each)
     return tuple(made)

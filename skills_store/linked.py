@@ -1,4 +1,4 @@
-"""The files that go with a skill: found by name, sorted, never opened."""
+"""List the support files of a skill by name, sorted, without opening them."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from skills_store.discovery import is_never_entered
 from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 
 MOST_LISTED = 200
-"""How many files are listed of one folder."""
+"""Limit of listed files per directory."""
 MOST_LOOKED_AT = 5_000
 MOST_LEVELS = 6
 
@@ -18,23 +18,23 @@ _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 @dataclass(frozen=True, slots=True)
 class LinkedFiles:
-    """The files of a skill. Paths are relative to its folder, with slashes, and sorted."""
+    """Support files of a skill. Paths are relative to its directory, with slashes, sorted."""
 
     by_folder: Mapping[str, tuple[str, ...]]
-    """Of references, templates, scripts and assets; each is there, if only empty."""
+    """Files of references, templates, scripts and assets; each key exists, even if empty."""
     others: tuple[str, ...] = ()
-    """What stands elsewhere in the folder, but for what begins with a dot."""
+    """Files elsewhere in the directory, except hidden ones."""
     omitted: int = 0
-    """How many more there are that are not listed."""
+    """Number of further files that are not listed."""
 
     def all(self) -> tuple[str, ...]:
-        """Return the paths, those of the four folders first."""
+        """Return all paths, those of the four directories first."""
         listed = [path for paths in self.by_folder.values() for path in paths]
         return (*listed, *self.others)
 
 
 def linked_files(folder: Path) -> LinkedFiles:
-    """Return the files of a skill's folder. Another skill's that stands in it are not its own."""
+    """List the files of a skill's directory, without those of nested skills."""
     found: dict[str, list[str]] = {name: [] for name in (*LINKED_FOLDERS, "")}
     for number, path in enumerate(_files(folder, "", 0)):
         if number >= MOST_LOOKED_AT:
@@ -47,7 +47,7 @@ def linked_files(folder: Path) -> LinkedFiles:
 
 
 def _files(folder: Path, prefix: str, level: int) -> Iterator[str]:
-    """Yield what is below a folder; links to folders are not followed."""
+    """Yield the files below a directory; links to directories are not followed."""
     try:
         with os.scandir(folder / prefix) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -63,7 +63,7 @@ def _files(folder: Path, prefix: str, level: int) -> Iterator[str]:
 
 
 def _is_own(folder: Path, path: str) -> bool:
-    """Whether a folder goes with the skill, and is no category and no skill of its own."""
+    """Return whether a directory belongs to the skill and is no category or skill itself."""
     top, name = path.split("/", maxsplit=1)[0], path.rpartition("/")[2]
     if is_never_entered(name):
         return False
@@ -76,7 +76,7 @@ def _is_own(folder: Path, path: str) -> bool:
 
 
 def _is_listed(folder: Path, path: str, entry: os.DirEntry[str]) -> bool:
-    """Whether a file goes with the skill; one that a link brings in must be in the folder."""
+    """Return whether a file belongs to the skill; the target of a link must be inside it."""
     top, separator, _ = path.partition("/")
     is_hidden = entry.name.startswith(".") and not (separator and top in LINKED_FOLDERS)
     if is_hidden or entry.name in _LITTER or path in {SKILL_FILE, CATEGORY_FILE}:
@@ -85,5 +85,5 @@ def _is_listed(folder: Path, path: str, entry: os.DirEntry[str]) -> bool:
         if entry.is_symlink() and not Path(entry).resolve().is_relative_to(folder.resolve()):
             return False
         return entry.is_file()
-    except (OSError, RuntimeError):  # a loop of links is either
+    except (OSError, RuntimeError):  # a link loop raises either, depending on the Python version
         return False

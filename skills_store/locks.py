@@ -1,4 +1,4 @@
-"""Locks between processes: who writes a file holds the lock beside it."""
+"""Locks between processes: writers of a file hold a lock file next to it."""
 
 import time
 from collections.abc import Generator
@@ -8,7 +8,7 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows: writes are whole all the same, and the last one counts
+except ImportError:  # Windows: no lock; writes are still atomic, and the last one wins
     fcntl = None
 
 PATIENCE_SECONDS = 5.0
@@ -16,22 +16,22 @@ _PAUSE_SECONDS = 0.01
 
 
 class LockedError(OSError):
-    """Another process holds the lock and does not give it back."""
+    """Another process holds the lock past the timeout."""
 
 
 @contextmanager
 def locked(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> Generator[None]:
-    """Hold the lock of a file, which is `flock` on the same name with `.lock` behind it. Blocks.
+    """Hold the lock of a file: `flock` on the same name plus `.lock`. Blocks.
 
-    The folder must exist.
+    The directory must exist.
 
     Raises:
-        LockedError: it was not to be had in time.
-        OSError: the lock file cannot be made.
+        LockedError: It could not be acquired in time.
+        OSError: The lock file cannot be created.
     """
     with path.with_name(f"{path.name}.lock").open("ab") as file:
         _acquire(file, path, time.monotonic() + patience_seconds)
-        yield  # closing the file gives the lock back
+        yield  # closing the file releases the lock
 
 
 def _acquire(file: IO[bytes], path: Path, deadline_seconds: float) -> None:

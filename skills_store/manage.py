@@ -1,7 +1,7 @@
-"""Changing skills: a call is planned, shown and asked about, then committed, and can be taken back.
+"""Skill editor: plan a change, show it, get permission, commit it; undo it later if needed.
 
-All that changes the user's skills goes through here and holds one lock meanwhile. It asks nobody:
-whoever calls `commit` has the answer.
+Every change of the user's skills goes through here, under one lock. The caller of `commit` is
+responsible for the permission.
 """
 
 import logging
@@ -28,12 +28,12 @@ logger = logging.getLogger(__name__)
 
 
 class Keeper:
-    """The skills of one home, for whoever changes them. All calls block."""
+    """Editor for the skills of one agent home. All calls block."""
 
     def __init__(
         self, home: Path, roots: Callable[[], Sequence[Root]], now: Clock = current_time
     ) -> None:
-        """Prepare. The roots are asked for each time; one of them is `home / "skills"`."""
+        """Create the editor. `roots` is called each time; one root is `home / "skills"`."""
         self.home = Home(home)
         self.usage = Usage(self.home.skills, now)
         self.archive = Archive(self.home.skills, now)
@@ -42,55 +42,59 @@ class Keeper:
         self._planner = Planner(self.home, self.holdings, self.usage, self.archive, now)
 
     def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do. Nothing is written.
+        """Return the change that a call would make. Writes nothing.
 
         Raises:
-            SkillError: it cannot be done; the text says why and what to do instead.
-            OSError: something cannot be read.
+            SkillError: The call is not possible; the message says why and suggests an alternative.
+            OSError: A file cannot be read.
         """
         try:
             change = self._planner.plan(call)
             return replace(change, places=tuple(map(_real, change.paths)))
-        except FileNotFoundError as error:  # it was there a moment ago: no lock is held yet
+        except FileNotFoundError as error:  # planning holds no lock: a file was removed meanwhile
             raise OutdatedError(Path(error.filename or self.home.skills)) from error
 
     def commit(self, change: Change, undo_id: str | None = None) -> Done:
-        """Make a change, if everything is still as it was when it was planned.
+        """Apply a change if all files are as they were when it was planned.
 
-        One that nobody asked for can be undone; changes with the same id are undone together.
+        Changes of a background run are recorded for undo; those with one id are undone together.
 
         Raises:
-            SkillError: it may not be made any more; nothing was changed.
-            LockedError: another process is changing skills and does not end.
-            OSError: the disk refuses; every file is as it was.
+            SkillError: The change is no longer allowed; nothing was changed.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A write failed; every file is unchanged.
         """
         with self.home.locked():
+            # The user may have pinned, renamed or shadowed the skill while the permission question
+            # was open.
             self._planner.check_allowed(change)
             self._refuse_new_links(change)
             check_current(change.effect)
             kept_id = None
             if change.origin in UNASKED:
                 kept_id = undo_id or self._undo.new_id()
+                # Record before applying: a crash in between leaves a harmless record, the other
+                # order would leave a change that cannot be undone.
                 self._undo.keep(change, kept_id)
             apply(change, self.home.skills, self.archive)
             self._count(change)
         return Done(change.message, kept_id)
 
     def new_undo_id(self) -> str:
-        """Return an id for all changes of one pass."""
+        """Return an undo id for all changes of one run."""
         return self._undo.new_id()
 
     def passes(self) -> tuple[Pass, ...]:
-        """Return the passes that changed something unasked, the latest first."""
+        """Return the recorded background runs, latest first."""
         return self._undo.passes()
 
     def undo(self, undo_id: str) -> Pass:
-        """Take back what was changed under an id, byte for byte.
+        """Revert all changes recorded under an id, byte for byte.
 
         Raises:
-            UndoError: there is nothing of the id, or a file was changed since.
-            LockedError: another process is changing skills and does not end.
-            OSError: the disk refuses; doing it again goes on.
+            SkillUndoError: Nothing is recorded under the id, or a file was changed since.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A write failed; calling this again continues.
         """
         with self.home.locked():
             undone = self._undo.restore(undo_id)
@@ -103,14 +107,14 @@ class Keeper:
         return undone
 
     def restore(self, name: str) -> Path:
-        """Bring an archived skill back to where it was, and return its folder.
+        """Move an archived skill back to its original place and return its directory.
 
         Raises:
-            NotArchivedError: none of the name is archived.
-            NameTakenError: there is a skill of the name.
-            ArchiveConflictError: something stands where it was.
-            LockedError: another process is changing skills and does not end.
-            OSError: it cannot be moved.
+            NotArchivedError: No archived skill has the name.
+            NameTakenError: Another skill has the name now.
+            ArchiveConflictError: The original place is taken.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: It cannot be moved.
         """
         with self.home.locked():
             for skill in self.holdings.look():
@@ -121,7 +125,7 @@ class Keeper:
         return folder
 
     def _refuse_new_links(self, change: Change) -> None:
-        """Look once more for links: one may have been put there since."""
+        """Check for symlinks again: one may have been created since the plan."""
         roots = [self.home.skills]
         if change.skill is not None:
             roots.append(change.skill.root.path)
@@ -131,7 +135,7 @@ class Keeper:
                     refuse_links(root, path)
 
     def _count(self, change: Change) -> None:
-        """Write down what was done. What cannot be is logged: the skill has been changed."""
+        """Record the change in the usage file. Errors are only logged: the change is made."""
         creator: Creator = "user" if change.origin == "user" else "agent"
         try:
             if change.action == "create":
@@ -140,11 +144,17 @@ class Keeper:
                 self.usage.set_state(change.name, "archived")
             else:
                 record = self.usage.record(change.name)
-                if record is not None and record.state == "archived":  # copied once more
+                if (
+                    record is not None and record.state == "archived"
+                ):  # its copy was archived and is made again
                     self.usage.set_state(change.name, "active")
                 self.usage.count(change.name, "patch")
         except OSError as error:
-            logger.warning("the change of %s was not counted: %s", change.name, error)
+            logger.warning(
+                "cannot write the usage of the skill %s, its change was not counted: %s",
+                change.name,
+                error,
+            )
 
 
 def _real(path: Path) -> Path:

@@ -1,6 +1,6 @@
-"""Whose a skill is, and so who may change it, and where: in its place, in a copy, or not at all.
+"""Decide which owner a skill has, and so how it may be changed: in place, in a copy, or not at all.
 
-It reads the lists of what was bundled and installed. It changes nothing.
+Reads the lists of bundled and installed skills. Changes nothing.
 """
 
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 Owner = Literal["user", "agent", "bundled", "hub", "installed", "workspace", "external", "plugin"]
 Origin = Literal["turn", "review", "curator", "user"]
-"""Who asks for a change: the model in a turn, a pass in the background, or the user himself."""
+"""Source of a change: the model in a turn, a background run (review, curator), or the user."""
 
 UNASKED: frozenset[Origin] = frozenset({"review", "curator"})
 _OF_OTHERS: frozenset[Owner] = frozenset(
@@ -28,7 +28,7 @@ _OF_OTHERS: frozenset[Owner] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The names of the skills in the user's folder that others put there."""
+    """Names of skills in the user's directory that came from elsewhere."""
 
     bundled: frozenset[str] = frozenset()
     hub: frozenset[str] = frozenset()
@@ -36,12 +36,12 @@ class Claims:
 
 
 def read_claims(home: Home) -> Claims:
-    """Return what the lists say; a list that is not there or cannot be read names nothing."""
+    """Read the lists; a missing or unreadable list counts as empty."""
     return Claims(_bundled_names(home), _named_in(home.hub_lock), _named_in(home.installed))
 
 
 def owner_of(skill: Skill, claims: Claims, usage: Usage) -> Owner:
-    """Return whose a skill is. Skills that other agents use too count as external."""
+    """Return the owner of a skill. Skills shared with other agents count as external."""
     match skill.root.kind:
         case "home":
             return _owner_at_home(skill.name, claims, usage)
@@ -54,10 +54,10 @@ def owner_of(skill: Skill, claims: Claims, usage: Usage) -> Owner:
 
 
 def is_changed_in_place(skill: Skill, owner: Owner) -> bool:
-    """Say whether a change is made where the skill is; else it is made in a copy of the user's.
+    """Return whether a skill is changed in place; if not, a copy of the user's is changed.
 
     Raises:
-        ReadOnlyError: neither can be.
+        ReadOnlySkillError: Neither is possible.
     """
     match skill.root.kind:
         case "home":
@@ -73,10 +73,10 @@ def is_changed_in_place(skill: Skill, owner: Owner) -> bool:
 
 
 def check_deletable(skill: Skill, owner: Owner) -> None:
-    """Refuse to archive what is not in the user's own folder.
+    """Reject archiving a skill outside the user's own directory.
 
     Raises:
-        ReadOnlyError: it is elsewhere.
+        ReadOnlySkillError: It is elsewhere.
     """
     if skill.root.kind != "home":
         reason = (
@@ -87,11 +87,11 @@ def check_deletable(skill: Skill, owner: Owner) -> None:
 
 
 def check_origin(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> None:
-    """Refuse a pass that nobody asked for what is pinned or belongs to others.
+    """Reject a background run's change of a skill that is pinned, or not the user's or an agent's.
 
     Raises:
-        PinnedError: the skill is pinned.
-        UnaskedChangeError: it is of others.
+        PinnedSkillError: The skill is pinned.
+        BackgroundChangeError: The skill belongs to others.
     """
     if origin not in UNASKED:
         return
@@ -102,12 +102,12 @@ def check_origin(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> No
 
 
 def check_deletion(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> None:
-    """Refuse to archive what is pinned, and unasked what no agent made.
+    """Reject archiving a pinned skill, and in a background run one that no agent made.
 
     Raises:
-        PinnedError: the skill is pinned.
-        ReadOnlyError: it is not in the user's own folder.
-        UnaskedChangeError: the pass may archive only what an agent made.
+        PinnedSkillError: The skill is pinned.
+        ReadOnlySkillError: It is not in the user's own directory.
+        BackgroundChangeError: A background run may archive only skills made by an agent.
     """
     check_origin(skill, owner, origin, usage)
     check_deletable(skill, owner)
@@ -134,12 +134,14 @@ def _bundled_names(home: Home) -> frozenset[str]:
     except FileNotFoundError:
         return frozenset()
     except OSError as error:
-        logger.warning("%s cannot be read: %s", home.bundled_manifest, error)
+        logger.warning(
+            "cannot read %s, its skills count as the user's own: %s", home.bundled_manifest, error
+        )
         return frozenset()
     return frozenset(name for line in lines if (name := line.partition(":")[0].strip()))
 
 
 def _named_in(file: Path) -> frozenset[str]:
-    """Return the names in a list of installed skills: the keys of its map `installed`."""
+    """Return the names in a list of installed skills: the keys of its object `installed`."""
     installed = DocumentFile(file).read().get("installed")
     return frozenset(installed) if isinstance(installed, dict) else frozenset()

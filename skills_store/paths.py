@@ -1,7 +1,7 @@
-"""Which file of a skill a path means. Paths come from a model, so they are believed nothing.
+"""Resolve a path from the model to a file of a skill. Paths are untrusted.
 
-What a path means must not depend on the system: names of drives and devices, other cases, ends that
-a system drops, are refused everywhere. Reads names and links, no content.
+The result must not depend on the platform: drive and device names, other letter case, and trailing
+characters that a system drops are rejected everywhere. Reads names and links, no content.
 """
 
 import os
@@ -23,20 +23,24 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)
 
 
 def located(folder: Path, path: str) -> Path:
-    """Return the real place of the file that a path means in a skill's folder.
+    """Return the real path of a file in a skill's directory.
 
     Raises:
-        PathRefusedError: the path is not one of a file in the folder.
-        MissingFileError: there is no such file.
-        UnreadableFileError: the system does not let it be looked for.
+        SkillPathRefusedError: The path is not one of a file in the directory.
+        MissingSkillFileError: There is no such file.
+        UnreadableSkillFileError: The system denies access, or a link leads nowhere.
     """
     place = folder
     for name in checked_names(path):
         place /= _listed_name(folder, place, name, path)
     try:
         real, home = place.resolve(strict=True), folder.resolve(strict=True)
-    except (OSError, RuntimeError) as error:  # a loop of links is either
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # a link loop raises either, depending on the Python version
         raise UnreadableFileError(path, "it is a link that leads nowhere") from error
+    # Compare resolved paths: a link inside the skill could otherwise expose any file of the user.
     if not real.is_relative_to(home):
         raise PathRefusedError(path, "it is a link that leads out of the skill's folder")
     if real.is_dir():
@@ -45,10 +49,10 @@ def located(folder: Path, path: str) -> Path:
 
 
 def checked_names(path: str) -> tuple[str, ...]:
-    """Return the names that a path is made of.
+    """Split a path into its names.
 
     Raises:
-        PathRefusedError: it is no plain relative path.
+        SkillPathRefusedError: It is not a plain relative path.
     """
     reason = _fault(path) or next(filter(None, map(_name_fault, path.split("/"))), None)
     if reason:
@@ -57,7 +61,7 @@ def checked_names(path: str) -> tuple[str, ...]:
 
 
 def _fault(path: str) -> str | None:
-    """Say what is wrong with a path as a whole."""
+    """Return the problem with a path as a whole; None if there is none."""
     faults = {
         "it is empty": not path,
         f"it is longer than {MOST_PATH_CHARACTERS} characters": len(path) > MOST_PATH_CHARACTERS,
@@ -73,7 +77,7 @@ def _fault(path: str) -> str | None:
 
 
 def _name_fault(name: str) -> str | None:
-    """Say what is wrong with one name of a path."""
+    """Return the problem with one component of a path; None if there is none."""
     faults = {
         "it goes up with ..": name == "..",
         "it has an empty name or a single dot in it": name in {"", "."},
@@ -87,7 +91,7 @@ def _name_fault(name: str) -> str | None:
 
 
 def _listed_name(folder: Path, place: Path, name: str, path: str) -> str:
-    """Return a name as its folder has it: a system that ignores case must not decide."""
+    """Return a name as its directory lists it, so that letter case matters on every system."""
     try:
         there = os.listdir(place)  # noqa: PTH208 - names are all we need
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""YAML made plain: mappings, lists and scalars, line by line, and nothing that runs or grows.
+"""Restricted YAML parser: mappings, lists and scalars only, with limits on depth and size.
 
-Dates and numbers with a point stay the text they are. Aliases are refused, and so is depth. Does
-not know what the values mean. Importing this module imports the YAML parser.
+Dates and floats stay text. Aliases are rejected, because they allow exponential growth. Importing
+this module imports PyYAML, which is slow.
 """
 
 import re
@@ -24,7 +24,7 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 
 
 class NoPlainYamlError(ValueError):
-    """The text is no YAML, or such that is refused. `line` counts from 1."""
+    """The text is invalid YAML, or uses a rejected construct. `line` counts from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -33,40 +33,42 @@ class NoPlainYamlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """What a text says, and what of it the strict dialect of the standard does not allow."""
+    """The parsed mapping, and the constructs that the standard's strict dialect does not allow."""
 
     values: dict[str, Json]
     oddities: tuple[Problem, ...] = ()
     lines: dict[str, int] = field(default_factory=dict[str, int])
-    """Where the fields of the outermost mapping begin."""
+    """Lines at which the top-level fields begin."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or a list whose end has not come yet."""
+    """A mapping or list whose end event has not arrived."""
 
     value: dict[str, Json] | list[Json]
     key: str | None = None
-    """Of a mapping: the key whose value comes next."""
+    """For a mapping: the key that waits for its value."""
     column: int | None = None
-    """Of the mappings that are its values: where the first of them begins."""
+    """For a mapping: the column of its first nested mapping."""
 
 
 def parse(text: str) -> Plain:
-    """Return what a text says, which must be one mapping; one without content is empty.
+    """Parse a text that must be a single mapping; an empty text gives an empty mapping.
 
     Raises:
-        NoPlainYamlError: it is something else, no YAML, or refused.
+        PlainYamlError: The text is not a mapping, not valid YAML, or uses a rejected construct.
     """
     reader = _Reader()
     try:
+        # Events instead of yaml.load: no tag can construct an object, and the limits apply while
+        # parsing.
         for event in yaml.parse(text, Loader=_Loader):
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise NoPlainYamlError(line, error.problem or "it is no YAML") from None
-    except (yaml.YAMLError, UnicodeEncodeError):  # half a character, or a control character
+    except (yaml.YAMLError, UnicodeEncodeError):  # a lone surrogate or a control character
         raise NoPlainYamlError(1, "it holds a character that YAML does not allow") from None
     if not isinstance(reader.root, dict):
         raise NoPlainYamlError(1, "it is no mapping of fields to values")
@@ -74,7 +76,7 @@ def parse(text: str) -> Plain:
 
 
 class _Reader:
-    """Takes the events of a text and builds what they say, without recursion."""
+    """Builds the value from parser events, without recursion."""
 
     def __init__(self) -> None:
         self.root: Json = {}
@@ -114,7 +116,7 @@ class _Reader:
         text = event.value
         parent = self._open[-1] if self._open else None
         if parent is None or not isinstance(parent.value, dict) or parent.key is not None:
-            is_plain = not event.style  # None, or empty from the parser in C
+            is_plain = not event.style  # None, or "" from libyaml
             self._add(_resolved(text) if is_plain else text)
             return
         if text in parent.value:
@@ -157,7 +159,7 @@ class _Reader:
 
 
 def _resolved(text: str) -> Json:
-    """Return what a scalar without quotes is: nothing, a truth, a whole number, or its text."""
+    """Convert an unquoted scalar to None, a bool, an int, or its text."""
     if text in _NULLS:
         return None
     if text in _TRUTHS:

@@ -1,6 +1,6 @@
-"""The six actions of `skill_manage`, worked out as far as a change that could be made.
+"""Plan the six actions of `skill_manage` as changes, without applying them.
 
-Nothing is written here, and no lock is held: whoever commits the change looks again.
+Plans are made without the lock; the commit checks them again.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ _SCRIPT_MODE = 0o755
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """One file of a skill, before and after; `new` is None for one that goes."""
+    """A file of a skill before and after; `new` is None for a removal."""
 
     path: str
     old: bytes | None
@@ -56,7 +56,7 @@ class _Edit:
 
 
 class Planner:
-    """Makes changes of calls. All calls block."""
+    """Turns calls into planned changes. All calls block."""
 
     def __init__(
         self, home: Home, holdings: Holdings, usage: Usage, archive: Archive, now: Clock
@@ -76,19 +76,19 @@ class Planner:
         }
 
     def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do.
+        """Return the change that a call would make.
 
         Raises:
-            SkillError: it cannot be done; the text says why and what to do instead.
-            OSError: something cannot be read.
+            SkillError: The call is not possible; the message says why and suggests an alternative.
+            OSError: A file cannot be read.
         """
         return self._actions[call.action](call)
 
     def check_allowed(self, change: Change) -> None:
-        """Refuse a change that may not be made any more: pins and lists change meanwhile.
+        """Check at commit time that a change is still allowed: pins and skills may have changed.
 
         Raises:
-            SkillError: it may not be made, or another skill has the name now.
+            SkillError: It is not allowed any more, or another skill has taken the name.
         """
         if change.skill is None:
             self._refuse_taken(change.name)
@@ -160,7 +160,9 @@ class Planner:
 
     def _in_copy(self, call: ManageCall, skill: Skill, edit: _Edit) -> Change:
         target = self._home.skills / skill.category / skill.name
-        if target.exists():  # as a category: the copy, to come whole at once, is put into it
+        if (
+            target.exists()
+        ):  # a category of that name exists: nest the copy, so that one rename creates it
             target /= skill.name
         refuse_links(self._home.skills, target)
         if target.exists():
@@ -245,7 +247,7 @@ def _patched(call: ManageCall, skill: Skill) -> _Edit:
 
 
 def _refusal(error: PatchError, text: str, old_string: str) -> str:
-    """Say why a patch failed; where the patcher knows no place like the wanted one, the lines."""
+    """Return why a patch failed, with the closest lines if the patcher found no similar place."""
     if not isinstance(error, NotFoundError) or error.nearest or error.applied_line:
         return str(error)
     lines = closest_lines(text, old_string)

@@ -1,4 +1,4 @@
-"""Finds installed programs without picking up one that a workspace brings along."""
+"""Find installed programs, ignoring those that a workspace provides."""
 
 import os
 import shutil
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def find_program(name: str, search_path: str | None, *, outside: Iterable[Path] = ()) -> str | None:
-    """Return a program's absolute path; None if there is none.
+    """Return a program's absolute path; None if it is not found.
 
-    Without `search_path` the PATH of this process is searched.
-    Entries of `search_path` that are relative or empty mean the working directory, which is often a
-    stranger's repository, and are passed over. So are entries inside the directories `outside`.
+    Without `search_path` the PATH of this process is used. Relative and empty entries are skipped:
+    they mean the working directory, often an untrusted repository. Entries inside the directories
+    `outside` are skipped too.
     """
     directories = [Path(directory).resolve() for directory in outside]
     entries = os.get_exec_path() if search_path is None else search_path.split(os.pathsep)
@@ -19,7 +19,7 @@ def find_program(name: str, search_path: str | None, *, outside: Iterable[Path] 
         if not Path(entry).is_absolute():
             continue
         found = shutil.which(name, path=entry)
-        # On Windows `which` looks in the working directory first, whatever the path is.
+        # On Windows `which` searches the working directory first, whatever the path is.
         if found is None or not Path(found).is_absolute():
             continue
         resolved = Path(found).parent.resolve()

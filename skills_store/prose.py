@@ -1,4 +1,4 @@
-"""Our own words to the model, read from the files they are kept in. Knows not when to say them."""
+"""Texts for the model, read from the `text/` directory."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,9 +6,9 @@ from importlib.resources import files
 
 @cache
 def prose(name: str) -> str:
-    """Return the text of `text/NAME.md`, stripped; read once.
+    """Return the text of `text/NAME.md`, stripped and cached.
 
     Raises:
-        FileNotFoundError: there is no such text.
+        FileNotFoundError: There is no such text.
     """
     return files("skills_store").joinpath("text", f"{name}.md").read_text("utf-8").strip()

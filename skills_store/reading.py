@@ -1,6 +1,6 @@
-"""Reading files that others put there: regular ones only, never more than was allowed.
+"""Safe reads of untrusted files: regular files only, up to a size limit.
 
-A FIFO, a device or a folder of the name is refused and never waited for. Knows no skills.
+FIFOs, devices and directories are rejected without blocking.
 """
 
 import os
@@ -17,16 +17,16 @@ _FLAGS: int = (
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 
 Stamp = tuple[int, int]
-"""When a file or folder was last changed (ns), and its size (bytes)."""
+"""Modification time (ns) and size (bytes) of a file or directory."""
 
 
 class NoRegularFileError(OSError):
-    """There is something of that name which is no regular file."""
+    """The path is not a regular file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file held, and what the system told of it just before."""
+    """Content of a file, and its status from just before the read."""
 
     data: bytes
     status: os.stat_result
@@ -34,29 +34,32 @@ class Content:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp in what the system tells of a file or folder."""
+    """Return the stamp of a file or directory from its status."""
     return (status.st_mtime_ns, status.st_size)
 
 
 def read_regular(path: Path | str, most_bytes: int, flags: int = 0) -> Content:
-    """Return what a file holds, up to a number of bytes.
+    """Read a regular file, up to `max_bytes`.
 
     Raises:
-        NoRegularFileError: it is a folder, a FIFO, a device.
-        OSError: it is not there, or may not be read.
+        NotRegularFileError: It is a directory, a FIFO or a device.
+        OSError: It does not exist, or cannot be read.
     """
     descriptor = os.open(path, _FLAGS | flags)
     with os.fdopen(descriptor, "rb", closefd=True, buffering=0) as file:
+        # Check the open descriptor, not the path, which could be replaced between check and open.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             message = "it is no regular file"
             raise NoRegularFileError(message)
         data = bytearray()
+        # Read one byte too many: that tells a file of exactly the limit from a longer one. The size
+        # of the status is not enough, as the file may grow.
         while len(data) <= most_bytes and (piece := file.read(most_bytes + 1 - len(data))):
             data += piece
     return Content(bytes(data[:most_bytes]), status, len(data) <= most_bytes)
 
 
 def reason_of(error: OSError) -> str:
-    """Say what went wrong in a few words, without the path."""
+    """Return the reason of an error in a few words, without the path."""
     return error.strerror or str(error) or type(error).__name__

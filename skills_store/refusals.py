@@ -1,22 +1,22 @@
-"""Why a skill was not changed, in words for the model or the user who asked.
+"""Errors of changing skills. The messages are for the model or the user.
 
-SkillError                  (of `errors`)
-  WriteRefusedError         nothing was changed; the text says what to do instead
-    CallRefusedError        the call lacks an argument, or has one that says nothing here
-    NameRefusedError        a skill or a category cannot be named so
-    NameTakenError          a skill has the name already
-    ContentRefusedError     a text is too long, or cannot be written
-    LinkRefusedError        the path leads through a link
-    ReadOnlyError           the skill is not ours to change
-    PinnedError             the user wants it kept
-    UnaskedChangeError      a pass that nobody asked for may not touch it
-    SuccessorError          what an archived skill is said to be absorbed into is no other skill
-    PatchRefusedError       an old text is not there, or not once; the nearest lines are shown
-    OutdatedError           the files are not what the change was made from
-  NotArchivedError          there is nothing of the name to bring back
-  ArchiveConflictError      something stands where an archived skill was
-  UndoError                 a pass cannot be undone
-    UndoConflictError       what it left was changed since
+SkillError                    (of `errors`)
+  SkillWriteError             nothing was changed; the message suggests an alternative
+    InvalidCallError          the call lacks an argument, or would change nothing
+    InvalidSkillNameError     the name of a skill or category is not allowed
+    NameTakenError            a skill has the name already
+    InvalidContentError       a text is too long, or cannot be encoded
+    SymlinkRefusedError       the path leads through a symlink
+    ReadOnlySkillError        the skill cannot be changed or deleted
+    PinnedSkillError          the user pinned the skill
+    BackgroundChangeError     a background run may not touch the skill
+    InvalidSuccessorError     `absorbed_into` names no other skill
+    PatchRefusedError         the old text was not found exactly once; shows the nearest lines
+    StaleChangeError          files changed since the change was planned
+  NotArchivedError            no archived skill has the name
+  ArchiveConflictError        the original place of an archived skill is taken
+  SkillUndoError              a run cannot be undone
+    SkillUndoConflictError    files were changed since the run
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ _SHOWN_FILES = 10
 
 
 class WriteRefusedError(SkillError):
-    """A change that is not made."""
+    """A change that was refused; nothing was written."""
 
 
 class CallRefusedError(WriteRefusedError):
-    """The arguments do not say what to do."""
+    """The arguments are incomplete, or the call would change nothing."""
 
 
 class NameRefusedError(WriteRefusedError):
-    """A skill or a category cannot be named so. `reason` is half a sentence."""
+    """The name of a skill or category is not allowed. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"The name {_shown(name)} is refused: {reason}.")
@@ -46,7 +46,7 @@ class NameRefusedError(WriteRefusedError):
 
 
 class NameTakenError(WriteRefusedError):
-    """A skill has the name already, or one that some file systems take for the same."""
+    """A skill has the name already, or one that some file systems treat as equal."""
 
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class NameTakenError(WriteRefusedError):
 
 
 class ContentRefusedError(WriteRefusedError):
-    """A text is too long, or cannot be written. `path` is relative to the skill."""
+    """A text is too long, or cannot be encoded. `path` is relative to the skill."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path} is refused: {reason}.")
@@ -67,7 +67,7 @@ class ContentRefusedError(WriteRefusedError):
 
 
 class LinkRefusedError(WriteRefusedError):
-    """The path leads through a link, which may lead anywhere."""
+    """The path leads through a symlink, which may point anywhere."""
 
     def __init__(self, link: Path) -> None:
         super().__init__(f"{link} is a link; what it leads to is changed only where it is.")
@@ -75,7 +75,7 @@ class LinkRefusedError(WriteRefusedError):
 
 
 class ReadOnlyError(WriteRefusedError):
-    """The skill is not ours to change. `reason` is half a sentence."""
+    """The skill cannot be changed or deleted. `reason` is half a sentence."""
 
     def __init__(self, name: str, owner: str, reason: str) -> None:
         super().__init__(f"The skill {name!r} ({owner}) cannot be changed so: {reason}.")
@@ -85,7 +85,7 @@ class ReadOnlyError(WriteRefusedError):
 
 
 class PinnedError(WriteRefusedError):
-    """The user wants the skill kept."""
+    """The user pinned the skill."""
 
     def __init__(self, name: str, *, is_unasked: bool) -> None:
         what = "changed unasked" if is_unasked else "deleted"
@@ -97,7 +97,7 @@ class PinnedError(WriteRefusedError):
 
 
 class UnaskedChangeError(WriteRefusedError):
-    """A pass that nobody asked for may not touch the skill."""
+    """A background run may not touch the skill."""
 
     def __init__(self, name: str, owner: str, origin: str) -> None:
         super().__init__(
@@ -111,7 +111,7 @@ class UnaskedChangeError(WriteRefusedError):
 
 
 class SuccessorError(WriteRefusedError):
-    """What an archived skill is said to be absorbed into is no other skill."""
+    """`absorbed_into` of an archived skill names no other skill."""
 
     def __init__(self, name: str, successor: str) -> None:
         super().__init__(
@@ -124,7 +124,7 @@ class SuccessorError(WriteRefusedError):
 
 
 class PatchRefusedError(WriteRefusedError):
-    """An old text is not there, or not once. The patcher's error is the cause."""
+    """The old text was not found exactly once. The patcher's error is the cause."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path} was not changed. {reason}")
@@ -133,7 +133,7 @@ class PatchRefusedError(WriteRefusedError):
 
 
 class OutdatedError(WriteRefusedError):
-    """The files are not what the change was made from."""
+    """The files changed since the change was planned."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -144,7 +144,7 @@ class OutdatedError(WriteRefusedError):
 
 
 class NotArchivedError(SkillError):
-    """There is nothing of the name to bring back."""
+    """No archived skill has the name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"No skill named {_shown(name)} is archived.")
@@ -152,7 +152,7 @@ class NotArchivedError(SkillError):
 
 
 class ArchiveConflictError(SkillError):
-    """Something stands where an archived skill was."""
+    """The original place of an archived skill is taken."""
 
     def __init__(self, name: str, path: Path) -> None:
         super().__init__(
@@ -163,11 +163,11 @@ class ArchiveConflictError(SkillError):
 
 
 class UndoError(SkillError):
-    """A pass cannot be undone."""
+    """A background run cannot be undone."""
 
 
 class UndoConflictError(UndoError):
-    """What a pass left was changed since. `paths` are the files."""
+    """Files were changed since the run. `paths` are these files."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         listed = ", ".join(str(path) for path in paths[:_SHOWN_FILES])

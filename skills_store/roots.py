@@ -1,6 +1,6 @@
-"""Where skills are kept, in the order in which a name is looked for. Opens no file.
+"""Skill roots in lookup order. Opens no file.
 
-Whether a workspace is trusted, and so may bring skills, is the caller's to say.
+The caller decides whether a workspace is trusted and so may provide skills.
 """
 
 import os
@@ -15,20 +15,20 @@ WORKSPACE_FOLDERS = (".agents/skills", ".hermes/skills", ".claude/skills")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders that skills may come from. All absolute."""
+    """Directories that may contain skills. All paths are absolute."""
 
     hermes_home: Path
     user_home: Path
     bundled: Path
-    """The skills that came with the program."""
+    """Skills shipped with the program."""
     workspace: Path | None = None
-    """Of a workspace that is trusted."""
+    """Only set for a trusted workspace."""
     external: tuple[Path, ...] = ()
-    """Folders that the user named; they are only read."""
+    """Read-only directories from the user's settings."""
 
 
 def roots_of(places: Places) -> tuple[Root, ...]:
-    """Return the roots, first the one that wins; a folder that is named twice counts once."""
+    """Return the roots, highest priority first; a directory listed twice counts once."""
     unique: dict[str, Root] = {}
     for root in (*_roots(places), *plugin_roots(places.hermes_home / "plugins")):
         unique.setdefault(os.path.realpath(root.path), root)
@@ -36,7 +36,7 @@ def roots_of(places: Places) -> tuple[Root, ...]:
 
 
 def plugin_roots(folder: Path) -> tuple[Root, ...]:
-    """Return the roots of the plugins in a folder, by name."""
+    """Return the roots of the plugins in a directory, by name."""
     try:
         names: Sequence[str] = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     except OSError:

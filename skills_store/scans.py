@@ -1,7 +1,7 @@
-"""What a look at a root found, and whether it still holds. Knows how to compare, not how to look.
+"""Result of scanning a root, and the check whether it is still current.
 
-The manifest has every folder that was looked into and every file that was read, each with its
-stamp. As long as all of them are what they were, another look would find the same.
+The manifest maps each scanned directory and each read file to its stamp. While all stamps match,
+another scan would give the same result.
 """
 
 import os
@@ -15,37 +15,37 @@ from skills_store.skill import CATEGORY_FILE, SKILL_FILE, LoadProblem, Root, Ski
 
 ABSENT: Stamp = (0, 0)
 UNSETTLED: Stamp = (-1, -1)
-"""Of what could not be read, or changed a moment ago: it must be looked at again."""
+"""Stamp of a file that was unreadable or changed a moment ago; it never matches."""
 
 _FILES = frozenset({SKILL_FILE, CATEGORY_FILE})
-_SETTLING_NANOSECONDS = 100_000_000  # a clock of files may tick this slowly
+_SETTLING_NANOSECONDS = 100_000_000  # slowest tick of a file system's clock that is allowed for
 
-# A path object for each of thousands of names would cost more than the call.
+# Takes str: a Path object for each of thousands of names would cost more than the call.
 status_of: Callable[[str], os.stat_result] = os.stat
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What was found in one root."""
+    """Skills and problems found in one root."""
 
     root: Root
     skills: tuple[Skill, ...] = ()
-    """In the order of category and name; names may be double."""
+    """Ordered by category and name; names may repeat."""
     category_descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: tuple[LoadProblem, ...] = ()
     manifest: Mapping[str, Stamp] = field(default_factory=dict[str, Stamp])
 
     def holds(self) -> bool:
-        """Whether nothing changed since: one system call for each entry of the manifest."""
+        """Return whether nothing changed since the scan: one `stat` per manifest entry."""
         return all(_is_still(stamp, path) for path, stamp in self.manifest.items())
 
     def places(self) -> Iterator[Path]:
-        """Yield where a change would have to be noticed: the root, and what its links lead to."""
+        """Yield the directories for a recursive watcher: the root and the targets of symlinks."""
         yield self.root.path
         yield from (Path(path).resolve() for path in self.manifest if Path(path).is_symlink())
 
     def folders(self) -> Iterator[Path]:
-        """Yield each folder that was looked into, and those that linked files are in."""
+        """Yield each scanned directory, and the directories of symlinked files."""
         for path in map(Path, self.manifest):
             if path.name not in _FILES:
                 yield path
@@ -54,9 +54,10 @@ class Scan:
 
 
 def settled(status: os.stat_result) -> Stamp:
-    """Return a stamp to compare with later.
+    """Return a stamp for later comparison, or UNSETTLED for a very recent change.
 
-    A file that changed within one tick of the clock could change again and keep its stamp.
+    A file that changed within one tick of the file system's clock could change again with the same
+    stamp.
     """
     is_fresh = abs(time.time_ns() - status.st_mtime_ns) < _SETTLING_NANOSECONDS
     return UNSETTLED if is_fresh else stamp_of(status)

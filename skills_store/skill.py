@@ -1,4 +1,4 @@
-"""What a skill is, where skills are kept, and what is wrong with one. Reads nothing itself."""
+"""Data types of skills: roots, skills, problems. Does no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,36 +21,36 @@ Frontmatter = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder of skills. Of several the first wins; the caller puts them in order."""
+    """A directory that contains skills. The caller orders roots; the first with a name wins."""
 
     kind: RootKind
     path: Path
-    """Absolute."""
+    """Absolute path."""
     is_writable: bool = False
     plugin: str = ""
-    """Of a plugin: its name, which is said before its skills' names."""
+    """Name of the plugin for a plugin root; it prefixes the names of the plugin's skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a text. Lines count from 1."""
+    """A problem in the text of a SKILL.md. Lines count from 1."""
 
     line: int
     text: str
-    """Half a sentence."""
+    """Half a sentence, without the file name."""
     is_fatal: bool = False
     """The text cannot be used at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadProblem:
-    """What is wrong with a file or folder of a root. The line counts from 1; 0 is all of it."""
+    """A problem with a file or directory of a root. Lines count from 1; 0 means the whole file."""
 
     path: Path
     line: int
     text: str
     is_skipped: bool = False
-    """Because of it no skill was loaded from there."""
+    """No skill was loaded from this path because of the problem."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
@@ -59,38 +59,38 @@ class LoadProblem:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill that was found and can be loaded. Its text is not kept."""
+    """A discovered skill that can be loaded. Its text is not kept in memory."""
 
     name: str
-    """The folder's name, whatever the frontmatter says."""
+    """The directory's name, even if the frontmatter says otherwise."""
     description: str
     category: str
-    """The folders between root and skill, joined by slashes; empty for a skill at the top."""
+    """The directories between root and skill, joined by slashes; empty at the top level."""
     folder: Path
     root: Root
     frontmatter: Frontmatter = field(default_factory=dict[str, Json], hash=False)
-    """All fields, also those nobody here knows."""
+    """All fields, including unknown ones."""
 
     @property
     def document(self) -> Path:
-        """The path of its SKILL.md."""
+        """Path of its SKILL.md."""
         return self.folder / SKILL_FILE
 
     @property
     def full_name(self) -> str:
-        """The name it is found by: `name`, or `plugin:name`."""
+        """The name to look it up by: `name`, or `plugin:name`."""
         return f"{self.root.plugin}:{self.name}" if self.root.plugin else self.name
 
     @property
     def place_name(self) -> str:
-        """The name no other skill of its root has: `category/name`, or `plugin:category/name`."""
+        """Unique name within its root: `category/name`, or `plugin:category/name`."""
         inside = f"{self.category}/{self.name}" if self.category else self.name
         return f"{self.root.plugin}:{inside}" if self.root.plugin else inside
 
 
 @dataclass(frozen=True, slots=True)
 class Shadowed:
-    """A skill that is not to be reached, and the one of the same name that won."""
+    """A skill that cannot be reached because `winner`, of an earlier root, has the same name."""
 
     skill: Skill
     winner: Skill
@@ -98,16 +98,16 @@ class Shadowed:
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """A skill that was archived, and where it went."""
+    """An archived skill and its successor."""
 
     name: str
     absorbed_into: str = ""
-    """The skill that holds now what it held; empty when it was only put away."""
+    """The skill that now holds its content; empty if it was only archived."""
     archived_at: str = ""
-    """ISO 8601; empty when nobody knows."""
+    """ISO 8601; empty if unknown."""
 
     def told(self) -> str:
-        """Say it, in two or three sentences."""
+        """Describe the archiving, and how to undo it, in two or three sentences."""
         when = f" on {self.archived_at[:10]}" if self.archived_at else ""
         went = (
             f"What it held is now in the skill {self.absorbed_into!r}: load that one."

@@ -1,7 +1,6 @@
-"""What was found in each root, kept on disk: another process need not read every skill again.
+"""Scan cache on disk: scan results of each root, so that a new process need not read every skill.
 
-The file is a cache and nothing else: what is wrong with it in any way makes it count as absent, and
-it is written anew. It is never written in place.
+Only a cache: an invalid file counts as missing and is rebuilt. Written atomically.
 """
 
 import contextlib
@@ -22,9 +21,9 @@ from skills_store.skill import LoadProblem, Root, Skill
 logger = logging.getLogger(__name__)
 
 VERSION = 1
-"""To be raised whenever the same files would now be read differently."""
+"""Increase this whenever the same skill files would be read differently."""
 MOST_ROOTS = 32
-"""How many roots are kept, of all workspaces; those written last."""
+"""Limit of cached roots over all workspaces; the most recently written are kept."""
 MOST_BYTES = 64 * 1024 * 1024
 
 _PRIVATE = 0o600
@@ -34,17 +33,17 @@ _END = b"}\n"
 
 
 class BrokenSnapshotError(ValueError):
-    """The file is not what we wrote, or was written by another version."""
+    """The file is damaged or was written by another version."""
 
 
 class Snapshot:
-    """The file. All calls block, none raises."""
+    """The scan cache file. All calls block; none raises."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def load(self, roots: Sequence[Root]) -> dict[Root, Scan]:
-        """Return what is kept of some roots. Whether it still holds is not looked at."""
+        """Return the cached scans of some roots, without checking that they are current."""
         try:
             entries = self._entries()
             kept = {root: entries[_key(root)] for root in roots if _key(root) in entries}
@@ -52,11 +51,11 @@ class Snapshot:
         except FileNotFoundError:
             return {}
         except (OSError, BrokenSnapshotError) as error:
-            logger.info("%s is made anew: %s", self._file, error)
+            logger.info("the scan cache %s is rebuilt: %s", self._file, error)
             return {}
 
     def save(self, scans: Iterable[Scan]) -> None:
-        """Keep what was found; what is kept of other roots stays."""
+        """Store scans; cached scans of other roots are kept."""
         mine = {_key(found.root): _entry(found) for found in scans}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -65,7 +64,11 @@ class Snapshot:
                 entries = dict([*others.items(), *mine.items()][-MOST_ROOTS:])
                 write_atomically(self._file, _written(entries), _PRIVATE)
         except OSError as error:
-            logger.info("%s is not written: %s", self._file, error)
+            logger.info(
+                "cannot write the scan cache %s, skills are scanned again next time: %s",
+                self._file,
+                error,
+            )
 
     def _others(self) -> Document:
         with contextlib.suppress(OSError, BrokenSnapshotError):
@@ -75,6 +78,7 @@ class Snapshot:
     def _entries(self) -> Document:
         content = read_regular(self._file, MOST_BYTES)
         roots = content.data.partition(_ROOTS)[2].removesuffix(_END)
+        # Compare with the file as we would write it: detects truncation, edits and other versions.
         if not content.is_whole or content.data != _framed(roots):
             message = "it is damaged, or another version wrote it"
             raise BrokenSnapshotError(message)
@@ -93,11 +97,11 @@ def _key(root: Root) -> str:
 
 
 def _written(entries: Document) -> bytes:
-    return _framed(json.dumps(entries).encode())  # ASCII: a path may hold what is no text
+    return _framed(json.dumps(entries).encode())  # ASCII: a path may contain lone surrogates
 
 
 def _framed(roots: bytes) -> bytes:
-    """Return the whole file, the beginning of which vouches for the rest."""
+    """Return the complete file: a header with version and digest, then the roots."""
     digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
     head = f'{{"version": {VERSION}, "digest": "{digest}"'
     return head.encode() + _ROOTS + roots + _END

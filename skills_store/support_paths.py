@@ -1,6 +1,6 @@
-"""Which file of a skill a call may write: one below the four folders, with a name for every system.
+"""Validate the path of a support file to write: below one of the four directories, portable name.
 
-Looks at the text of a path only.
+Checks the text of a path only.
 """
 
 import re
@@ -17,10 +17,10 @@ _SKILL_MAKERS = frozenset({SKILL_FILE.casefold(), CATEGORY_FILE.casefold()})
 
 
 def checked_support_path(path: str) -> PurePosixPath:
-    """Return the path of a file that may be written or removed.
+    """Validate and return the path of a support file to write or remove.
 
     Raises:
-        PathRefusedError: it leads elsewhere, or cannot be on every system.
+        SkillPathRefusedError: It is not below a support directory, or not valid on every system.
     """
     names = checked_names(path)
     reason = _fault(names)
@@ -30,7 +30,7 @@ def checked_support_path(path: str) -> PurePosixPath:
 
 
 def is_main_file(path: str | None) -> bool:
-    """Say whether a call means the SKILL.md: it names no file, or just that one."""
+    """Return whether a call means the SKILL.md: no path, or exactly that name."""
     return path is None or path in {"", SKILL_FILE}
 
 

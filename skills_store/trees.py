@@ -1,6 +1,6 @@
-"""What a folder holds, as a value; copies of it, and how it is made so again, byte for byte.
+"""Directory trees as values: capture, copy and restore them byte for byte.
 
-It knows files, modes and links, which it never follows. It does not know what a skill is.
+Handles files, modes and symlinks (never followed). Knows nothing about skills.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ Kind = Literal["file", "link", "folder"]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One thing in a folder. `digest` is of a file's bytes or a link's target."""
+    """One entry of a tree. `digest` is the SHA-256 of a file's bytes or of a link's target."""
 
     kind: Kind
     mode: int
@@ -29,25 +29,25 @@ class Leaf:
 
 
 Tree: TypeAlias = Mapping[str, Leaf]
-"""What a folder holds, by relative path with `/`."""
+"""Content of a directory by relative path with `/`."""
 
 LeftOut: TypeAlias = Callable[[str], bool]
 
 
 def capture(folder: Path, is_left_out: LeftOut = lambda _: False) -> Tree:
-    """Return what a folder holds, without what is left out; nothing when it is not there.
+    """Return the content of a directory without excluded paths; empty if it does not exist.
 
     Raises:
-        OSError: something in it cannot be read.
+        OSError: An entry cannot be read.
     """
     return {path: _leaf(folder / path, status) for path, status in _walk(folder, "", is_left_out)}
 
 
 def copy_tree(source: Path, target: Path, tree: Tree) -> None:
-    """Copy what a tree names from one folder into another, which is made, with the tree's modes.
+    """Copy the entries of a tree, with the modes it gives, to `target`, which is created.
 
     Raises:
-        OSError: something cannot be read or written; the target may then hold a part.
+        OSError: A read or write failed; the target may be incomplete.
     """
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted(tree):
@@ -62,13 +62,13 @@ def copy_tree(source: Path, target: Path, tree: Tree) -> None:
 
 
 def put_back(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
-    """Make of what a folder holds what it held: `wanted`, whose files are in `copies`.
+    """Restore a directory from `present` to `wanted`, taking file contents from `copies`.
 
-    Each file is replaced as a whole, so a crash leaves every one as it was or as it is to be, and
-    doing it again ends it.
+    Each file is replaced atomically, so after a crash it has its old or new bytes, and calling this
+    again completes the restore.
 
     Raises:
-        OSError: something cannot be read or written.
+        OSError: A read or write failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for path, leaf in present.items():
@@ -85,26 +85,26 @@ def put_back(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
 
 
 def folders_inside_out(tree: Tree) -> Iterator[str]:
-    """Return the folders of a tree, each before the one it is in: that may become read-only."""
+    """Return the directories of a tree, children before parents: a parent may become read-only."""
     return (path for path in sorted(tree, reverse=True) if tree[path].kind == "folder")
 
 
 def writable(tree: Tree) -> Tree:
-    """Return a tree whose files and folders their owner may change."""
+    """Return a tree whose entries are writable by their owner."""
     bits = {"file": stat.S_IWUSR, "folder": stat.S_IRWXU, "link": 0}
     return {path: replace(leaf, mode=leaf.mode | bits[leaf.kind]) for path, leaf in tree.items()}
 
 
 def written_tree(tree: Tree) -> Document:
-    """Return a tree as it stands in a record."""
+    """Return a tree as JSON for a record."""
     return {path: [leaf.kind, leaf.mode, leaf.digest] for path, leaf in tree.items()}
 
 
 def parsed_tree(value: Json) -> Tree:
-    """Return the tree of a record.
+    """Parse a tree from a record.
 
     Raises:
-        ValueError: it is none, or names what is outside of its folder.
+        ValueError: It is not a tree, or names a path outside its directory.
     """
     if not isinstance(value, dict):
         message = "a record holds no tree"
@@ -129,7 +129,7 @@ def _walk(folder: Path, prefix: str, is_left_out: LeftOut) -> Iterator[tuple[str
 
 
 def _is_kept(mode: int) -> bool:
-    """Say whether this can be copied at all: sockets, pipes and devices cannot."""
+    """Return whether an entry can be copied: sockets, pipes and devices cannot."""
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
@@ -144,7 +144,7 @@ def _leaf(path: Path, status: os.stat_result) -> Leaf:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of some bytes, as a leaf has it."""
+    """Return the SHA-256 of some bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -172,7 +172,7 @@ def _remove(path: Path) -> None:
 
 
 def _remove_if_left(path: Path, kind: Kind) -> None:
-    """Remove what should not be there; a folder only if nothing we do not know is in it."""
+    """Remove an extra entry; a directory only if it is empty, as it may hold unknown files."""
     if kind != "folder":
         path.unlink(missing_ok=True)
     elif path.is_dir() and not any(path.iterdir()):
@@ -196,5 +196,5 @@ def _inside(path: str) -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Say whether a path in a record stays in its folder."""
+    """Return whether a path from a record stays within its directory."""
     return bool(path) and not path.startswith("/") and ".." not in path.split("/")

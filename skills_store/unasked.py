@@ -1,7 +1,7 @@
-"""A keeper for passes that nobody asked for: whatever they ask, it is changed in their name.
+"""Skill editor for background runs: every change is attributed to the run.
 
-Who makes a change is settled when the keeper is made, and no call can say otherwise: so the rules
-for passes hold (`ownership`), and all that one pass changed is undone together.
+The origin is fixed when the editor is created and cannot be overridden by a call, so the ownership
+rules for background runs always apply and one undo reverts the whole run.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,36 +17,36 @@ from skills_store.usage import Clock, current_time
 
 
 class UnaskedKeeper(Keeper):
-    """The skills of one home, as one pass in the background may change them. All calls block."""
+    """Skill editor of one background run. All calls block."""
 
     origin: Origin = "review"
 
     def __init__(
         self, home: Path, roots: Callable[[], Sequence[Root]], now: Clock = current_time
     ) -> None:
-        """Begin a pass."""
+        """Start a run."""
         super().__init__(home, roots, now)
         self.undo_id = self.new_undo_id()
-        """The id under which all changes of the pass can be undone."""
+        """ID under which all changes of the run can be undone."""
         self.made: list[Change] = []
-        """What the pass has changed, in order."""
+        """Committed changes of the run, in order."""
 
     def plan(self, call: ManageCall) -> Change:
-        """Return what a call would do, made by this pass.
+        """Return the change that a call would make, with the origin of this run.
 
         Raises:
-            SkillError: it cannot be done, or not by a pass.
-            OSError: something cannot be read.
+            SkillError: The call is not possible, or not allowed for a background run.
+            OSError: A file cannot be read.
         """
         return super().plan(replace(call, origin=self.origin))
 
     def commit(self, change: Change, undo_id: str | None = None) -> Done:
-        """Make a change as part of the pass; an id that is given is not heeded.
+        """Commit a change as part of the run; `undo_id` is ignored.
 
         Raises:
-            SkillError: it may not be made any more; nothing was changed.
-            LockedError: another process is changing skills and does not end.
-            OSError: the disk refuses; every file is as it was.
+            SkillError: The change is no longer allowed; nothing was changed.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A write failed; every file is unchanged.
         """
         del undo_id
         own = replace(change, origin=self.origin)

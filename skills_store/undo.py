@@ -1,7 +1,7 @@
-"""What passes that nobody asked for changed, as it was before: kept under an id, and put back.
+"""Undo records of background runs: copies of skills from before each change.
 
-A pass may make several changes under one id; they are undone together. What the user changed since
-is not lost: it stands in the way. It decides nothing about who may change what.
+A run may make several changes under one id; they are undone together. Files that the user changed
+since are never overwritten: they make the undo fail. The ownership rules are in `ownership`.
 """
 
 import logging
@@ -39,7 +39,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change: a folder before it, and the digests of its files after it."""
+    """One change: the directory before it, and the digests of its files after it."""
 
     action: Action
     name: str
@@ -48,12 +48,12 @@ class Step:
     after: Mapping[str, str]
     copies: Path
     archived: str | None = None
-    """The name of the folder in the archive that a deleted skill went to."""
+    """Name of the archive directory that a deleted skill was moved to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What was changed under one id."""
+    """Changes recorded under one id."""
 
     id: str
     origin: str
@@ -63,26 +63,26 @@ class Pass:
 
 
 class Undo:
-    """The before-copies of one home. All calls block; whoever writes holds the folder's lock."""
+    """Undo records of one agent home. All calls block; writers must hold the skills lock."""
 
     def __init__(self, home: Home, now: Clock) -> None:
         self._home = home
         self._now = now
 
     def passes(self) -> tuple[Pass, ...]:
-        """Return what can be undone or was, the latest first; a broken record is logged."""
+        """Return all records, latest first; a broken one is logged and left out."""
         return tuple(filter(None, map(self._read_if_whole, reversed(self._ids()))))
 
     def new_id(self) -> str:
-        """Return an id for the changes of one pass; later ones are greater."""
+        """Return an id for the changes of one run; ids sort by time."""
         return f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
 
     def keep(self, change: Change, undo_id: str) -> None:
-        """Keep what a change is about to change.
+        """Record the state before a change.
 
         Raises:
-            UndoError: the id is none, or was undone already.
-            OSError: it cannot be kept; then the change must not be made.
+            SkillUndoError: The id is invalid, or was undone already.
+            OSError: It cannot be recorded; then the change must not be made.
         """
         folder = self._folder(undo_id)
         document = DocumentFile(folder / _RECORD_NAME)
@@ -94,7 +94,9 @@ class Undo:
         if number == 0:
             self._forget_oldest()
         copies = folder / str(number)
-        shutil.rmtree(copies, ignore_errors=True)  # of a step that was not recorded any more
+        shutil.rmtree(
+            copies, ignore_errors=True
+        )  # left over from a crash before the step was recorded
         before = capture_own(change.folder)
         copy_tree(change.folder, copies, before)
         step = _written(change, before, number, self._home.skills)
@@ -107,10 +109,10 @@ class Undo:
         document.change(kept)
 
     def find(self, undo_id: str) -> Pass:
-        """Return what was changed under an id.
+        """Return the changes recorded under an id.
 
         Raises:
-            UndoError: nothing was.
+            SkillUndoError: Nothing is recorded under it.
         """
         found = self._read(undo_id) if _ID.fullmatch(undo_id) else None
         if found is None:
@@ -119,12 +121,12 @@ class Undo:
         return found
 
     def restore(self, undo_id: str) -> Pass:
-        """Give every file back the bytes it had before the first change under an id.
+        """Restore every file to its bytes before the first change under an id.
 
         Raises:
-            UndoError: there is no such id, or it was undone already.
-            UndoConflictError: a file was changed since; nothing is put back.
-            OSError: something cannot be written; doing it again goes on.
+            SkillUndoError: There is no such id, or it was undone already.
+            SkillUndoConflictError: A file was changed since; nothing is restored.
+            OSError: A write failed; calling this again continues.
         """
         found = self.find(undo_id)
         if found.undone_at is not None:
@@ -143,7 +145,7 @@ class Undo:
         return found
 
     def _changed_since(self, first: Step, found: Pass) -> Iterator[Path]:
-        """Yield the files of a folder that hold what no step left there or found there."""
+        """Yield the files whose content no step of the run left or found there."""
         steps = [step for step in found.steps if step.folder == first.folder]
         for path, leaf in capture_own(first.folder).items():
             digests = {step.before[path].digest for step in steps if path in step.before}
@@ -162,7 +164,7 @@ class Undo:
 
     def _folder(self, undo_id: str) -> Path:
         if not _ID.fullmatch(undo_id):
-            message = f"{undo_id[:80]!r} is no id to undo."
+            message = f"{undo_id[:80]!r} is not a valid undo id."
             raise UndoError(message)
         return self._home.undo / undo_id
 
@@ -189,7 +191,7 @@ class Undo:
 
 
 def _firsts(found: Pass) -> tuple[Step, ...]:
-    """Return the first step of each folder: it knows what was there before all of them."""
+    """Return the first step of each directory; it has the state before all of them."""
     firsts: dict[Path, Step] = {}
     for step in found.steps:
         firsts.setdefault(step.folder, step)
@@ -215,10 +217,10 @@ def _written(change: Change, before: Tree, number: int, skills_folder: Path) -> 
 
 
 def _parsed(step: Json, folder: Path, skills_folder: Path) -> Step:
-    """Return a step of a record.
+    """Parse a step of a record.
 
     Raises:
-        UndoError: it is none.
+        SkillUndoError: It is not a valid step.
     """
     match step:
         case {
@@ -254,7 +256,7 @@ def _parsed_tree(value: Json, folder: Path) -> Tree:
 
 
 def _digests_after(change: Change, before: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the files of a folder as a change leaves them, and the digests of their bytes."""
+    """Yield path and digest of the files as a change leaves them."""
     effect = change.effect
     match effect:
         case Moved():

@@ -1,7 +1,7 @@
-"""How often and when each skill was used: `.usage.json` in the skills folder, shared with Hermes.
+"""Usage counters of skills: `.usage.json` in the skills directory, a format shared with Hermes.
 
-A map by skill name, kept beside the skills so that a SKILL.md never changes by being read. It knows
-names and times; what follows from them is decided elsewhere.
+Maps skill names to counts and times. Kept in a separate file, so that reading a skill never changes
+its SKILL.md.
 """
 
 import logging
@@ -31,7 +31,7 @@ _FIELDS: Mapping[Event, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What is known of one skill's use. Times are in UTC."""
+    """Usage of one skill. Times are in UTC."""
 
     view_count: int = 0
     use_count: int = 0
@@ -48,39 +48,39 @@ class UsageRecord:
 
     @property
     def last_activity_at(self) -> datetime | None:
-        """When it was last viewed, used or changed; None if it never was."""
+        """When it was last viewed, used or changed; None if never."""
         times = (self.last_viewed_at, self.last_used_at, self.last_patched_at)
         return max((time for time in times if time is not None), default=None)
 
 
 class Usage:
-    """The records of all skills of one folder. All calls block."""
+    """Usage records of all skills in one directory. All calls block."""
 
     def __init__(self, skills_folder: Path, now: Clock | None = None) -> None:
         self._document = DocumentFile(skills_folder / FILE_NAME)
         self._now = now or current_time
 
     def records(self) -> Mapping[str, UsageRecord]:
-        """Return what is known, by the names of the skills."""
+        """Return all records by skill name."""
         entries = self._document.read().items()
         return {name: _parsed(entry) for name, entry in entries if isinstance(entry, dict)}
 
     def record(self, name: str) -> UsageRecord | None:
-        """Return what is known of one skill; None if nothing is."""
+        """Return the record of one skill; None if there is none."""
         entry = self._document.read().get(name)
         return _parsed(entry) if isinstance(entry, dict) else None
 
     def is_pinned(self, name: str) -> bool:
-        """Say whether the user wants this skill left alone.
+        """Return whether the user pinned the skill.
 
         Raises:
-            OSError: that cannot be read, so nobody may take it for a no.
+            OSError: The file cannot be read; that must not count as "not pinned".
         """
         entry = self._document.read_strictly().get(name)
         return isinstance(entry, dict) and _parsed(entry).pinned
 
     def count(self, name: str, *events: Event) -> None:
-        """Count what was done with a skill. Never fails: what cannot be written is logged."""
+        """Count events of a skill. Never fails: a write error is logged."""
 
         def counted(entry: Document, now: str) -> None:
             for event in events:
@@ -91,13 +91,15 @@ class Usage:
         try:
             self._change(name, counted)
         except OSError as error:
-            logger.warning("the use of the skill %s was not counted: %s", name, error)
+            logger.warning(
+                "cannot write the usage of the skill %s, it was not counted: %s", name, error
+            )
 
     def note_creation(self, name: str, created_by: Creator) -> None:
-        """Begin a record; nothing of an earlier skill of that name is counted for this one.
+        """Start a new record; counts of an earlier skill of that name are dropped.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
 
         def begun(entry: Document, now: str) -> None:
@@ -107,26 +109,26 @@ class Usage:
         self._change(name, begun)
 
     def pin(self, name: str) -> None:
-        """Have a skill kept: it cannot be deleted, and nothing unasked touches it.
+        """Pin a skill: it cannot be deleted, and background runs do not touch it.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._change(name, lambda entry, _: entry.update(pinned=True))
 
     def unpin(self, name: str) -> None:
-        """Take the pin off.
+        """Unpin a skill.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._change(name, lambda entry, _: entry.update(pinned=False))
 
     def set_state(self, name: str, state: State) -> None:
-        """Note that a skill is in use, idle for long, or archived; or was brought back just now.
+        """Set the state of a skill; archived to active also sets `restored_at`.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
 
         def moved(entry: Document, now: str) -> None:
@@ -138,10 +140,10 @@ class Usage:
         self._change(name, moved)
 
     def forget(self, name: str) -> None:
-        """Drop the record of a skill that is no more.
+        """Remove the record of a deleted skill.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._document.change(lambda document: _drop(document, name))
 
@@ -159,9 +161,9 @@ class Usage:
 
 
 def ranked(records: Mapping[str, UsageRecord], names: Iterable[str]) -> tuple[str, ...]:
-    """Order skills by the day on which they were last active, the latest first, then by name.
+    """Order skills by the day of their last activity, latest first, then by name.
 
-    Days and not moments, so that using a skill twice on a day moves nothing.
+    By day and not by time, so that using a skill twice a day does not reorder the index.
     """
 
     def rank(name: str) -> tuple[int, str]:
@@ -173,17 +175,17 @@ def ranked(records: Mapping[str, UsageRecord], names: Iterable[str]) -> tuple[st
 
 
 def current_time() -> datetime:
-    """Return the time, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def written_time(time: datetime) -> str:
-    """Return a time as Hermes writes it: ISO 8601, in UTC."""
+    """Format a time as Hermes does: ISO 8601 in UTC."""
     return time.astimezone(UTC).isoformat()
 
 
 def parsed_time(value: Json) -> datetime | None:
-    """Return a time as it was meant; one without zone is in UTC. None for anything else."""
+    """Parse an ISO 8601 time; UTC if it has no zone. None for anything else."""
     if not isinstance(value, str):
         return None
     try:

@@ -1,7 +1,4 @@
-"""What a model sees of one skill: its SKILL.md, what goes with it, and what it lacks to work here.
-
-Where a skill is found, and who counts that it was looked at, is not known here.
-"""
+"""Render one skill for the model: SKILL.md, support files, and missing requirements."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -24,19 +21,19 @@ from skills_store.skill import (
 )
 
 DestinationOf = Callable[[str], Archived | None]
-"""Says where an archived skill went; None for a name that was never archived."""
+"""Returns the successor of an archived skill; None for a name that was never archived."""
 
 _FOLDER_VARIABLE = "${HERMES_SKILL_DIR}"
 _SESSION_VARIABLE = "${HERMES_SESSION_ID}"
 _SNIFFED_BYTES = 8 * 1024
-_TYPES = MimeTypes()  # its own table: the system's would differ from machine to machine
+_TYPES = MimeTypes()  # own table: the system's differs between machines
 for _font in ("ttf", "otf"):
     _TYPES.add_type(f"font/{_font}", f".{_font}")
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks: what a text may be completed with, and where a skill would have to work."""
+    """Values for variables in skill texts, and the environment to check requirements against."""
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     session_id: str | None = None
@@ -44,45 +41,45 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class SkillView:
-    """A skill as a model sees it."""
+    """A skill rendered for the model."""
 
     name: str
-    """The name it is found by."""
+    """The name to look it up by."""
     description: str
     content: str
-    """The whole SKILL.md, its variables replaced; its beginning if it is too long."""
+    """The SKILL.md with variables replaced; truncated if it is too long."""
     folder: Path
-    """Absolute."""
+    """Absolute path."""
     linked_files: LinkedFiles
     missing_commands: tuple[str, ...] = ()
     missing_variables: tuple[str, ...] = ()
     moved_skills: tuple[Archived, ...] = ()
-    """Related skills that were archived, and where they went."""
+    """Related skills that were archived, with their successors."""
     problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TextFileView:
-    """A file of a skill that is text."""
+    """A text file of a skill."""
 
     name: str
     path: str
-    """Relative to the skill's folder."""
+    """Relative to the skill's directory."""
     place: Path
-    """Absolute."""
+    """Absolute path."""
     content: str
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryFileView:
-    """A file of a skill that is no text: it is told of, and not shown."""
+    """A binary file of a skill: described, but not shown."""
 
     name: str
     path: str
-    """Relative to the skill's folder."""
+    """Relative to the skill's directory."""
     place: Path
-    """Absolute."""
+    """Absolute path."""
     size_bytes: int
     media_type: str
 
@@ -94,7 +91,7 @@ def view_skill(skill: Skill, viewer: Viewer, destination_of: DestinationOf) -> S
     """Return a skill as it is on disk now.
 
     Raises:
-        UnreadableSkillError: its SKILL.md cannot be read any more.
+        UnreadableSkillError: Its SKILL.md can no longer be read.
     """
     try:
         content = read_regular(skill.document, MOST_FILE_BYTES)
@@ -118,11 +115,13 @@ def view_skill(skill: Skill, viewer: Viewer, destination_of: DestinationOf) -> S
 
 
 def view_file(skill: Skill, path: str, viewer: Viewer) -> FileView:
-    """Return a file of a skill. Variables are replaced in Markdown only: code stays as it is.
+    """Return a file of a skill. Variables are replaced in Markdown only, never in code.
 
     Raises:
-        SkillFileError: it is refused, is not there, or cannot be shown.
+        SkillFileError: The path is rejected, missing, or cannot be shown.
     """
+    # `resolve_file` rejects paths and links that leave the skill; the read below refuses a link put
+    # there in between.
     place = located(skill.folder, path)
     content = _content(place, path)
     text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _text(content.data)
@@ -149,7 +148,7 @@ def _content(place: Path, path: str) -> Content:
 
 
 def _text(data: bytes) -> str | None:
-    """Return the text that bytes are; None if they are none. The last character may be cut off."""
+    """Decode bytes as UTF-8; None if binary. A character cut at the size limit is dropped."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -158,7 +157,7 @@ def _text(data: bytes) -> str | None:
 
 
 def _completed(text: str, skill: Skill, viewer: Viewer) -> str:
-    """Replace the variables that stand for the skill's folder and for the session."""
+    """Replace the variables for the skill's directory and the session ID."""
     text = text.replace(_FOLDER_VARIABLE, str(skill.folder))
     if viewer.session_id is None:
         return text

@@ -1,6 +1,6 @@
-"""Which skills a session sees. One predicate, asked by the index, the list, a view and a command.
+"""Decide which skills a session sees: one predicate for the index, list, view and slash commands.
 
-What is not known of a session hides nothing from it.
+An unknown fact (None) hides nothing.
 """
 
 import sys
@@ -21,7 +21,7 @@ TOOLSETS: Mapping[str, frozenset[str]] = {
     "clarify": frozenset({"clarify"}),
     "delegation": frozenset({"delegate_task"}),
 }
-"""The tools of each set; a set is present when one of its tools is."""
+"""Tools of each toolset; a toolset is present if one of its tools is."""
 
 _PLATFORMS: Mapping[str, str] = {
     "darwin": "macos",
@@ -35,20 +35,20 @@ _PLATFORMS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a session has. None: nobody knows."""
+    """Facts about a session that decide which skills are visible. None means unknown."""
 
     platform: str | None = None
     """macos, linux or windows."""
     tools: frozenset[str] | None = None
     toolsets: frozenset[str] | None = None
     disabled: frozenset[str] = frozenset()
-    """Names of skills that the user turned off, everywhere or on this platform."""
+    """Names of skills that the user disabled, everywhere or on this platform."""
 
 
 def circumstances_of(
     tools: Set[str], servers: Iterable[str] = (), disabled: Iterable[str] = ()
 ) -> Circumstances:
-    """Return the circumstances of a session on this machine, by its tools and MCP servers."""
+    """Return the facts of a session on this machine, from its tools and MCP servers."""
     present = {name for name, members in TOOLSETS.items() if members & tools}
     present |= {f"mcp-{server}" for server in servers}
     return Circumstances(
@@ -57,18 +57,18 @@ def circumstances_of(
 
 
 def platform_of(name: str) -> str:
-    """Return what skills call a platform: macos, linux or windows; others keep their name."""
+    """Return the name that skills use for a platform (macos, linux, windows), or the same name."""
     lower = name.strip().lower()
     return _PLATFORMS.get(lower, "linux" if lower.startswith("linux") else lower)
 
 
 def is_visible(skill: Skill, circumstances: Circumstances) -> bool:
-    """Whether a session sees a skill."""
+    """Return whether a session sees a skill."""
     return reason_hidden(skill, circumstances) is None
 
 
 def reason_hidden(skill: Skill, circumstances: Circumstances) -> str | None:
-    """Say in half a sentence why a session does not see a skill; None if it does."""
+    """Return why a session does not see a skill, as half a sentence; None if it does."""
     names = (skill.name, skill.full_name, skill.place_name)
     if circumstances.disabled and not circumstances.disabled.isdisjoint(names):
         return "it is disabled"
@@ -81,7 +81,7 @@ def reason_hidden(skill: Skill, circumstances: Circumstances) -> str | None:
 
 
 def _reason_by(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
-    """Say why a skill is hidden by the tools, or the toolsets, that are there."""
+    """Return why missing or present tools (or toolsets) hide a skill; None if they do not."""
     if present is None:
         return None
     for name in fields.words(skill.frontmatter, f"fallback_for_{kind}s"):

@@ -1,6 +1,6 @@
-"""Putting skills in order: what may be merged, what became of it, and when it is time.
+"""Curation of skills: merge candidates, transfer of files, report, and schedule.
 
-Which skills belong together is for a model to judge; nothing here asks one.
+The model decides which skills belong together; nothing here calls it.
 """
 
 from skills_store.curation.block import Block, BlockError, Consolidation, Pruning, parse_block

@@ -1,4 +1,4 @@
-"""What a curator says it has done: a block of YAML at the end of its answer.
+"""Curator summary: a YAML block at the end of the curator's answer that lists its changes.
 
     consolidations:
       - from: pdf-read
@@ -6,7 +6,7 @@
         reason: The same tool, read and written.
     prunings: []
 
-Read leniently as to where it stands, strictly as to what it says.
+Lenient about its position, strict about its content.
 """
 
 import re
@@ -22,12 +22,12 @@ _KEYS = ("consolidations", "prunings")
 
 
 class BlockError(ValueError):
-    """There is no such block, or it does not say what it should; the text is for its writer."""
+    """The block is missing or not valid; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A skill whose content another one holds now."""
+    """A skill whose content moved into another one."""
 
     source: str
     into: str
@@ -36,7 +36,7 @@ class Consolidation:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """A skill that was put away, and nothing took it up."""
+    """A skill that was archived without a successor."""
 
     name: str
     reason: str
@@ -44,7 +44,7 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """All that is said to have been archived."""
+    """All archived skills according to the curator."""
 
     consolidations: tuple[Consolidation, ...] = ()
     prunings: tuple[Pruning, ...] = ()
@@ -57,7 +57,7 @@ def parse_block(answer: str) -> Block:
     Block(consolidations=(), prunings=())
 
     Raises:
-        BlockError: there is none, or it is not as it should be.
+        CuratorSummaryError: There is none, or it is not valid.
     """
     texts = [found[1] for found in _FENCED.finditer(answer)] or [answer]
     text = next((each for each in reversed(texts) if "consolidations:" in each), None)

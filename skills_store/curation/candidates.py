@@ -1,6 +1,6 @@
-"""Which skills a curator may merge or put away, and which of them look as if they should be.
+"""Find skills that a curator may merge or archive, and hints for likely ones.
 
-Counters of use say nothing here: what a skill holds decides, and that is for a model to read.
+Usage counters play no role: the content decides, and the model reads it.
 """
 
 import re
@@ -22,12 +22,12 @@ _NARROW = (
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b"), "names a commit"),
     (re.compile(r"\bv?\d+-\d+(-\d+)?\b"), "names a version"),
 )
-"""What a name holds that stands for one case rather than for a class of them."""
+"""Patterns of names that describe a single case rather than a class of tasks, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A skill that a curator may touch."""
+    """A skill that a curator may change."""
 
     name: str
     description: str
@@ -36,19 +36,19 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What stands out among the names of candidates: a beginning, not a verdict."""
+    """Conspicuous names among candidates: a starting point, not a decision."""
 
     clusters: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Names that begin with the same word: the word, and two names or more."""
+    """Names that begin with the same word: the word, and at least two names."""
     narrow: tuple[tuple[str, str], ...] = ()
-    """Names that seem to stand for one case, and why, in half a sentence."""
+    """Names that seem to describe a single case, each with the reason as half a sentence."""
 
     def __bool__(self) -> bool:
         return bool(self.clusters or self.narrow)
 
 
 def find_candidates(keeper: "Keeper") -> tuple[Candidate, ...]:
-    """Return the skills of a home that an agent made and nobody has pinned, by name. Blocks."""
+    """Return the skills made by an agent and not pinned, by name. Blocks."""
     claims = read_claims(keeper.home)
     found = (
         Candidate(skill.name, skill.description, skill.category)
@@ -60,7 +60,7 @@ def find_candidates(keeper: "Keeper") -> tuple[Candidate, ...]:
 
 
 def hints_on(names: Iterable[str]) -> Hints:
-    """Return what stands out among names.
+    """Return hints found in names.
 
     >>> hints_on(["pdf-read", "pdf-write", "release"]).clusters
     (('pdf', ('pdf-read', 'pdf-write')),)

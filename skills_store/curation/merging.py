@@ -1,8 +1,8 @@
-"""The keeper of a curator: a skill that is merged brings its own files along, byte for byte.
+"""Skill editor of the curator: files of a merged skill are moved to its successor byte for byte.
 
-A model retypes text and cannot retype a picture. So the files of a skill's four folders are put
-into the skill that absorbs it before it is archived: at the same path, or where that is taken by
-something else, below a folder of the old name.
+A model would retype text and cannot retype an image. So before a skill is archived, the files in
+its four support directories are copied to the skill that absorbs it: to the same path, or if that
+is taken, below a directory with the old skill's name.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from skills_store.unasked import UnaskedKeeper
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file that comes along."""
+    """A support file to transfer."""
 
     path: str
     data: bytes
@@ -28,17 +28,17 @@ class _File:
 
 
 class CuratorKeeper(UnaskedKeeper):
-    """The skills of one home, as one pass of a curator may change them. All calls block."""
+    """Skill editor of one curator run. All calls block."""
 
     origin: Origin = "curator"
 
     def commit(self, change: Change, undo_id: str | None = None) -> Done:
-        """Make a change; before a skill is archived, what absorbs it gets its files.
+        """Commit a change; before a skill is archived, transfer its files to its successor.
 
         Raises:
-            SkillError: it may not be made; nothing was archived.
-            LockedError: another process is changing skills and does not end.
-            OSError: the disk refuses; nothing was archived.
+            SkillError: The change is not allowed; nothing was archived.
+            LockedError: Another process holds the skills lock past the timeout.
+            OSError: A write failed; nothing was archived.
         """
         del undo_id
         if not isinstance(change.effect, Moved) or not change.effect.entry.absorbed_into:
@@ -52,7 +52,7 @@ class CuratorKeeper(UnaskedKeeper):
         return replace(done, message=f"{done.message} {told}")
 
     def _bring_along(self, change: Change, umbrella: Skill) -> list[tuple[str, str]]:
-        """Put files into a skill; return for each its old and its new path."""
+        """Transfer files to a skill; return the old and new path of each."""
         files = list(_files_of(change.folder))
         if files and umbrella.root.kind != "home":
             owner = owner_of(umbrella, read_claims(self.home), self.usage)
@@ -81,11 +81,11 @@ class CuratorKeeper(UnaskedKeeper):
                     )
                 )
                 return path
-        raise AssertionError  # places have no end
+        raise AssertionError  # the iterator is infinite
 
 
 def _files_of(folder: Path) -> Iterator[_File]:
-    """Yield the files of the four folders; links stay where they are."""
+    """Yield the files of the four support directories; symlinks are not transferred."""
     for path, leaf in capture_own(folder).items():
         if leaf.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
             data = read_bytes(folder / path)
@@ -94,7 +94,7 @@ def _files_of(folder: Path) -> Iterator[_File]:
 
 
 def _places_for(path: str, name: str) -> Iterator[str]:
-    """Yield where a file may come to lie, the best place first."""
+    """Yield the possible target paths of a file, the best first."""
     yield path
     kind, *rest = PurePosixPath(path).parts
     below = PurePosixPath(*rest)

@@ -1,4 +1,4 @@
-"""What a curator's pass has archived, held against what it says about it."""
+"""Compare the archived skills of a curator run with the curator's summary."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,20 +10,20 @@ from skills_store.curation.block import Block
 
 @dataclass(frozen=True, slots=True)
 class Archival:
-    """A skill that went to the archive; `into` is what holds its content now, if anything does."""
+    """An archived skill; `into` is its successor, if any."""
 
     name: str
     into: str = ""
 
 
 def archivals(made: Iterable[Change]) -> tuple[Archival, ...]:
-    """Return what changes have archived, in order."""
+    """Return the skills archived by changes, in order."""
     moved = (change.effect for change in made if isinstance(change.effect, Moved))
     return tuple(Archival(effect.entry.name, effect.entry.absorbed_into) for effect in moved)
 
 
 def discrepancies(block: Block, happened: Sequence[Archival]) -> tuple[str, ...]:
-    """Return where a block and what happened differ, in sentences; nothing when they agree.
+    """Return the differences between a summary and the archived skills, as sentences for the model.
 
     >>> discrepancies(Block(), [Archival("pdf-read", "pdf")])
     ("'pdf-read' was archived into 'pdf' and stands in no list.",)

@@ -1,7 +1,7 @@
-"""The report of a curator's pass: Markdown for a person, YAML for programs.
+"""Report of a curator run: Markdown for people, YAML for programs.
 
-What happened counts; what the curator says about it gives the reasons, and where the two differ the
-report says so.
+The recorded changes are authoritative. The curator's summary only adds reasons, and differences
+between the two are reported.
 """
 
 import json
@@ -22,20 +22,20 @@ NO_REASON = "No reason was given."
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pass did."""
+    """Result of a curator run."""
 
     began_at: datetime
     made: tuple[Change, ...]
     block: Block = field(default_factory=Block)
-    """What the curator says it did."""
+    """The curator's own summary."""
     faults: tuple[str, ...] = ()
-    """Where that differs from what happened, or why the pass ended early."""
+    """Differences between summary and changes, or why the run ended early."""
     snapshot_id: str = ""
-    """What `--undo` goes back to; empty for a plan that nothing was done of."""
+    """Backup that `--undo` restores; empty for a dry run."""
 
     @property
     def summary(self) -> str:
-        """The pass in one line."""
+        """The run in one line."""
         gone = archivals(self.made)
         merged = [each for each in gone if each.into]
         into = len({each.into for each in merged})
@@ -49,12 +49,12 @@ class Report:
 
 
 def report_text(report: Report) -> str:
-    """Return a report for a person, in Markdown."""
+    """Render a report as Markdown."""
     return "\n".join(_lines(report)).rstrip() + "\n"
 
 
 def report_yaml(report: Report) -> str:
-    """Return what was archived, as the curator's block: each skill exactly once."""
+    """Render the archived skills in the format of the curator's summary, each exactly once."""
     gone = archivals(report.made)
     merged, pruned = [each for each in gone if each.into], [each for each in gone if not each.into]
     lines = [f"began_at: {_quoted(written_time(report.began_at))}"]
@@ -71,10 +71,10 @@ def report_yaml(report: Report) -> str:
 
 
 def write_report(folder: Path, report: Report) -> None:
-    """Write both into a folder, which is made.
+    """Write both formats into a directory, which is created.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: The file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, text in (("report.md", report_text(report)), ("report.yaml", report_yaml(report))):
@@ -120,5 +120,5 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as YAML reads it on one line: JSON's strings are YAML's too."""
+    """Quote a text for YAML on one line: JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""When skills are put in order unasked, and which pass was the last: `acp/curator/state.json`.
+"""Schedule of background curation, and its last run: `acp/curator/state.json`.
 
-At first sight of a home the time is noted and nothing else is done: what has lain there for years
-may lie a week longer. One process does it at a time.
+On the first check in a home only the time is recorded, so a new user's skills are not reorganized
+at once. One process at a time runs the curation.
 """
 
 from collections.abc import Generator, Iterable
@@ -22,16 +22,16 @@ MOST_OVERLAPS = 50
 
 @dataclass(frozen=True, slots=True)
 class LastPass:
-    """The last pass of a curator that changed the home, and the snapshot taken before it."""
+    """The last curator run that changed skills, and the backup taken before it."""
 
     name: str
-    """Of the folder that its report is in."""
+    """Name of the directory of its report."""
     snapshot_id: str
     undone_at: datetime | None = None
 
 
 class Schedule:
-    """The times of one home. All calls block."""
+    """Curation schedule of one agent home. All calls block."""
 
     def __init__(self, home: Home, now: Clock = current_time) -> None:
         self._folder = home.folder / "acp" / "curator"
@@ -39,44 +39,44 @@ class Schedule:
         self._now = now
 
     def is_curation_due(self, idle: timedelta) -> bool:
-        """Say whether a curator's turn has come, once nobody has worked for `idle`.
+        """Return whether a curator run is due after `idle` time without user activity.
 
         Raises:
-            OSError: the first sight cannot be noted.
+            OSError: The first check cannot be recorded.
         """
         return idle >= IDLE_FOR and self._is_due("curated_at", CURATED_EVERY)
 
     def is_ageing_due(self) -> bool:
-        """Say whether it is time to look which skills have aged.
+        """Return whether the ages of skills should be checked.
 
         Raises:
-            OSError: the first sight cannot be noted.
+            OSError: The first check cannot be recorded.
         """
         return self._is_due("aged_at", AGED_EVERY)
 
     def note_curation(self, last: LastPass | None) -> None:
-        """Note that a curator is or has been at work, and which pass was the last one to undo.
+        """Record a curator run that starts or ended, and the last run that can be undone.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._note("curated_at")
         written = None if last is None else _written(last)
         self._document.change(lambda state: state.update(last_pass=written))
 
     def note_ageing(self) -> None:
-        """Note that the ages were looked at.
+        """Record a check of the ages.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._note("aged_at")
 
     def note_undone(self) -> None:
-        """Note that the last pass was undone.
+        """Record that the last run was undone.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         last = self.last_pass()
         if last is not None:
@@ -84,7 +84,7 @@ class Schedule:
             self._document.change(lambda state: state.update(last_pass=_written(undone)))
 
     def last_pass(self) -> LastPass | None:
-        """Return the last pass that changed anything; None when there was none."""
+        """Return the last run that changed skills; None if there was none."""
         match self._document.read().get("last_pass"):
             case {"name": str() as name, "snapshot": str() as snapshot, **rest}:
                 return LastPass(name, snapshot, parsed_time(rest.get("undone_at")))
@@ -92,34 +92,34 @@ class Schedule:
                 return None
 
     def note_overlaps(self, overlaps: Iterable[str]) -> None:
-        """Keep what somebody found to overlap, each a few names, for the next curator.
+        """Store overlaps (each a few skill names) found by a review, for the next curator run.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         known = list(dict.fromkeys([*self.overlaps(), *overlaps]))[-MOST_OVERLAPS:]
         self._document.change(lambda state: state.update(overlaps=[*known]))
 
     def overlaps(self) -> tuple[str, ...]:
-        """Return what was found to overlap since a curator was there."""
+        """Return the overlaps found since the last curator run."""
         found = self._document.read().get("overlaps")
         return tuple(map(str, found)) if isinstance(found, list) else ()
 
     def forget_overlaps(self) -> None:
-        """Drop them: a curator has seen them.
+        """Clear the overlaps after a curator run has seen them.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: The file cannot be written.
         """
         self._document.change(lambda state: state.update(overlaps=[]))
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Be the one process that puts skills in order. Does not wait.
+        """Hold the curation lock. Does not wait.
 
         Raises:
-            LockedError: another process is at it.
-            OSError: the lock cannot be made.
+            LockedError: Another process holds it.
+            OSError: The lock file cannot be created.
         """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(self._folder / "pass", patience_seconds=0):

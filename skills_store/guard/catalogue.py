@@ -1,8 +1,8 @@
-"""The rules, read from the tables in `rules/` and compiled when they are first needed.
+"""Guard rules, read from the tables in `rules/` and compiled on first use.
 
-A rule belongs to a category and a severity and holds its patterns. In a pattern a space stands for
-a gap, whose width is the table's, and `{name}` for an entry of `vocabulary.toml`. Rules of one
-category and severity are looked for together: only the place differs then, not the judgement.
+A rule has a category, a severity and patterns. In a pattern a space represents a gap, whose width
+depends on the table, and `{name}` an entry of `vocabulary.toml`. Adjacent rules with the same
+description are matched together.
 """
 
 import re
@@ -18,10 +18,11 @@ from skills_store.guard.engine import Expression, compiled
 from skills_store.guard.verdict import Category, Severity
 
 Signal = Literal["source", "sink", "drop-box", "decodes", "executes"]
-"""What a rule also tells of a file: that it reads secrets, sends something, decodes, executes."""
+"""Property of a file that a rule implies, used by combined findings (e.g. reads secrets and sends).
+"""
 
 GAPS = {"commands": r"[\t\f\r\x20]+", "prose": r"[\s*_>#|\"'`~,:;-]+"}
-"""The width of a gap, by table. Commands end with the line; sentences do not."""
+"""Gap expression by table. Commands end with the line; sentences may continue on the next."""
 
 _ENTRY = re.compile(r"\{([a-z-]+)\}")
 _OPTIONAL_GAP = re.compile(r" \?")
@@ -39,7 +40,7 @@ class _Rule(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A judgement, and what leads to it."""
+    """Guard rule: the finding it produces and the expression that triggers it."""
 
     category: Category
     severity: Severity
@@ -47,14 +48,14 @@ class Rule:
     expression: str
     signal: Signal | None
     excuses_hosts: bool
-    """Not said of what comes from the hosts that everybody installs from."""
+    """Whether commands that only use well-known installation hosts are exempt."""
     excuses_examples: bool
-    """Not said of what is plainly a placeholder."""
+    """Whether obvious placeholders are exempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rules that are looked for together: group n of the expression is rule n."""
+    """Rules matched in one pass: capture group n of the expression is rule n."""
 
     rules: tuple[Rule, ...]
     expression: Expression
@@ -62,14 +63,14 @@ class Group:
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """Return everything that is looked for, compiled."""
+    """Return all rule groups, compiled."""
     grouped = groupby(rules(), key=lambda rule: rule.what)
     return tuple(_group(tuple(chosen)) for _, chosen in grouped)
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return every rule, in the order of the tables."""
+    """Return every rule, in table order."""
     return tuple(rule for table in GAPS for rule in _rules(table))
 
 
@@ -93,7 +94,7 @@ def _rules(table: str) -> Iterator[Rule]:
 
 
 def _expression(pattern: str, gap: str) -> str:
-    """Put in the vocabulary and the gaps, and let no group of a pattern's own count."""
+    """Expand vocabulary and gaps, and wrap the pattern in a non-capturing group."""
     while _ENTRY.search(pattern):
         pattern = _ENTRY.sub(lambda found: _vocabulary()[found[1]], pattern)
     optional = f"{gap[:-1]}*"

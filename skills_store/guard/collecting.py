@@ -1,8 +1,8 @@
-"""Reads a skill's folder without following it anywhere: the only part of the guard that reads disk.
+"""Reads a skill's directory without leaving it; the only module of the guard that reads the disk.
 
-The store of a version control (`.git`) is no part of a skill and is passed over.
-A link is read where it leads to a file of the same folder, and reported else. Nothing is opened
-that is no regular file, nothing is waited for, and no more is read than a skill may hold.
+Version control data (`.git`) is not part of a skill and is skipped. A link is read if it leads to a
+file of the same directory, and reported otherwise. Only regular files are opened, reads never
+block, and size and number of files are limited.
 """
 
 import os
@@ -23,7 +23,7 @@ _ANY_MAY_RUN = 0o111
 
 @dataclass(slots=True)
 class _Basket:
-    """What was collected so far."""
+    """Files collected so far, and the remaining byte budget."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     executables: set[str] = field(default_factory=set[str])
@@ -34,12 +34,12 @@ class _Basket:
 
 
 def collect(folder: Path) -> Contents:
-    """Return what a folder holds. Blocks.
+    """Read the contents of a skill directory. Blocks.
 
-    Never raises for what lies in the folder: what cannot be read is among `unread`.
+    Entries in the directory never cause an exception: unreadable ones are in `unread_paths`.
 
     Raises:
-        OSError: the folder itself cannot be listed.
+        OSError: the directory itself cannot be listed.
     """
     root = folder.resolve(strict=True)
     basket = _Basket()
@@ -60,7 +60,7 @@ def collect(folder: Path) -> Contents:
 
 
 def _entries(root: Path, basket: _Basket) -> Iterator[Path]:
-    """Yield everything that is no folder, in the order of names; links are not walked into."""
+    """Yield everything except directories, sorted by name per directory; links are not followed."""
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -107,16 +107,18 @@ def _collect_entry(root: Path, path: Path, name: str, basket: _Basket) -> None:
 
 
 def _inside(root: Path, link: Path) -> Path | None:
-    """Return the file that a link leads to, or None unless it is one of this folder."""
+    """Return the file that a link leads to, or None if it is outside this directory."""
     try:
         target = link.resolve(strict=True)
-    except (OSError, RuntimeError):  # Python 3.11 raises RuntimeError for a circle
+    except (OSError, RuntimeError):  # Python 3.11 raises RuntimeError for a link loop
         return None
     return target if target.is_relative_to(root) and target.is_file() else None
 
 
 def _bytes_of(path: Path, most_bytes: int) -> bytes | None:
-    """Return what a file holds; None when it is more, or no regular file by now."""
+    """Return a file's content; None if it is too large or no longer a regular file."""
+    # The path may have been replaced since lstat: O_NOFOLLOW rejects a link, O_NONBLOCK avoids
+    # hanging on a pipe, and fstat checks the file that was actually opened.
     descriptor = os.open(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,23 +1,23 @@
-"""What the guard looks at: the files of a skill, and what else its folder holds. Reads no disk."""
+"""Input of the guard: a skill's files and the other entries of its directory. Does no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 MOST_FILES = 50
 MOST_BYTES = 1024 * 1024
-"""Of all files together; more is a finding, not a reason not to look."""
+"""Of all files together. More is reported as a finding; the files are scanned nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A skill as bytes. Paths are relative to its folder and use slashes."""
+    """Contents of a skill as bytes. Paths are relative to its directory and use slashes."""
 
     files: Mapping[str, bytes]
     executables: frozenset[str] = frozenset()
-    """Which of the files may be run."""
+    """Paths of files with an execute bit."""
     escapes: tuple[str, ...] = ()
-    """Links that lead out of the folder, or nowhere."""
+    """Links that lead out of the directory, or are broken."""
     specials: tuple[str, ...] = ()
-    """What is neither file nor folder: pipes, sockets, devices."""
+    """Entries that are neither file nor directory: pipes, sockets, devices."""
     unread: tuple[str, ...] = ()
-    """What could not be read, or was more than a skill may hold; `/` ends a folder."""
+    """Unreadable entries, and those beyond the limits; directories end with `/`."""

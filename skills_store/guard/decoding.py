@@ -1,7 +1,7 @@
-"""What a text says in base64 or in hexadecimal digits, two deep. Knows no rules.
+"""Decodes base64 and hexadecimal text, nested up to two levels. Independent of the rules.
 
-Only what comes out as readable text is kept; how much is tried at all is limited, so that a file
-of nothing else takes no longer than others.
+Only readable results are kept. The amount decoded is limited, so that a file of nothing but
+encoded text takes no longer than others.
 """
 
 import binascii
@@ -9,7 +9,7 @@ import re
 from base64 import b64decode
 
 MOST_CHARACTERS = 512 * 1024
-"""How much code is tried, of all runs together."""
+"""Maximum encoded characters that are tried, of all runs together."""
 MOST_RUNS = 4_000
 _DEPTH = 2
 _READABLE_SHARE = 0.9
@@ -22,7 +22,7 @@ _READABLE = re.compile(r"[\t\n\r -~\u00a0-\ud7ff\ue000-\ufffc]")
 
 
 def decoded(text: str) -> list[tuple[int, str]]:
-    """Return what was said in code, each piece with the line it begins in."""
+    """Return the decoded pieces, each with the line where its run starts."""
     found: list[tuple[int, str]] = []
     waiting = [(0, text)]
     budget = MOST_CHARACTERS
@@ -36,9 +36,10 @@ def decoded(text: str) -> list[tuple[int, str]]:
 
 
 def _gather(source: str, line: int, budget: int, pieces: list[tuple[int, str]]) -> int:
-    """Add what one text says in code; return what is left of the budget.
+    """Decode the runs of one text; return the remaining budget.
 
-    Within a piece every line is that of the run: `line` is then not 0.
+    `line` is 0 for the file itself. For a decoded piece it is the line of its run, which all nested
+    pieces inherit.
     """
     at, seen = 0, 1
     for run in _BASE64.finditer(source):
@@ -67,7 +68,7 @@ def _said(run: str) -> str | None:
 
 
 def _text_of(data: bytes) -> str:
-    """Return the text; commands for PowerShell have a zero behind every letter."""
+    """Decode as UTF-16 if every other byte is zero (encoded PowerShell commands), else as UTF-8."""
     if data[1::2].count(0) > len(data) // 4:
         return data.decode("utf-16-le", errors="replace")
     return data.decode("utf-8", errors="replace")

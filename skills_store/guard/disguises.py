@@ -1,16 +1,17 @@
-r"""Puts together what a program would put together before it acts: words in pieces, in numbers.
+r"""Evaluates trivial obfuscation, as a shell or interpreter would: split words, character codes.
 
 >>> undisguised("c''url http://x | s\\h")
 'curl http://x | sh'
 
-Every line stays a line. Time is linear in the text's length: no expression here can go back.
+Line numbers are preserved. Time is linear in the text's length: no expression here can backtrack.
 """
 
 import re
 
 MOST_VARIABLES = 200
 
-# What must stand before a mark is looked for behind it: the search for the mark is then fast.
+# The mark comes first and its left context follows as a lookbehind: the regex engine can then
+# search for the literal mark, which is fast.
 _EMPTY_QUOTES = re.compile(r"(?:''|\"\")(?=\w)(?<=\w..)")
 _QUOTED_INSIDE = re.compile(r"(['\"])(?<=[A-Za-z/].)([A-Za-z/]{1,8})\1")
 _QUOTED_BEFORE = re.compile(r"(['\"])(?<![\w'\"].)([A-Za-z/]{1,6})\1(?=[A-Za-z])")
@@ -37,7 +38,7 @@ _NAMES_ADDED = re.compile(r"\((\w{1,30}(?: ?\+ ?\w{1,30}){1,8})\)")
 
 
 def undisguised(text: str) -> str:
-    """Return the text with its words whole."""
+    """Return the text with split words joined and escapes decoded."""
     text = _ESCAPE.sub(_escaped, text)
     text = _NUMBERS.sub(_spelled, text)
     lowered = text.lower()
@@ -75,12 +76,12 @@ def _is_number(part: str) -> bool:
 
 
 def _character(code: int) -> str:
-    """Return a character of ASCII that is seen; nothing for every other."""
+    """Return a printable ASCII character, or an empty string for any other code."""
     return chr(code) if 0x20 <= code < 0x7F else ""  # noqa: PLR2004  # ASCII
 
 
 def _with_variables(text: str) -> str:
-    """Put short values in the place of variables that stand side by side."""
+    """Replace adjacent or added variables by their values, if those are short."""
     has_sums = _NAMES_ADDED.search(text) is not None
     if not has_sums and not _VARIABLES_TOGETHER.search(text):
         return text

@@ -1,6 +1,6 @@
-"""The linear expression engine, typed, and loaded when it is first needed. Knows no rules.
+"""Typed access to google-re2 for the guard. Loaded on first use; independent of the rules.
 
-google-re2 has no type stubs; what is used of it is written down here as protocols.
+google-re2 has no type stubs; the part that is used is declared here as protocols.
 """
 
 from collections.abc import Iterator
@@ -8,35 +8,35 @@ from importlib import import_module
 from typing import Protocol, cast
 
 MEMORY_BYTES = 64 * 1024 * 1024
-"""What one expression may use at most for its states; a hostile text makes many of them."""
+"""Maximum memory of one expression for its states; a hostile text creates many states."""
 
 
 class Match(Protocol):
-    """A place where an expression matched."""
+    """Match of an expression; offsets are in bytes."""
 
     @property
     def lastindex(self) -> int | None:
-        """The number of the group that matched last."""
+        """Number of the last matched group."""
         ...
 
     def start(self, group: int = 0) -> int:
-        """Return where the match begins."""
+        """Return the offset of the first byte of the match or group."""
         ...
 
     def end(self) -> int:
-        """Return where the match ends."""
+        """Return the offset after the last matched byte."""
         ...
 
 
 class Expression(Protocol):
-    """A compiled expression over UTF-8; every search is linear in the text's length."""
+    """Compiled expression over UTF-8; every search is linear in the length of the text."""
 
     def finditer(self, text: bytes) -> Iterator[Match]:
-        """Find all matches, leftmost first, none overlapping."""
+        """Yield all matches, leftmost first and non-overlapping."""
         ...
 
     def search(self, text: bytes) -> Match | None:
-        """Find the first match."""
+        """Return the first match."""
         ...
 
 
@@ -53,7 +53,7 @@ class _Engine(Protocol):
 
 
 def compiled(pattern: str) -> Expression:
-    """Compile an expression in RE2's syntax; its letters match in either case."""
+    """Compile an expression in RE2 syntax, case-insensitively."""
     engine = cast("_Engine", import_module("re2"))
     options = engine.Options()
     options.max_mem = MEMORY_BYTES

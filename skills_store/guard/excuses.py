@@ -1,7 +1,4 @@
-"""What an ordinary skill may do although a rule looks for it.
-
-It installs from the hosts that everybody installs from, and has placeholders in the place of keys.
-"""
+"""Exemptions from guard rules for ordinary skills: installation hosts and placeholder keys."""
 
 import re
 
@@ -42,13 +39,13 @@ _FEWEST_LETTERS = 9
 
 
 def comes_from_known_hosts(command: bytes) -> bool:
-    """Say whether every address in a command is one that everybody installs from."""
+    """Return whether every address in a command is a well-known installation host."""
     found = _ADDRESS.findall(command)
     return bool(found) and all(_is_known(*map(_lowered, parts)) for parts in found)
 
 
 def is_placeholder(key: bytes) -> bool:
-    """Say whether what looks like a key is plainly none."""
+    """Return whether a key-like text is an obvious placeholder."""
     return bool(_PLACEHOLDER.search(key)) or len(set(key.lower())) < _FEWEST_LETTERS
 
 

@@ -1,8 +1,8 @@
-"""Tells what a skill does from what it only talks about.
+"""Distinguishes commands and instructions of a skill from mentions of them.
 
-Security notes and style guides quote what must not be done. A match is talk when it is forbidden
-in the same breath, or quoted while the passage around it speaks of attacks. Programs get this only
-in their comments; what was hidden by a code gets it never.
+Security notes and style guides quote forbidden actions. A match is a mention if the same sentence
+forbids it, or if it is quoted and the surrounding text discusses attacks. In programs only comments
+can be mentions; decoded text never is.
 """
 
 import re
@@ -42,7 +42,7 @@ _CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The bytes data[start:end] of a text."""
+    """The bytes `data[start:end]` of a text."""
 
     data: bytes
     start: int
@@ -51,7 +51,7 @@ class Passage:
 
 
 def is_mention(passage: Passage) -> bool:
-    """Say whether a stretch of text is talk, not an order and not a command."""
+    """Return whether a span is a mention, neither an order nor a command."""
     line_start = passage.data.rfind(b"\n", 0, passage.start) + 1
     head = passage.data[max(line_start, passage.start - _SENTENCE_BYTES) : passage.start]
     if passage.is_program and not _COMMENT.match(passage.data[line_start : line_start + 80]):
@@ -72,7 +72,7 @@ def is_mention(passage: Passage) -> bool:
 
 
 def _is_set_apart(head: bytes, before: bytes, tail: bytes) -> bool:
-    """Say whether quotation marks, a fence, a table or a list sets the words apart."""
+    """Return whether quotation marks, a fence, a table or a block quote sets the span apart."""
     if before.count(b"```") % 2 == 1:
         return True
     is_quoted = any(mark in head for mark in _QUOTES) and any(mark in tail for mark in _CLOSING)

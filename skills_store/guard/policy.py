@@ -1,4 +1,4 @@
-"""What becomes of a skill: its level against the trust in where it comes from."""
+"""Policy: the decision on a skill by its risk level and the trust in its source."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from skills_store.guard.verdict import Level
 
 Trust = Literal["builtin", "trusted", "community", "agent-created"]
-"""Who wrote it: this package; a source that the user's settings name; anybody; the model."""
+"""Author: this package; a source named in the user's settings; the public; the model."""
 Decision = Literal["allow", "ask", "block"]
 
 POLICY: Mapping[Trust, Mapping[Level, Decision]] = {
@@ -18,5 +18,5 @@ POLICY: Mapping[Trust, Mapping[Level, Decision]] = {
 
 
 def decide(trust: Trust, level: Level) -> Decision:
-    """Return what becomes of a skill of this level from such a source."""
+    """Return the decision for a skill of this level from such a source."""
     return POLICY[trust][level]

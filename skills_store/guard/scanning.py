@@ -1,6 +1,6 @@
-"""Looks through a skill: every rule over every way to read every file, then what they add up to.
+"""Scans a skill: applies every rule to every view of every file, then combines the signals.
 
-Time is linear in the size. Reads no disk.
+Time is linear in the size. Does no I/O.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,45 +18,45 @@ from skills_store.guard.verdict import Finding, Severity, Verdict, verdict_of
 from skills_store.guard.views import View, hidden_line, text_of, views_of
 
 MOST_MATCHES = 30
-"""Per group, file and way to read it; a file with so many is known well enough."""
+"""Maximum findings per group and view of a file."""
 MOST_EXCUSES = 40
-"""Matches per group, file and way to read it whose surroundings are looked at; after so many, a
-match is a match."""
+"""Maximum matches per group and view checked for an exemption; later ones count unchecked."""
 MOST_SCANNED_BYTES = 192 * 1024
-"""Of all texts together, data last: several times what a skill may well say."""
+"""Of all texts together, data files last; several times the size of a normal skill."""
 NEAR_LINES = 20
-"""How far apart, in a text, reading a secret and sending something still belong together."""
+"""Maximum distance in lines, in prose, between reading a secret and sending data to combine them.
+"""
 
 _DATA = {".json", ".jsonl", ".csv", ".tsv", ".svg", ".xml", ".xsd", ".txt", ".log", ".ipynb"}
 _PROSE = {".md", ".txt", ".rst", ".adoc", ".markdown", ""}
 
 
 class TextFinding(Protocol):
-    """What another scan of ours found in a text."""
+    """Finding of an additional text scan."""
 
     @property
     def pattern(self) -> str:
-        """Its id."""
+        """Pattern id."""
         ...
 
     @property
     def line(self) -> int:
-        """Counted from 1."""
+        """Line, counted from 1."""
         ...
 
 
 TextScan = Callable[[str], Sequence[TextFinding]]
-"""Looks through a whole text for instructions that were put there; in linear time."""
+"""Scans a complete text for injected instructions, in linear time."""
 
 _Signals = dict[Signal, list[int]]
 
 
 def examine(contents: Contents, text_scan: TextScan | None = None) -> Verdict:
-    """Return what a skill looks like. Never raises, whatever it holds.
+    """Scan a skill and return the verdict. Never raises, for any content.
 
     Args:
         contents: the skill.
-        text_scan: looks through each text besides; whatever it finds counts as an injection.
+        text_scan: additional scan of each text; its findings count as injections.
     """
     return verdict_of(_findings(contents, text_scan))
 
@@ -69,7 +69,7 @@ def _findings(contents: Contents, text_scan: TextScan | None) -> Iterator[Findin
             continue
         if len(data) > bytes_left:
             severity: Severity = "caution" if _is_data(name, data) else "dangerous"
-            yield Finding(name, 0, "structure", severity, "is not looked through to its end")
+            yield Finding(name, 0, "structure", severity, "was only partly scanned")
         text = text_of(data[: max(bytes_left, 0)])
         bytes_left -= len(data)
         yield from _text_findings(name, text)
@@ -90,7 +90,7 @@ def _text_findings(name: str, text: str) -> Iterator[Finding]:
     is_program = PurePosixPath(name.lower()).suffix not in _PROSE or text.startswith("#!")
     line = hidden_line(text)
     if line:
-        what = "holds characters that hide or turn what is written"
+        what = "contains characters that hide or reorder text"
         yield Finding(name, line, "obfuscation", "dangerous", what)
     signals: _Signals = {signal: [] for signal in get_args(Signal)}
     for view in views_of(text):
@@ -105,7 +105,7 @@ def _text_findings(name: str, text: str) -> Iterator[Finding]:
 
 
 def _matches(group: Group, view: View, *, is_program: bool) -> Iterator[tuple[Rule, int]]:
-    """Yield the rules that hold and where, without those that are excused."""
+    """Yield the matching rules and their offsets, except exempt matches."""
     for count, match in enumerate(group.expression.finditer(view.data)):
         rule = group.rules[(match.lastindex or 1) - 1]
         is_looked_at = count < MOST_EXCUSES
@@ -127,16 +127,16 @@ def _is_excused(rule: Rule, match: Match, view: View, *, is_program: bool) -> bo
 
 
 def _severity(rule: Rule, view: View) -> Severity:
-    """What is bad is worse when it was hidden."""
+    """Return the rule's severity, raised if the match was hidden in an encoding."""
     return "dangerous" if view.is_decoded and rule.severity == "caution" else rule.severity
 
 
 def _what(rule: Rule, view: View) -> str:
-    return f"in code: {rule.what}" if view.is_decoded else rule.what
+    return f"in encoded text: {rule.what}" if view.is_decoded else rule.what
 
 
 def _sums(name: str, signals: _Signals, near_lines: int | None) -> Iterator[Finding]:
-    """Yield what is bad only because it stands together, each once."""
+    """Yield findings for signals that are harmful only in combination, each once."""
     sinks = signals["sink"] + signals["drop-box"]
     line = _first_near(signals["source"], sinks, near_lines)
     if line:
@@ -149,7 +149,7 @@ def _sums(name: str, signals: _Signals, near_lines: int | None) -> Iterator[Find
 
 
 def _first_near(ones: Iterable[int], others: Iterable[int], near_lines: int | None) -> int:
-    """Return the first line that has one of the others near it; 0 when none has."""
+    """Return the first line of `ones` that has one of `others` nearby; 0 if there is none."""
     there = sorted(set(others))
     for line in sorted(set(ones)):
         if any(near_lines is None or abs(other - line) <= near_lines for other in there):

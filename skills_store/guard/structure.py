@@ -1,6 +1,6 @@
-"""What is wrong with the shape of a skill: its size, links out of it, programs nobody can read.
+"""Structural checks of a skill: size, links out of it, unreadable programs.
 
-Judges names, sizes and the first bytes of files; what they say is for the rules.
+Judges names, sizes and the first bytes of files; the rules judge their text.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _PROGRAMS = (
     b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
     b"\xca\xfe\xba\xbe", b"MZ", b"\0asm", b"dex\n", b"L\0\0\0\x01\x14\x02\0",
 )  # fmt: skip
-"""Of Linux, macOS, Java, Windows, the web, Android; and shortcuts of Windows."""
+"""Executables of Linux, macOS, Java, Windows, the web and Android; Windows shortcuts."""
 _PACKED = (
     b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd",
     b"!<arch>",
@@ -58,20 +58,20 @@ _CATEGORY: Category = "structure"
 
 
 def structure_findings(contents: Contents) -> Iterator[Finding]:
-    """Yield what is wrong with a skill's shape."""
+    """Yield the structural findings of a skill."""
     yield from _sizes(contents)
     for name in contents.escapes:
-        yield _finding(name, "dangerous", "is a link out of the skill's folder")
+        yield _finding(name, "dangerous", "links outside the skill's directory")
     for name in contents.specials:
-        yield _finding(name, "dangerous", "is neither a file nor a folder")
+        yield _finding(name, "dangerous", "is neither a file nor a directory")
     for name in contents.unread:
-        yield _finding(name, "dangerous", "is too large, or cannot be read, to be looked at")
+        yield _finding(name, "dangerous", "is too large or unreadable, so it was not scanned")
     for name, data in contents.files.items():
         yield from _file_findings(name, data)
 
 
 def is_opaque(name: str, data: bytes) -> bool:
-    """Say whether a file holds no text at all, and is judged by its kind alone."""
+    """Return whether a file holds no text and is judged by its type alone."""
     head = data[:16]
     if _is_media(name, head):
         return True
@@ -91,24 +91,24 @@ def _sizes(contents: Contents) -> Iterator[Finding]:
 def _file_findings(name: str, data: bytes) -> Iterator[Finding]:
     path, head = PurePosixPath(name.lower()), data[:16]
     if head.startswith(_PROGRAMS) or (path.suffix in _COMPILED and b"\0" in data[:4096]):
-        yield _finding(name, "dangerous", "is a program that cannot be read")
+        yield _finding(name, "dangerous", "is a compiled program, which cannot be scanned")
     elif path.suffix in _OFFICE and head.startswith(b"PK"):
         yield _finding(name, "note", "is an office document")
     elif head.startswith(_PACKED) or path.suffix in _PACKED_ENDINGS:
-        yield _finding(name, "caution", "is packed, so that it cannot be looked at")
+        yield _finding(name, "caution", "is an archive, which cannot be scanned")
     elif _claims_media(path.suffix) and not _is_media(name, head) and data:
         severity: Severity = "dangerous" if head.startswith((b"#!", b"<?php")) else "caution"
-        yield _finding(name, severity, "is not what the end of its name says")
+        yield _finding(name, severity, "does not match its file extension")
     elif (
         not _is_media(name, head)
         and b"\0" in data
         and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
     ):
-        yield _finding(name, "caution", "holds bytes that are no text")
+        yield _finding(name, "caution", "contains binary data")
     if any(name == each or name.endswith(f"/{each}") for each in _STARTERS):
-        yield _finding(name, "caution", "is obeyed by other programs without being asked for")
+        yield _finding(name, "caution", "is loaded automatically by other programs")
     if path.name == ".env" or path.name.startswith(("id_rsa", "id_ed25519")):
-        yield Finding(name, 0, "secrets", "caution", "is a file that secrets are kept in")
+        yield Finding(name, 0, "secrets", "caution", "is a file that usually contains secrets")
 
 
 def _is_media(name: str, head: bytes) -> bool:

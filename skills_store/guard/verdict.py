@@ -1,4 +1,4 @@
-"""What the guard says of a skill: findings, and how bad they are together. Knows no rules."""
+"""Verdict of the guard: findings and the resulting risk level. Independent of the rules."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,39 +21,39 @@ Level = Literal["safe", "caution", "dangerous"]
 
 SEVERITIES: tuple[Severity, ...] = ("note", "caution", "dangerous")
 LEVELS: tuple[Level, ...] = ("safe", "caution", "dangerous")
-"""The level that a severity of the same place leads to: a note alone leaves a skill safe."""
+"""Risk level by position in `SEVERITIES`: a note alone leaves a skill safe."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Something a person should know of before the skill is used."""
+    """Finding that the user should see before the skill is used."""
 
     file: str
-    """Its path in the skill, with slashes; empty when the whole folder is meant."""
+    """Path within the skill, with slashes; empty for the entire directory."""
     line: int
-    """Counted from 1; 0 when the whole file is meant."""
+    """Counted from 1; 0 for the entire file."""
     category: Category
     severity: Severity
     what: str
-    """A few words for a person; never the words of the skill."""
+    """Short description for the user. Never quotes the skill, whose text may be hostile."""
 
     def __str__(self) -> str:
-        """Return one line; a name is made printable, so that it cannot break out of it."""
+        """Return one line; the name is made printable, so that it cannot break out of it."""
         name = "".join(letter if letter.isprintable() else "?" for letter in self.file)
-        place = f"{name}:{self.line}" if self.line else name or "the folder"
+        place = f"{name}:{self.line}" if self.line else name or "the directory"
         return f"{place}: {self.severity}: {self.category}: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How bad it is, and why: the findings in the order of files and lines."""
+    """Risk level of a skill, with its findings sorted by file and line."""
 
     level: Level
     findings: tuple[Finding, ...]
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """Return the verdict: as bad as the worst of the findings."""
+    """Build the verdict; the worst finding determines the level."""
     found = tuple(sorted(set(findings)))
     worst = max((SEVERITIES.index(finding.severity) for finding in found), default=0)
     return Verdict(LEVELS[worst], found)

@@ -1,6 +1,6 @@
-"""A file as it may be read: as it stands, without disguise, and what it says in code of its own.
+"""Views of a file: as written, without obfuscation, and decoded.
 
-Every way to read keeps its lines, so that a finding can name one. Knows no rules.
+Every view maps back to line numbers of the file. Independent of the rules.
 """
 
 import codecs
@@ -31,31 +31,31 @@ _TURNING_WORDS = ("| rev", "|rev", "[::-1]", "reverse", "strrev")
 _ROTATING_WORDS = ("rot13", "rot_13", "n-za-m")
 _BLOCK_BYTES = 4096
 _LONGEST_LINE = 500
-"""In bytes. A longer line is cut, so that what looks for words far apart has an end."""
+"""In bytes. A longer line is cut, which bounds patterns that match words far apart."""
 _OVERLAP = 200
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way to read a file: UTF-8, and the line of the file that each of its parts stands in."""
+    """View of a file in UTF-8, with the file's line number for each of its parts."""
 
     data: bytes
     starts: tuple[int, ...]
     lines: tuple[int, ...]
     is_decoded: bool = False
-    """Whether nobody sees it who looks at the file."""
+    """Whether the text is not visible when reading the file."""
     has_lines: bool = True
-    """Whether a line end within a part is one of the file's."""
+    """Whether line ends within a part are line ends of the file."""
 
     def line_at(self, offset: int) -> int:
-        """Return the line of the file, counted from 1, that a byte comes from."""
+        """Return the file's line, counted from 1, that a byte comes from."""
         part = bisect_right(self.starts, offset) - 1
         between = _line_ends(self.data, self.starts[part], offset) if self.has_lines else 0
         return self.lines[part] + between
 
 
 def text_of(data: bytes) -> str:
-    """Return what a file says, whatever it is: a byte that is no text is replaced."""
+    """Decode a file leniently: invalid bytes are replaced."""
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         text = data.decode("utf-16", errors="replace")
     else:
@@ -64,7 +64,7 @@ def text_of(data: bytes) -> str:
 
 
 def views_of(text: str) -> Iterator[View]:
-    """Yield every way to read a text; the first is the plainest."""
+    """Yield every view of a text; the first is the least processed."""
     plain = _plain(text)
     yield _lined(plain)
     bare = undisguised(plain)
@@ -81,9 +81,9 @@ def views_of(text: str) -> Iterator[View]:
 
 
 def hidden_line(text: str) -> int:
-    """Return the first line with characters that turn or hide text; 0 when there is none.
+    """Return the first line with characters that hide or reorder text; 0 if there is none.
 
-    A byte order mark, the joiners of emoji and of scripts that need them are none.
+    A byte order mark, and joiners in emoji and in scripts that need them, do not count.
     """
     found = None if text.isascii() else _TELLING_INVISIBLE.search(text, 1)
     return text.count("\n", 0, found.start()) + 1 if found else 0
@@ -96,7 +96,7 @@ _TELLING_INVISIBLE = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Undo what only looks different: styled and foreign letters, what is not seen, long lines."""
+    """Normalise styled and look-alike letters, invisible characters and line continuations."""
     if not text.isascii():
         text = _INVISIBLE.sub(_tags_spoken, text)
         text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
@@ -105,13 +105,13 @@ def _plain(text: str) -> str:
 
 
 def _tags_spoken(run: re.Match[str]) -> str:
-    """Return what a run of tag characters spells out; everything else in it is dropped."""
+    """Return the ASCII text that tag characters encode; other characters are dropped."""
     codes = (ord(character) - 0xE0000 for character in run[0])
     return "".join(chr(code) for code in codes if 0x20 <= code < 0x7F)  # noqa: PLR2004  # ASCII
 
 
 def _lined(text: str, *, is_decoded: bool = False) -> View:
-    """Return a view whose lines are the file's; a line that goes on counts as two."""
+    """Return a view with the file's lines; a continued line counts as two."""
     data = _cut(text.encode(errors="replace"))
     starts = range(0, max(len(data), 1), _BLOCK_BYTES)
     lines = accumulate(
@@ -121,7 +121,7 @@ def _lined(text: str, *, is_decoded: bool = False) -> View:
 
 
 def _line_ends(data: bytes, start: int, end: int) -> int:
-    """Count the file's line ends in a stretch; a cut is none."""
+    """Count the file's line ends in a range, without inserted cuts."""
     return (
         data.count(b"\n", start, end) + data.count(b"\f", start, end) - data.count(_CUT, start, end)
     )
@@ -132,7 +132,7 @@ _LONG_LINE = re.compile(rb"[^\n]{500}[^\n]+")
 
 
 def _cut(data: bytes) -> bytes:
-    """Cut long lines in pieces that overlap, so that each short command is whole in one of them."""
+    """Cut long lines into overlapping pieces: each short command is whole in one of them."""
     return _LONG_LINE.sub(lambda found: _CUT.join(_pieces(found[0])), data)
 
 
@@ -142,7 +142,7 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 
 
 def _gathered(said: list[tuple[int, str]]) -> View:
-    """Return a view of what was said in code: all of it, piece by piece."""
+    """Return a view of all decoded pieces."""
     pieces = [_cut(_plain(text).encode(errors="replace")) + b"\n" for _, text in said]
     starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
     lines = tuple(line for line, _ in said)

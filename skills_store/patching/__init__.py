@@ -1,4 +1,4 @@
-r"""Edits as a model asks for them, applied to a text. Pure: no files, no agents, line feeds only.
+r"""Applies a model's edits and patches to a text. Pure: no I/O; expects line-feed endings.
 
 >>> from skills_store.patching import apply_hunks, parse_patch, replace
 >>> replace("def f():\n    return 1\n", "return 1", "return 2").text

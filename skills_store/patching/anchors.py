@@ -1,7 +1,7 @@
-"""The last resort: a block found by its first and last line.
+"""Last-resort search: finds a block by its first and last line.
 
-The lines between may be set differently, and their comments punctuated differently. Their words,
-numbers, signs and quoted texts are the same, and so is their order.
+Whitespace and the punctuation of comments may differ in the lines between. Their words, numbers,
+symbols and quoted texts must be equal and in the same order.
 """
 
 import re
@@ -19,7 +19,7 @@ _PUNCTUATION = re.compile(r"[.,;:]+(?=\s|$)")
 
 
 def find_anchored(source: Source, wanted: Wanted) -> list[Place]:
-    """Return the places whose first and last line are the wanted ones and whose middle says it."""
+    """Return the spans whose first and last line are equal and whose middle has the same tokens."""
     old_lines = wanted.old.split("\n")
     count = len(old_lines)
     if count < MIN_LINES:
@@ -46,7 +46,7 @@ def _compared(
 
 
 def _key(line: str) -> tuple[str, ...]:
-    """Return what a line says: its tokens, without the blanks that only separate signs."""
+    """Return the tokens of a line, without blanks that only separate symbols."""
     line = line.strip()
     if _COMMENT.fullmatch(line):
         return tuple(_PUNCTUATION.sub("", line).split())
@@ -59,7 +59,7 @@ def _key(line: str) -> tuple[str, ...]:
 
 
 def _separates(before: str, after: str) -> bool:
-    """Whether two tokens would read as something else if no blank stood between them."""
+    """Return whether two tokens would merge into something else without the blank between them."""
     are_words = _is_word(before[-1]) and _is_word(after[0])
     are_signs = not _is_bracket(before[-1]) and not _is_bracket(after[0])
     return are_words or (are_signs and not _is_word(before[-1]) and not _is_word(after[0]))

@@ -1,7 +1,8 @@
-"""The text that replaces a place: the model's changes in the file's own hand.
+"""Merges the model's changes into the file's own text.
 
-A line that the edit does not change keeps the file's bytes, and so does the part of a changed line
-before and after the change. Only what is new is the model's, indented by the rule of the place.
+A line that the edit does not change keeps the file's bytes, and so do the parts of a changed line
+before and after the change. Only new text is the model's, with its indentation translated to the
+file's.
 """
 
 import re
@@ -18,14 +19,14 @@ _TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A line of the old text that stays."""
+    """Line of the old text that is kept."""
 
     old_index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A line of the new text; `old_index` is the line it was made from, if there is one."""
+    """Line of the new text; `old_index` is the line it replaces, if there is one."""
 
     line: str
     old_index: int | None
@@ -35,7 +36,7 @@ Plan = tuple[Kept | Written, ...]
 
 
 def plan_lines(wanted: Wanted) -> Plan:
-    """Say for each line of the new text whether it is kept or written."""
+    """Return for each line of the new text whether it is kept or new."""
     return tuple(_planned(wanted.old.split("\n"), wanted.new.split("\n")))
 
 
@@ -50,10 +51,10 @@ def _planned(old: Sequence[str], new: Sequence[str]) -> Iterator[Kept | Written]
 
 
 def with_end_blanks(text: str, place: Place, wanted: Wanted, plan: Plan) -> Place:
-    """Take to a place the blanks behind its last line, unless that is the last of the new ones.
+    """Extend a span by the blanks after its last line, unless that line remains the last one.
 
-    They belong to that line: they stay with it where lines are added below, and go with it. A
-    carriage return right before the newline belongs to the line end.
+    The blanks belong to that line: they stay with it if lines are added below, and are removed with
+    it. A carriage return directly before the newline belongs to the line end.
     """
     if _ends_alike(wanted.old.split("\n"), plan[-1]):
         return place
@@ -65,16 +66,17 @@ def with_end_blanks(text: str, place: Place, wanted: Wanted, plan: Plan) -> Plac
 
 
 def _ends_alike(old: Sequence[str], last: Kept | Written) -> bool:
-    """Whether the last new line is the last old one, kept or changed."""
+    """Return whether the last new line is the last old one, kept or changed."""
     is_made_of_it = last.old_index == len(old) - 1
     return is_made_of_it and (isinstance(last, Kept) or bool(last.line.strip()))
 
 
 def blend(text: str, place: Place, wanted: Wanted, plan: Plan) -> str:
-    """Return what shall stand at a place which matched but for blanks, quotes or the like."""
+    """Return the replacement for a span that matched with tolerances (blanks, quotes, ...)."""
     own = text[place.start : place.end].split("\n")
     old = wanted.old.split("\n")
     lines = [_line(step, own, old, place) for step in plan]
+    # The file has CRLF here, and the model writes LF: new lines get the file's line ending.
     if text.startswith("\r", place.end) or (own[1:] and own[0].endswith("\r")):
         lines = [*(line.removesuffix("\r") + "\r" for line in lines[:-1]), *lines[-1:]]
     if text.startswith("\r", place.end):
@@ -99,7 +101,7 @@ def _line(step: Kept | Written, own: Sequence[str], old: Sequence[str], place: P
 
 
 def _changed(old: str, new: str, own: str, fold: Fold) -> str:
-    """Make the change from `old` to `new` in `own`, which folds as `old` does."""
+    """Apply the change from `old` to `new` to `own`, which folds to the same text as `old`."""
     if old == new:
         return own
     own = own.rstrip(BLANKS)
@@ -121,7 +123,7 @@ def _index(columns: Sequence[int], column: int) -> int | None:
 
 
 def _common_ends(old: str, new: str) -> tuple[int, int]:
-    """Return how many characters the two begin and end with in common, by whole tokens."""
+    """Return the lengths of the common prefix and suffix, in whole tokens."""
     tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
     shorter = min(len(tokens), len(new_tokens))
     before = _common(tokens, new_tokens, shorter)

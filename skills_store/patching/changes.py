@@ -1,4 +1,4 @@
-"""What a patch says, as values: which files change and how. Knows no syntax and no text."""
+"""Changes that a patch describes, as values. Independent of syntax and file contents."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ Sign = Literal[" ", "-", "+"]
 
 @dataclass(frozen=True, slots=True)
 class HunkLine:
-    """A line that stays, goes or comes; without its line end."""
+    """Line that stays (" "), is removed ("-") or is added ("+"); without its line end."""
 
     sign: Sign
     text: str
@@ -16,9 +16,9 @@ class HunkLine:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One connected change. `headings` lead to it, the outermost first.
+    """Contiguous change. `headings` locate it, outermost first.
 
-    `line_hint` is the line a unified diff gives for the old file, from 1; it is often wrong.
+    `line_hint` is the 1-based line of the old file from a unified diff header; it is often wrong.
     """
 
     lines: tuple[HunkLine, ...]
@@ -28,18 +28,18 @@ class Hunk:
 
     @property
     def old_lines(self) -> tuple[str, ...]:
-        """The lines that are there before."""
+        """Lines before the change."""
         return tuple(line.text for line in self.lines if line.sign != "+")
 
     @property
     def new_lines(self) -> tuple[str, ...]:
-        """The lines that are there afterwards."""
+        """Lines after the change."""
         return tuple(line.text for line in self.lines if line.sign != "-")
 
 
 @dataclass(frozen=True, slots=True)
 class AddFile:
-    """A file that is to be made; every line of its text is ended."""
+    """File to create; every line of its text ends with a newline."""
 
     path: str
     text: str
@@ -47,7 +47,7 @@ class AddFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """A file that is to be changed, moved, or both."""
+    """File to change, move, or both."""
 
     path: str
     hunks: tuple[Hunk, ...]
@@ -56,7 +56,7 @@ class UpdateFile:
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """A file that is to be removed."""
+    """File to delete."""
 
     path: str
 
@@ -65,5 +65,5 @@ FileChange = AddFile | UpdateFile | DeleteFile
 
 
 def joined(lines: tuple[str, ...]) -> str:
-    """Return lines as a text in which each is ended."""
+    """Return the lines as a text, each ended by a newline."""
     return "".join(f"{line}\n" for line in lines)

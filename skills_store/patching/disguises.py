@@ -1,6 +1,6 @@
-"""Forms in which a model writes old and new text that are not meant: each can be taken off.
+"""Alternative readings of an edit request: without escapes, line numbers or edge newlines.
 
-Taking one off is only a guess. Whether the text was meant so shows when the old text is found.
+Each is only a guess. Whether it is right shows when the old text is found.
 """
 
 import re
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
 
 
 def without_edge_newlines(text: str, wanted: Wanted) -> Wanted | None:
-    """Take off a newline that the text lacks at its very end or beginning; None if none is."""
+    """Remove a newline that the text lacks at its very end or start; None if there is none."""
     old, new = wanted.old, wanted.new
     at_end, at_start = old.removesuffix("\n"), old.removeprefix("\n")
     if at_end != old and text.endswith(at_end) and not text.endswith("\n"):
@@ -32,7 +32,7 @@ def without_edge_newlines(text: str, wanted: Wanted) -> Wanted | None:
 
 
 def without_blank_edges(wanted: Wanted) -> Wanted:
-    """Take blank lines off the ends of the old text, and as many at most off the new text."""
+    """Remove blank lines at the edges of the old text, and at most as many from the new text."""
     old, new = wanted.old.split("\n"), wanted.new.split("\n")
     first, last = _blank_edges(old)
     if first == len(old):
@@ -40,7 +40,7 @@ def without_blank_edges(wanted: Wanted) -> Wanted:
     new_first, new_last = _blank_edges(new)
     new_first = min(first, new_first)
     new_last = min(last, new_last, len(new) - new_first - 1)
-    is_removal = not wanted.new.strip()  # else joining it to the next line is hardly meant
+    is_removal = not wanted.new.strip()  # otherwise it would be joined to the next line
     return Wanted(
         old="\n".join(old[first : len(old) - last]),
         new="\n".join(new[new_first : len(new) - new_last]),
@@ -54,16 +54,16 @@ def without_blank_edges(wanted: Wanted) -> Wanted:
 
 
 def _blank_edges(lines: list[str]) -> tuple[int, int]:
-    """Return how many blank lines there are at the beginning and at the end."""
+    """Return the number of blank lines at the start and at the end."""
     filled = [index for index, line in enumerate(lines) if line.strip()]
     return (filled[0], len(lines) - 1 - filled[-1]) if filled else (len(lines), 0)
 
 
 def without_escapes(wanted: Wanted) -> Wanted | None:
-    r"""Write the characters for which escape sequences stand; None if the old text has none.
+    r"""Replace escape sequences by their characters; None if the old text has none.
 
-    In the new text those sequences count that the old text has; all of them if that has `\n`,
-    since then the whole was escaped once too often.
+    In the new text only the kinds of sequences in the old text are replaced. If those include
+    `\n`, all kinds are: then the entire request was escaped once too often.
     """
     kinds = set(_ESCAPE.findall(wanted.old))
     if not kinds:
@@ -81,7 +81,7 @@ def _unescaped(text: str, kinds: set[str]) -> str:
 
 
 def without_line_numbers(wanted: Wanted) -> tuple[Wanted, int] | None:
-    """Take off a viewer's line numbers, and say the first; None unless all lines have them."""
+    """Remove a file viewer's line numbers and return the first; None unless all lines have them."""
     old = _unnumbered(wanted.old)
     if old is None:
         return None
@@ -99,7 +99,7 @@ def without_line_numbers(wanted: Wanted) -> tuple[Wanted, int] | None:
 
 
 def _unnumbered(text: str) -> tuple[str, int] | None:
-    """Return the text without its numbers, and the first of them."""
+    """Return the text without line numbers, and the first number."""
     body = text.removesuffix("\n")
     parts = [_NUMBERED.fullmatch(line) for line in body.split("\n")]
     matches = [part for part in parts if part is not None]

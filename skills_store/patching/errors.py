@@ -1,14 +1,14 @@
-"""Why an edit was not made, in words for the model that asked for it.
+"""Reasons why an edit failed, worded for the model that requested it.
 
-PatchError                  nothing was changed; the text says what to do instead
+PatchError                  nothing was changed; the message says how to proceed
   NothingToFindError        the old text is empty
-  NothingToChangeError      the new text is what is there already
-  NotFoundError             the old text is nowhere; the nearest text is shown
-  AmbiguousError            the old text is in several places
-  UnplacedInsertionError    a hunk only adds lines and does not say where
-  MalformedPatchError       a patch cannot be read
-    EmptyPatchError         a patch holds no change
-    RepeatedPathError       a patch says two incompatible things about one file
+  NothingToChangeError      the edit would not change the text
+  NotFoundError             the old text does not occur; the nearest text is shown
+  AmbiguousError            the old text occurs more than once
+  UnplacedInsertionError    a hunk only adds lines and gives no position
+  MalformedPatchError       the patch syntax is invalid
+    EmptyPatchError         the patch contains no change
+    RepeatedPathError       the patch has two incompatible changes of one file
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ MAX_SHOWN_PLACES = 10
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The part of a text that is most like what was looked for. Lines count from 1."""
+    """Part of a text most similar to the missing text. Lines count from 1."""
 
     first_line: int
     lines: tuple[str, ...]
 
     @property
     def last_line(self) -> int:
-        """The number of the last line."""
+        """Number of the last line."""
         return self.first_line + len(self.lines) - 1
 
 
 class PatchError(ValueError):
-    """An edit that cannot be made. `hunk` counts from 1; None outside a patch."""
+    """An edit that cannot be applied. `hunk` counts from 1; None outside a patch."""
 
     def __init__(self, reason: str, hunk: int | None = None) -> None:
         super().__init__(reason if hunk is None else f"Hunk {hunk}: {reason}")
@@ -46,7 +46,7 @@ class NothingToFindError(PatchError):
 
 
 class NothingToChangeError(PatchError):
-    """The edit would leave the text as it is."""
+    """The edit would not change the text."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -56,7 +56,7 @@ class NothingToChangeError(PatchError):
 
 
 class NotFoundError(PatchError):
-    """The old text is nowhere. `applied_line` is where the new text stands already, if it does."""
+    """The old text does not occur. `applied_line` is the line of the new text, if that occurs."""
 
     def __init__(
         self, nearest: Nearest | None, applied_line: int | None = None, hunk: int | None = None
@@ -67,7 +67,7 @@ class NotFoundError(PatchError):
 
 
 class AmbiguousError(PatchError):
-    """The old text is in several places. `lines` are where the first of them begin."""
+    """The old text occurs more than once. `lines` are the first lines of the first occurrences."""
 
     def __init__(self, count: int, lines: Sequence[int], hunk: int | None = None) -> None:
         shown = tuple(lines[:MAX_SHOWN_PLACES])
@@ -83,7 +83,7 @@ class AmbiguousError(PatchError):
 
 
 class UnplacedInsertionError(PatchError):
-    """A hunk that only adds lines. `heading` is the one that is not in the file, if it has one."""
+    """A hunk that only adds lines. `heading` is the one not found exactly once, if there is one."""
 
     def __init__(self, hunk: int, heading: str | None = None) -> None:
         super().__init__(
@@ -96,7 +96,7 @@ class UnplacedInsertionError(PatchError):
 
 
 class MalformedPatchError(PatchError):
-    """A patch that cannot be read. `line` is that of the patch and counts from 1."""
+    """Invalid patch syntax. `line` is the 1-based line of the patch."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(f"Line {line} of the patch: {reason}")
@@ -104,14 +104,14 @@ class MalformedPatchError(PatchError):
 
 
 class EmptyPatchError(MalformedPatchError):
-    """A patch without any change."""
+    """A patch without changes."""
 
     def __init__(self) -> None:
         super().__init__("it names no file. Begin with *** Update File: path, or Add or Delete.", 1)
 
 
 class RepeatedPathError(MalformedPatchError):
-    """A file that is named twice, and not only to be updated."""
+    """A file that is named twice, other than for two updates."""
 
     def __init__(self, path: str, line: int) -> None:
         super().__init__(f"{path} is named twice. Say all about one file in one section.", line)

@@ -1,7 +1,7 @@
-"""Folds: what of a line does not count when it is compared. Knows no places and no edits.
+"""Folds: normalisations under which lines are compared. Independent of spans and edits.
 
-A fold never touches line ends and works on each line by itself, so a folded text has the lines of
-the text. Columns of a folded line lead back to those of the line.
+A fold never changes line ends and works on each line separately, so a folded text has the lines of
+the text. Columns of a folded line map back to columns of the line.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 BLANKS = " \t\r"
-"""What may stand at the end of a line unseen; a stray carriage return is one of them."""
+"""Characters that may end a line invisibly; a stray carriage return is one of them."""
 
 _INNER_RUN = re.compile(r"(?<=[^ \t\r\n])(?:[ \t]{2,}+|\t)(?=[^ \t\r\n])")
 _SPACES = "".join(map(chr, (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
@@ -52,18 +52,21 @@ def _translated(table: dict[int, str]) -> Callable[[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A way to compare: which characters count as the same, then which blanks do not count."""
+    """Way to compare lines: characters treated as equal, then blanks that are ignored."""
 
     same_characters: Callable[[str], str] = _same
     without_blanks: Callable[[str], str] = _same
     ignores_spacing: bool = False
 
     def __call__(self, text: str) -> str:
-        """Return the text without what does not count."""
+        """Return the normalised text."""
         return self.without_blanks(self.same_characters(text))
 
     def is_harmless(self, one: str, other: str) -> bool:
-        """Whether two lines that fold alike have the same blanks inside their quotes."""
+        """Return whether two lines that fold alike have the same blanks inside their quotes.
+
+        Blanks inside a string literal are data: ignoring them could match different code.
+        """
         if not self.ignores_spacing:
             return True
         one, other = self.same_characters(one), self.same_characters(other)
@@ -80,8 +83,8 @@ LONG_DASHES = Fold(_translated(_LONG_DASHES), _with_single_blanks, ignores_spaci
 def source_columns(line: str, fold: Fold) -> Sequence[int] | None:
     """Return, for each column of the folded line and its end, the column of the line; -1 if none.
 
-    None if the line cannot be taken apart. A column inside something that folds to several
-    characters has none.
+    None if the line cannot be mapped. A column inside text that folds to several characters has no
+    counterpart.
     """
     folded = fold(line)
     if line.startswith(folded):
@@ -99,7 +102,7 @@ def source_columns(line: str, fold: Fold) -> Sequence[int] | None:
 
 
 def _folded_cluster(line: str, cluster: re.Match[str], fold: Fold) -> str:
-    """Fold a part of a line as it folds where it stands: blanks count by their place."""
+    """Fold a part of a line in its context: blanks fold differently at the edges of a line."""
     before = "x" if cluster.start() else ""
     after = "x" if cluster.end() < len(line) else ""
     folded = fold(f"{before}{cluster.group()}{after}")

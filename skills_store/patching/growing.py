@@ -1,4 +1,4 @@
-"""What of a patch can be shown while it is still being written. Raises nothing, checks nothing."""
+"""Regions of a patch that can be shown while the model is still writing it. Never raises."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from skills_store.patching.sections import Reader, Section
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A connected change so far, in the patch's own lines; `old` is None for an added file."""
+    """Contiguous change so far, in the patch's own lines; `old` is None for an added file."""
 
     path: str
     old: str | None
@@ -16,9 +16,9 @@ class Region:
 
 
 def regions(patch_so_far: str) -> tuple[Region, ...]:
-    """Return the changes of a V4A patch that may be cut anywhere, in order.
+    """Return the changes of a V4A patch that may end anywhere, in order.
 
-    Only lines that are whole count, and of the last line what follows its `+`.
+    Only complete lines count, plus the text after the `+` of an incomplete last line.
     """
     *lines, last = patch_so_far.replace("\r\n", "\n").split("\n")
     reader = Reader()

@@ -1,4 +1,4 @@
-"""Where the headings of a hunk lead: the parts of a text that begin with a heading's line."""
+"""Resolves the headings (`@@ ...`) of a hunk to the parts of a text that start with them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,12 +8,12 @@ from skills_store.patching.indentation import indent_of
 from skills_store.patching.places import Place, line_starts
 
 MAX_HEADINGS = 20
-"""A heading that is there more often leads nowhere."""
+"""A heading that occurs more often is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A part of a text in which a hunk is looked for. `heading` is where its heading begins."""
+    """Part of a text in which to search for a hunk. `heading` is the offset of its heading."""
 
     start: int
     end: int
@@ -21,9 +21,9 @@ class Scope:
 
 
 def led_scopes(text: str, headings: Sequence[str]) -> list[Scope]:
-    """Return the parts that begin with the last heading, each within those of the one before.
+    """Return the parts that start with the last heading, each within those of the one before.
 
-    There are none if there are no headings, or one of them is not there or too often.
+    Empty without headings, or if one of them does not occur or occurs too often.
     """
     if not headings:
         return []
@@ -39,7 +39,7 @@ def led_scopes(text: str, headings: Sequence[str]) -> list[Scope]:
 
 
 def leads_to_first(text: str, scope: Scope, places: Sequence[Place]) -> bool:
-    """Whether the first of several places is the only one in the block below the heading."""
+    """Return whether the first of several spans is the only one in the block below the heading."""
     if scope.heading is None:
         return False
     lines = text[scope.heading : next_line(text, places[1].start + 1)].split("\n")
@@ -48,7 +48,10 @@ def leads_to_first(text: str, scope: Scope, places: Sequence[Place]) -> bool:
 
 
 def next_line(text: str, position: int) -> int:
-    """Return where the next line begins; a position at the beginning of a line is one."""
+    """Return the start of the next line, or the position itself if it is at the start of a line.
+
+    A negative position gives 0.
+    """
     if position <= 0 or text[position - 1] == "\n":
         return max(0, position)
     end = text.find("\n", position)
@@ -56,7 +59,7 @@ def next_line(text: str, position: int) -> int:
 
 
 def _below(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[range]:
-    """Cut each range at the heading; a line that is the heading counts before one that has it."""
+    """Split each range at the heading; an exact match takes precedence over a partial one."""
     for is_heading in _likenesses(heading):
         cuts = [[index for index in each if is_heading(lines[index].strip())] for each in ranges]
         if any(cuts):
@@ -80,13 +83,13 @@ def _likenesses(heading: str) -> tuple[Callable[[str], bool], ...]:
 
 
 def _block(lines: Sequence[str], cut: range) -> range:
-    """Return the part of a cut that is the block of its first line; all, if there is none."""
+    """Return the part of a range that is its first line's indented block; all, if there is none."""
     stop = _block_stop(lines, cut)
     return range(cut.start, stop) if "".join(lines[cut.start + 1 : stop]).strip() else cut
 
 
 def _block_stop(lines: Sequence[str], cut: range) -> int:
-    """Return the index of the next line that is not indented more than the first of a cut."""
+    """Return the index of the next line that is not indented more than the first of a range."""
     depth = len(indent_of(lines[cut.start]))
     inside = (index for index in cut[1:] if lines[index].strip())
     return next((index for index in inside if len(indent_of(lines[index])) <= depth), cut.stop)

@@ -1,4 +1,4 @@
-"""How a text's indentation follows from the one the model wrote. Knows nothing but line starts."""
+"""Derives a text's indentation from the indentation that the model wrote."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +12,24 @@ _SCALES = {
     ("\t", " "): {Fraction(width) for width in _WIDTHS},
     (" ", "\t"): {Fraction(1, width) for width in _WIDTHS},
 }
-"""Characters of the text's indentation for one that was written, by the two kinds."""
+"""Plausible numbers of own blanks per written blank, by (written kind, own kind)."""
 
 
 def indent_of(line: str) -> str:
-    """Return the blanks a line begins with."""
+    """Return the leading blanks of a line."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 @dataclass(frozen=True, slots=True)
 class Indentation:
-    """What each written indentation is in the text; others follow from the nearest known one."""
+    """Mapping from written to own indentation; unknown ones derive from the nearest known one."""
 
     known: Mapping[str, str]
     fill: str = ""
     scales: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
 
     def translate(self, indent: str) -> str:
-        """Return the text's indentation for a written one."""
+        """Return the text's own indentation for a written one."""
         if indent in self.known or not self.known:
             return self.known.get(indent, indent)
         shallower = [known for known in self.known if indent.startswith(known)]
@@ -42,7 +42,7 @@ class Indentation:
         return own[: max(0, len(own) - len(missing))] if missing else indent
 
     def _scaled(self, extra: str) -> str:
-        """Write what goes beyond a known indentation in the text's own kind of blanks."""
+        """Convert the excess over a known indentation to the text's own kind of blanks."""
         scale = self.scales.get(extra[:1])
         if scale is None or not _is_pure(extra):
             return extra
@@ -55,10 +55,10 @@ UNCHANGED = Indentation({})
 def derive_indentation(
     written: Sequence[str], own: Sequence[str], added: Iterable[str]
 ) -> Indentation | None:
-    """Return the rule by which the indentation of `written` lines became that of the `own` lines.
+    """Return the rule that maps the indentation of the `written` lines to that of the `own` lines.
 
-    None if it is not one rule for all lines: then the two mean different things. Lines of `added`
-    tell how wide one written step is.
+    None if no single rule fits all lines: the two are then different code. The `added` lines show
+    the width of one written indentation step.
     """
     pairs: dict[str, str] = {}
     for line, own_line in zip(written, own, strict=True):
@@ -76,7 +76,7 @@ def derive_indentation(
 
 
 def _is_shift(pairs: Mapping[str, str]) -> bool:
-    """Whether every line has the same blanks more, or the same blanks less."""
+    """Return whether all lines gain, or all lose, the same leading blanks."""
     return _has_common_lead(pairs.items()) or _has_common_lead(
         (own, indent) for indent, own in pairs.items()
     )
@@ -91,7 +91,7 @@ def _has_common_lead(pairs: Iterable[tuple[str, str]]) -> bool:
 
 
 def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
-    """Return how many of the text's blanks stand for a written one; None if not always as many."""
+    """Return the number of own blanks per written blank; None if it varies."""
     kinds = {_kind(pairs), _kind(pairs.values())}
     if None in kinds:
         return None
@@ -111,7 +111,7 @@ def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
 
 
 def _kind(indents: Iterable[str]) -> str | None:
-    """Return the one kind of blank that is used, "" if none is, None if they are mixed."""
+    """Return the kind of blank in use, "" if there is none, None if they are mixed."""
     kinds = set("".join(indents))
     if len(kinds) > 1:
         return None
@@ -125,7 +125,7 @@ def _is_pure(indent: str) -> bool:
 def _scales(
     pairs: Mapping[str, str], fill: str, scale: Fraction, lines: Iterable[str]
 ) -> dict[str, Fraction]:
-    """Return, for each kind of written blank, how many of the text's own stand for it."""
+    """Return the number of own blanks for each kind of written blank."""
     if not fill:
         return {}
     kind = _kind(pairs) or fill
@@ -138,6 +138,6 @@ def _scales(
 
 
 def _step_width(lines: Iterable[str]) -> int:
-    """Return how many blanks the written lines are indented by at each step."""
+    """Return the number of blanks per indentation step in the written lines."""
     depths = sorted({len(indent_of(line)) for line in lines if line.strip()})
     return min((deeper - depth for depth, deeper in pairwise(depths)), default=_USUAL_WIDTH)

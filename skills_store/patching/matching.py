@@ -1,8 +1,8 @@
-"""Replacing a text that a model remembers: exactly if it can be, else with small tolerances.
+"""Replaces a text that a model recalls from memory: exactly if possible, else with tolerances.
 
-The strategies are tried in order and the first that finds anything decides. None of them takes a
-text for another that a careful reader would call different: words, numbers, signs and quoted text
-must agree, and every line must be there, in order.
+The strategies are tried in order; the first with a match decides. None of them matches text that a
+careful reader would call different: words, numbers, symbols and quoted text must be equal, and
+every line must be present, in order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ from skills_store.patching.places import (
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A text after an edit. `spans` are in the original text, `line` is in the new one, from 1."""
+    """Result of an edit. `spans` refer to the original text, `line` (1-based) to the new one."""
 
     text: str
     count: int
@@ -49,7 +49,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where a strategy found a wanted text: in at least one place."""
+    """Matches of one strategy; at least one span."""
 
     strategy: str
     wanted: Wanted
@@ -57,15 +57,15 @@ class Finding:
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement:
-    """Replace the only place where `text` has `old` by `new`; every such place if so asked.
+    """Replace the only occurrence of `old` in `text` by `new`, or every one with `replace_all`.
 
-    What stands outside the spans stays as it is, and so does what `new` leaves alone inside them.
+    Text outside the spans is unchanged, and so is the text inside them that `new` does not change.
 
     Raises:
         NothingToFindError: `old` is empty.
-        NothingToChangeError: `new` is what is there.
-        NotFoundError: `old` is nowhere.
-        AmbiguousError: `old` is in several places, and not all were asked for.
+        NothingToChangeError: `new` equals the existing text.
+        NotFoundError: `old` does not occur.
+        AmbiguousError: `old` occurs more than once, without `replace_all`.
     """
     if not old:
         raise NothingToFindError
@@ -75,22 +75,23 @@ def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Repl
     if finding is None:
         raise NotFoundError(find_nearest(text, old), find_applied(text, new))
     places = finding.places
+    # Anchored blocks may differ in the middle, too loose to replace several of them unseen.
     if len(places) > 1 and not (replace_all and finding.strategy != "block anchor"):
         raise AmbiguousError(len(places), first_lines(text, places))
     return apply(text, finding)
 
 
 def find(text: str, wanted: Wanted) -> Finding | None:
-    """Return what the first strategy finds that finds anything; None if none does."""
+    """Return the matches of the first strategy that has any; None if none does."""
     source = Source(text)
     return next(chain(_plainly(source, wanted), _in_disguise(source, wanted)), None)
 
 
 def apply(text: str, finding: Finding) -> Replacement:
-    """Make the edit at every place of a finding; of two that overlap, at the first.
+    """Apply the edit at every matched span; of two that overlap, at the first.
 
     Raises:
-        NothingToChangeError: the text already reads so everywhere.
+        NothingToChangeError: the text would not change.
     """
     plan = plan_lines(finding.wanted)
     pieces: list[str] = []
@@ -112,7 +113,7 @@ def apply(text: str, finding: Finding) -> Replacement:
 
 
 def edit_at(text: str, place: Place, wanted: Wanted, plan: Plan) -> tuple[int, int, str]:
-    """Return the span that an edit takes away at a place, and what shall stand there."""
+    """Return the range that an edit removes at a span, and its replacement."""
     if place.fold is PLAIN:
         return (*_span(text, place, wanted), wanted.new)
     place = with_end_blanks(text, place, wanted, plan)
@@ -120,12 +121,12 @@ def edit_at(text: str, place: Place, wanted: Wanted, plan: Plan) -> tuple[int, i
 
 
 def first_lines(text: str, places: Sequence[Place]) -> list[int]:
-    """Return the numbers of the lines where the first places begin."""
+    """Return the line numbers of the first spans."""
     return [line_number(text, place.start) for place in places[:MAX_SHOWN_PLACES]]
 
 
 def first_changed_line(text: str, result: str, position: int) -> int:
-    """Return the number of the first line that differs; nothing does before `position`."""
+    """Return the number of the first line that differs; there is none before `position`."""
     start = text.rfind("\n", 0, position) + 1
     number = line_number(text, start)
     last = result.count("\n") + (not result.endswith("\n"))
@@ -137,7 +138,7 @@ def first_changed_line(text: str, result: str, position: int) -> int:
 
 
 def _span(text: str, place: Place, wanted: Wanted) -> tuple[int, int]:
-    """Return what goes: a place, with a newline that goes together with it."""
+    """Return the range to remove: a span, plus a newline that is removed together with it."""
     if wanted.takes_newline_after:
         end = text.find("\n", place.end)
         if end >= 0:
@@ -157,7 +158,7 @@ def _lines_from(text: str, start: int) -> Iterator[str]:
 
 
 def _plainly(source: Source, wanted: Wanted) -> Iterator[Finding]:
-    """Try the strategies for which the model's text is taken as it stands."""
+    """Try the strategies that take the model's text literally."""
     yield from _found("exact", wanted, find_anywhere(source, wanted, PLAIN))
     if not wanted.old.strip():
         return
@@ -173,7 +174,7 @@ def _plainly(source: Source, wanted: Wanted) -> Iterator[Finding]:
 
 
 def _in_disguise(source: Source, wanted: Wanted) -> Iterator[Finding]:
-    """Try the strategies which take the model's text for something else than it is."""
+    """Try the strategies that reinterpret the model's text."""
     if not wanted.old.strip():
         return
     bare = without_escapes(wanted)
@@ -183,14 +184,14 @@ def _in_disguise(source: Source, wanted: Wanted) -> Iterator[Finding]:
     bare = without_blank_edges(wanted)
     if not (source.text.isascii() and bare.old.isascii()):
         yield from _folded("look-alikes", source, bare, LOOKALIKES)
-        if "--" in bare.old or "--" in source.text:  # which may stand for one long dash
+        if "--" in bare.old or "--" in source.text:  # "--" may represent an em dash
             yield from _folded("look-alikes", source, bare, LONG_DASHES)
     yield from _numbered(source, wanted)
     yield from _found("block anchor", bare, find_anchored(source, bare))
 
 
 def _numbered(source: Source, wanted: Wanted) -> Iterator[Finding]:
-    """Try without line numbers. A single line must be where its number says."""
+    """Try without line numbers. A single line must be at the line that its number gives."""
     numbered = without_line_numbers(wanted)
     if numbered is None or not numbered[0].old.strip():
         return

@@ -1,4 +1,4 @@
-"""What to show when a text was not found: the place most like it, found in linear time."""
+"""Finds the region to show if a text was not found: the most similar one, in linear time."""
 
 import re
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from skills_store.patching.places import line_number
 MAX_SHOWN_LINES = 8
 MAX_SHOWN_CHARACTERS = 200
 MAX_REPEATS = 20
-"""A line that is there more often says nothing about the place."""
+"""A line that occurs more often is no evidence for a position."""
 
 MIN_SHARED_WORDS = 0.4
 _LINES_BEFORE = 2
@@ -20,7 +20,7 @@ _PAIR = re.compile(r"\w\w")
 
 
 def find_nearest(text: str, old: str) -> Nearest | None:
-    """Return the region most like the old text, around its first difference; None if none is."""
+    """Return the region most similar to the old text, around its first difference, or None."""
     lines = text.split("\n")
     old_lines = old.strip("\n").split("\n")
     start = _by_equal_lines(lines, old_lines)
@@ -30,7 +30,7 @@ def find_nearest(text: str, old: str) -> Nearest | None:
 
 
 def find_applied(text: str, new: str) -> int | None:
-    """Return the line where a text that is worth finding begins; None if it is not there."""
+    """Return the line where the new text starts; None if it is blank or does not occur."""
     wanted = new.strip("\n")
     if not wanted.strip():
         return None
@@ -48,7 +48,7 @@ def _are_one_word(pair: str) -> bool:
 
 
 def _by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
-    """Let each old line that is there vote for where the first one would then stand."""
+    """Let each occurrence of an old line vote for the implied start of the first line."""
     wanted: defaultdict[str, list[int]] = defaultdict(list)
     for offset, line in enumerate(old_lines):
         if _WORD.search(line):
@@ -68,7 +68,7 @@ def _by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | Non
 
 
 def _by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
-    """Take the window of as many lines that shares most words with the old text."""
+    """Return the start of the window of equal height that shares most words with the old text."""
     words = {word for line in old_lines for word in _WORD.findall(line)}
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""Where a wanted text stands in a text, by one fold. Knows no strategies and changes nothing."""
+"""Searches a text for an old text under one fold. Independent of the strategies; read-only."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,14 +10,14 @@ from skills_store.patching.folding import BLANKS, PLAIN, Fold, source_columns
 from skills_store.patching.indentation import UNCHANGED, Indentation, derive_indentation
 
 MAX_COMPARED_LINES = 200_000
-"""How many lines are compared one by one before a search is given up as hopeless."""
+"""Maximum lines compared one by one; beyond that, a search returns no result."""
 
 _PARTNERS = frozenset(" \t\r\n,;:()[]{}\"'`")
-"""What may stand beside a match that is not exact: nothing that would belong to it."""
+"""Characters allowed next to an inexact match: anything else could belong to the matched text."""
 
 
 class Source:
-    """A text that is searched in several ways; what they need of it is made once."""
+    """Text that is searched in several ways, with cached derived forms."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -26,12 +26,12 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines, without their ends."""
+        """Lines, without their ends."""
         return self.text.split("\n")
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each line begins, and where one after the last would."""
+        """Offset of each line, and of a hypothetical line after the last."""
         return line_starts(self.lines)
 
     def folded(self, fold: Fold) -> str:
@@ -41,7 +41,7 @@ class Source:
         return self._folded[fold]
 
     def keys(self, fold: Fold) -> str:
-        """Return the folded lines without indentation, a newline before and behind each."""
+        """Return the folded lines without indentation, with a newline before and after each."""
         if fold not in self._keys:
             self._keys[fold] = _keys(self.folded(fold))
         return self._keys[fold]
@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for and what shall stand there instead, and where its ends must lie."""
+    """Old text to find, its replacement, and constraints on the ends of a match."""
 
     old: str
     new: str
@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A span of the text that reads as the wanted text does, line for line."""
+    """Span of the text that matches the old text, line for line."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class Place:
 
 
 def find_anywhere(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
-    """Return the places where the folded text holds the folded wanted text, lines or parts."""
+    """Return the spans where the folded text contains the folded old text, by lines or parts."""
     text = source.text
     needle = fold(wanted.old)
     ends_line = wanted.ends_line or (fold is not PLAIN and wanted.old.endswith(tuple(BLANKS)))
@@ -90,7 +90,7 @@ def find_anywhere(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
 
 
 def find_reindented(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
-    """Return the places where whole lines read the same but for one rule of indentation."""
+    """Return the spans of complete lines that differ only by one rule of indentation."""
     old_lines = wanted.old.split("\n")
     if not old_lines[0].strip() or not old_lines[-1].strip():
         return []
@@ -102,7 +102,7 @@ def find_reindented(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
 def place_lines(
     source: Source, candidates: Iterable[tuple[int, int, Indentation] | None], fold: Fold
 ) -> list[Place]:
-    """Turn (index of the first line, number of lines, rule) into places; None is passed over."""
+    """Convert (index of the first line, number of lines, rule) to spans, skipping None."""
     found = [candidate for candidate in candidates if candidate is not None]
     return [
         Place(
@@ -116,12 +116,12 @@ def place_lines(
 
 
 def line_starts(lines: Iterable[str]) -> list[int]:
-    """Return where each line begins, and where one after the last would."""
+    """Return the offset of each line, and of a hypothetical line after the last."""
     return [0, *accumulate(len(line) + 1 for line in lines)]
 
 
 def line_number(text: str, position: int) -> int:
-    """Return the number of the line at a position, from 1."""
+    """Return the 1-based number of the line at a position."""
     return text.count("\n", 0, position) + 1
 
 
@@ -146,13 +146,14 @@ def _visible_end(text: str, end: int) -> int:
 
 
 def _occurrences(haystack: str, needle: str, *, starts_line: bool, ends_line: bool) -> list[int]:
-    """Return where the needle begins, without overlaps; a lone hit's overlapping twin counts."""
+    """Return the non-overlapping offsets of the needle, plus an overlapping second occurrence."""
     before, after = "\n" * starts_line, "\n" * ends_line
     if before or after:
         haystack, needle = f"{before}{haystack}{after}", f"{before}{needle}{after}"
     if not needle:
         return []
     hits = list(_hits(haystack, needle, len(needle) - (starts_line and ends_line)))
+    # Two overlapping occurrences are ambiguous too, although only one could be replaced.
     if len(hits) == 1:
         hits.extend(twin for twin in (haystack.find(needle, hits[0] + 1),) if twin >= 0)
     return hits
@@ -166,9 +167,9 @@ def _hits(haystack: str, needle: str, stride: int) -> Iterator[int]:
 
 
 def _line_indices(keys: str, wanted: str, count: int) -> list[int]:
-    """Return where that many wanted lines follow one another; overlaps count.
+    """Return the indices at which the old lines occur consecutively; overlaps count.
 
-    None are returned where so many would have to be compared that it would take long.
+    Empty if so many lines would have to be compared that it would take too long.
     """
     indices: list[int] = []
     index = position = 0
@@ -184,7 +185,7 @@ def _line_indices(keys: str, wanted: str, count: int) -> list[int]:
 def _unfolded(
     source: Source, spans: Iterable[tuple[int, int]], fold: Fold
 ) -> Iterator[tuple[int, int]]:
-    """Lead spans of the folded text, in order, back to the text."""
+    """Map spans of the folded text, in order, back to the text."""
     lines, starts, folded = source.lines, source.starts, source.folded(fold)
     known: dict[str, Sequence[int] | None] = {}
     index = position = 0
@@ -205,7 +206,7 @@ def _line_start(text: str, position: int) -> int:
 def _own_column(
     line: str, column: int, fold: Fold, known: dict[str, Sequence[int] | None]
 ) -> int | None:
-    """Lead a column back; what is found out about a line is kept in `known`."""
+    """Map a column back; `known` caches the column tables by line."""
     if line not in known:
         known[line] = source_columns(line, fold)
     columns = known[line]
@@ -213,7 +214,7 @@ def _own_column(
 
 
 def _has_clean_edges(text: str, start: int, end: int) -> bool:
-    """Whether what stands beside a span cannot be a part of what the span says."""
+    """Return whether the characters next to a span cannot belong to the matched text."""
     before = text[start - 1 : start] if start else ""
     after = text[end : end + 2]
     is_open_before = not before or before in _PARTNERS or text[start] in "\n"

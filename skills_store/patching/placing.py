@@ -1,8 +1,8 @@
-"""Where the hunks of a patch belong in a text, and what the text is with them.
+"""Locates the hunks of a patch in a text and applies them.
 
-A hunk is looked for below its heading, then below the hunk before it, then anywhere. It goes where
-it is found once; of several places below one heading it goes to the first, unless another stands in
-the same block. Line numbers decide only between places that are equally good.
+A hunk is searched for below its heading, then after the previous hunk, then anywhere. A unique
+match decides; of several matches below one heading the first is taken, unless the same block
+contains another. Line numbers only decide between equally good matches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ from skills_store.patching.places import Place, Wanted, line_number
 
 @dataclass(frozen=True, slots=True)
 class HunksApplied:
-    """A text after a patch, and the first changed line of each hunk in it, from 1."""
+    """Text after a patch, with the first changed line (1-based) of each hunk."""
 
     text: str
     lines: tuple[int, ...]
@@ -38,7 +38,7 @@ class HunksApplied:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a hunk does to a text: this span becomes that. `line` is the first changed one."""
+    """Effect of a hunk: the span and its replacement. `line` is the first changed line."""
 
     start: int
     end: int
@@ -47,13 +47,13 @@ class Edit:
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
-    """Apply the hunks of one file in order. A hunk that only has context marks a place.
+    """Apply the hunks of one file in order. A hunk with only context marks a position.
 
     Raises:
-        NotFoundError: the old lines of a hunk are nowhere.
-        AmbiguousError: they are in several places, and neither heading nor order tells which.
-        UnplacedInsertionError: a hunk only adds lines and does not say where.
-        NothingToChangeError: no hunk changes anything.
+        NotFoundError: the old lines of a hunk do not occur.
+        AmbiguousError: they occur more than once, and neither heading nor order decides.
+        UnplacedInsertionError: a hunk only adds lines and gives no position.
+        NothingToChangeError: no hunk changes the text.
     """
     result = text
     cursor = 0
@@ -61,6 +61,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
     for number, hunk in enumerate(hunks, 1):
         edit = _edit(result, hunk, number, cursor)
         grown = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
+        # A later hunk can apply above an earlier one, which shifts the lines already reported.
         lines = [line + grown if line > edit.line else line for line in lines]
         lines.append(edit.line)
         result = result[: edit.start] + edit.new + result[edit.end :]
@@ -90,7 +91,7 @@ def _edit(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
 
 
 def _scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[Scope]]:
-    """Say where to look for a hunk: each group is tried when the ones before hold nothing."""
+    """Yield groups of search scopes; each is tried if the ones before contain no match."""
     led = led_scopes(text, hunk.headings)
     if led:
         yield [replace(each, start=max(each.start, cursor)) for each in led if each.end >= cursor]
@@ -101,7 +102,7 @@ def _scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[Scope]]:
 
 
 def _find_in(text: str, scopes: Sequence[Scope], wanted: Wanted) -> list[tuple[Scope, Finding]]:
-    """Return what is found in each scope; if something is there exactly, only that."""
+    """Return the matches in each scope; only the exact ones, if there are any."""
     found: list[tuple[Scope, Finding]] = []
     for scope in scopes:
         finding = find(text[scope.start : scope.end], wanted)
@@ -115,7 +116,7 @@ def _find_in(text: str, scopes: Sequence[Scope], wanted: Wanted) -> list[tuple[S
 
 
 def _chosen(text: str, found: Sequence[tuple[Scope, Finding]], hunk: Hunk, number: int) -> Edit:
-    """Decide for one of the places that were found, and make the edit there."""
+    """Choose one of the matches and build its edit."""
     places = [place for _, finding in found for place in finding.places]
     scope, finding = found[0]
     place = places[0]
@@ -135,7 +136,7 @@ def _chosen(text: str, found: Sequence[tuple[Scope, Finding]], hunk: Hunk, numbe
 
 
 def _preferred(text: str, places: Sequence[Place], hunk: Hunk) -> Place | None:
-    """Return the place at the end of the file or on the line the hunk names, if it does."""
+    """Return the span at the end of the file or on the line the hunk names, if there is one."""
     if hunk.is_at_end and not text[places[-1].end :].strip():
         return places[-1]
     named = [place for place in places if hunk.line_hint == line_number(text, place.start)]
@@ -143,7 +144,7 @@ def _preferred(text: str, places: Sequence[Place], hunk: Hunk) -> Place | None:
 
 
 def _insertion(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
-    """Add lines below the heading, or at the end of the file."""
+    """Insert lines below the heading, or at the end of the file."""
     lines = [line.text for line in hunk.lines if line.sign == "+"]
     if not text.strip():
         return Edit(0, len(text), "".join(f"{line}\n" for line in lines), 1)
@@ -157,7 +158,7 @@ def _insertion(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
 
 
 def _inserted(text: str, position: int, lines: Sequence[str]) -> Edit:
-    """Put whole lines at the beginning of a line, or below a last one that is not ended."""
+    """Insert complete lines at the start of a line, or after a last line without newline."""
     is_ended = text.endswith("\n", 0, position)
     new = "".join(f"{line}\n" if is_ended else f"\n{line}" for line in lines)
     return Edit(position, position, new, line_number(text, position) + (not is_ended))

@@ -1,6 +1,6 @@
-"""Reading V4A line by line into sections, one per file named. Judges nothing, raises nothing.
+"""Reads V4A line by line into sections, one per named file. Does not validate and never raises.
 
-What cannot be right is kept as a fault, so that a patch which is half written can be read too.
+Invalid lines are recorded as problems, so that a patch that is still being written can be read too.
 """
 
 import re
@@ -20,7 +20,7 @@ _NO_NEWLINE = "\\ No newline"
 
 @dataclass(slots=True)
 class HunkDraft:
-    """A hunk that is being read."""
+    """Hunk that is being read."""
 
     headings: list[str] = field(default_factory=list[str])
     lines: list[HunkLine] = field(default_factory=list[HunkLine])
@@ -28,13 +28,13 @@ class HunkDraft:
     line_hint: int | None = None
 
     def finish(self) -> Hunk:
-        """Return what was read."""
+        """Return the hunk read so far."""
         return Hunk(tuple(self.lines), tuple(self.headings), self.is_at_end, self.line_hint)
 
 
 @dataclass(slots=True)
 class Section:
-    """What a patch says of one file. `line` is that of its marker, from 1."""
+    """Part of a patch about one file. `line` is the 1-based line of its marker."""
 
     kind: SectionKind
     path: str
@@ -46,7 +46,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a line of a patch."""
+    """Problem in a line of a patch."""
 
     line: int
     reason: str
@@ -54,7 +54,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Reader:
-    """Takes the lines of a patch in order. `is_open` says whether the next belongs to a file."""
+    """Incremental patch reader. `is_open` tells whether the next line belongs to a file."""
 
     sections: list[Section] = field(default_factory=list[Section])
     faults: list[Fault] = field(default_factory=list[Fault])
@@ -64,7 +64,7 @@ class Reader:
     _is_over: bool = False
 
     def read(self, line: str) -> None:
-        """Take the next line, without its line end."""
+        """Read the next line, without its line end."""
         self._number += 1
         if self._is_over:
             return
@@ -158,7 +158,7 @@ class Reader:
 
 
 def _read_heading(section: Section, line: str) -> None:
-    """Begin a hunk, or add to the headings of one that has no lines yet."""
+    """Start a hunk, or add a heading to one that has no lines yet."""
     if not section.hunks or section.hunks[-1].lines or section.hunks[-1].is_at_end:
         section.hunks.append(HunkDraft())
     draft = section.hunks[-1]

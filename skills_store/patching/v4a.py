@@ -1,4 +1,4 @@
-"""V4A, the patch format of several files. This module reads it; `placing` applies its hunks.
+"""Parser of V4A, a patch format for several files. `hunk_application` applies the hunks.
 
 *** Begin Patch
 *** Update File: path          (*** Move to: path may follow)
@@ -6,7 +6,7 @@
 a line that stays
 -a line that goes
 +a line that comes
-*** End of File                (the change is at the end)
+*** End of File                (the change is at the end of the file)
 *** Add File: path             (lines with +)
 *** Delete File: path
 *** End Patch
@@ -23,12 +23,12 @@ __all__ = ["HunksApplied", "apply_hunks", "parse_patch"]
 
 
 def parse_patch(text: str) -> tuple[FileChange, ...]:
-    """Return what a patch says, a change for each file, in order of first mention.
+    """Parse a patch into one change per file, in order of first mention.
 
     Raises:
-        EmptyPatchError: it names no file.
-        RepeatedPathError: a file is named twice, and not only to be updated.
-        MalformedPatchError: a line cannot be read.
+        EmptyPatchError: the patch names no file.
+        RepeatedPathError: a file is named twice, other than for two updates.
+        MalformedPatchError: a line is invalid.
     """
     reader = read_sections(text)
     if reader.faults:
@@ -45,7 +45,7 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
 
 
 def read_sections(text: str) -> Reader:
-    """Return all that could be read of a whole patch."""
+    """Read all sections of a complete patch."""
     reader = Reader()
     for line in text.replace("\r\n", "\n").split("\n"):
         reader.read(line)

@@ -1,1 +1,1 @@
-"""Where skills are installed from: a folder, an archive, a git repository. Knows no guard."""
+"""Sources of skill installations: directory, archive, git repository. No security scan here."""

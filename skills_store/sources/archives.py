@@ -1,7 +1,7 @@
-"""Unpacks an archive of skills into a folder: plain files only, inside it, and not too much.
+"""Unpack an archive of skills: plain files only, inside the target, within size limits.
 
-Never lets a library write: each file is read, counted and written here. Links, devices, absolute
-paths, two files of one name and passwords make the whole archive refused.
+No library writes files: each one is read, counted and written here. Links, devices, absolute paths,
+duplicate names and passwords cause the whole archive to be rejected.
 """
 
 import gzip
@@ -21,7 +21,7 @@ from skills_store.sources.errors import ArchiveRefusedError
 
 MOST_ENTRIES = 5_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Of all files together, unpacked."""
+"""Limit for the unpacked size of all files together."""
 MOST_PACKED_BYTES = 32 * 1024 * 1024
 _MOST_NAME_CHARACTERS = 400
 _CHUNK_BYTES = 64 * 1024
@@ -33,12 +33,12 @@ _CORRUPT = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError,
     NotImplementedError, UnicodeError, ValueError, RuntimeError, OSError,
 )  # fmt: skip
-"""What the libraries let out for a file that is none of theirs, or is broken."""
+"""Exceptions that the libraries raise for damaged archives or other file types."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file of an archive, to be read at once: the next one may end it."""
+    """A file of an archive. Read it before the next one, which closes its stream."""
 
     name: str
     is_program: bool
@@ -46,7 +46,7 @@ class _Entry:
 
 
 class _CountedStream(io.RawIOBase):
-    """A packed stream that ends in an error when too much comes out of it."""
+    """A decompressed stream that raises once more than `MAX_BYTES` were read."""
 
     def __init__(self, stream: gzip.GzipFile, archive: Path) -> None:
         self._stream = stream
@@ -54,11 +54,11 @@ class _CountedStream(io.RawIOBase):
         self._left = MOST_BYTES
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Fill a buffer as far as there is something."""
+        """Read into a buffer and return the number of bytes."""
         view = memoryview(buffer)
         data = self._stream.read(len(view))
         self._left -= len(data)
@@ -69,11 +69,11 @@ class _CountedStream(io.RawIOBase):
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive (.zip, .tar.gz, .tgz) into an empty folder. Blocks.
+    """Unpack an archive (.zip, .tar.gz, .tgz) into an empty directory. Blocks.
 
     Raises:
-        ArchiveRefusedError: it holds what is not unpacked; the folder may then hold a part.
-        OSError: a file cannot be written.
+        ArchiveRefusedError: It has content that is not allowed; the directory may be incomplete.
+        OSError: A file cannot be written.
     """
     if archive.stat().st_size > MOST_PACKED_BYTES:
         raise _too_large(archive)
@@ -84,6 +84,7 @@ def unpack(archive: Path, folder: Path) -> None:
     )
     for entry in _guarded(entries, archive):
         name = _checked_name(entry.name, archive)
+        # On a case-insensitive system the second file would overwrite the first one.
         if name.casefold() in seen:
             raise ArchiveRefusedError(str(archive), f"two of its files are named {name!r}")
         seen.add(name.casefold())
@@ -93,7 +94,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def _guarded(entries: Iterator[_Entry], archive: Path) -> Iterator[_Entry]:
-    """Pass entries on; what a library says of a broken archive becomes an error of ours."""
+    """Yield the entries; errors of the archive libraries become `ArchiveRefusedError`."""
     for _ in range(MOST_ENTRIES):
         try:
             entry = next(entries)
@@ -104,7 +105,7 @@ def _guarded(entries: Iterator[_Entry], archive: Path) -> Iterator[_Entry]:
         except _CORRUPT as error:
             raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
         yield entry
-    raise ArchiveRefusedError(str(archive), f"it holds more than {MOST_ENTRIES} files")
+    raise ArchiveRefusedError(str(archive), f"it contains more than {MOST_ENTRIES} files")
 
 
 def _zip_entries(archive: Path) -> Iterator[_Entry]:
@@ -115,7 +116,7 @@ def _zip_entries(archive: Path) -> Iterator[_Entry]:
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise _refused_kind(archive, item.filename)
             if item.flag_bits & _ENCRYPTED:
-                raise ArchiveRefusedError(str(archive), "it is locked with a password")
+                raise ArchiveRefusedError(str(archive), "it is protected with a password")
             if not item.is_dir():
                 with packed.open(item) as content:
                     yield _Entry(item.filename, bool(mode & _ANY_MAY_RUN), content)
@@ -123,6 +124,7 @@ def _zip_entries(archive: Path) -> Iterator[_Entry]:
 
 def _tar_entries(archive: Path) -> Iterator[_Entry]:
     with gzip.open(archive) as stream:
+        # Count below tarfile: it also decompresses the headers and files that it skips.
         counted = io.BufferedReader(_CountedStream(stream, archive))
         with tarfile.open(fileobj=counted, mode="r|") as packed:
             for item in packed:
@@ -137,14 +139,16 @@ def _checked_name(name: str, archive: Path) -> str:
     parts = name.removeprefix("./").split("/")
     is_odd = any(part in {"", ".", ".."} or part[-1] in ". " for part in parts)
     if is_odd or "\\" in name or ":" in name or not name.isprintable():
-        raise ArchiveRefusedError(str(archive), f"it holds a file that would lie outside: {name!r}")
+        raise ArchiveRefusedError(
+            str(archive), f"it contains a file outside its directory: {name!r}"
+        )
     if len(name) > _MOST_NAME_CHARACTERS:
-        raise ArchiveRefusedError(str(archive), "it holds a file with too long a name")
+        raise ArchiveRefusedError(str(archive), "it contains a file whose name is too long")
     return "/".join(parts)
 
 
 def _content(entry: _Entry, most_bytes: int, archive: Path) -> bytes:
-    """Return what a file holds: counted as it comes out, whatever its header promises."""
+    """Return a file's content. Counts the bytes read and ignores the size in the header."""
     data = bytearray()
     try:
         while chunk := entry.content.read(_CHUNK_BYTES):
@@ -160,14 +164,15 @@ def _content(entry: _Entry, most_bytes: int, archive: Path) -> bytes:
 
 def _write(path: Path, data: bytes, *, is_program: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Exclusive: never write through an existing file or link.
     with path.open("xb") as file:
         file.write(data)
     path.chmod(_PROGRAM_MODE if is_program else _FILE_MODE)
 
 
 def _too_large(archive: Path) -> ArchiveRefusedError:
-    return ArchiveRefusedError(str(archive), f"it holds more than {MOST_BYTES} bytes")
+    return ArchiveRefusedError(str(archive), f"it contains more than {MOST_BYTES} bytes")
 
 
 def _refused_kind(archive: Path, name: str) -> ArchiveRefusedError:
-    return ArchiveRefusedError(str(archive), f"it holds a link or a device: {name!r}")
+    return ArchiveRefusedError(str(archive), f"it contains a link or a device: {name!r}")

@@ -1,28 +1,28 @@
-"""What can go wrong with a source, in words for the user.
+"""Errors of installing skills. The messages are for the user.
 
-InstallError             the text says what was wrong with what was asked for
-  SourceError            the source is none, or cannot be had
-    ArchiveRefusedError  an archive holds what no archive of skills holds
-    CloneError           git could not do it
+InstallError             an installation failed
+  SourceError            the source is not valid or unavailable
+    ArchiveRefusedError  an archive has content that is not allowed
+    CloneError           git failed
 """
 
 
 class InstallError(ValueError):
-    """Something that cannot be installed."""
+    """A failed installation."""
 
 
 class SourceError(InstallError):
-    """The source is none, or cannot be had. `source` is as it was given."""
+    """The source is not valid or unavailable. `source` is as given."""
 
     def __init__(self, source: str, reason: str) -> None:
-        super().__init__(f"{source} cannot be installed from: {reason}.")
+        super().__init__(f"Cannot install from {source}: {reason}.")
         self.source = source
         self.reason = reason
 
 
 class ArchiveRefusedError(SourceError):
-    """An archive holds what no archive of skills holds."""
+    """An archive has content that is not allowed."""
 
 
 class CloneError(SourceError):
-    """Git could not do it."""
+    """Git failed."""

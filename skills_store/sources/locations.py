@@ -1,8 +1,8 @@
-"""What a source is, read from what the user typed. Looks only whether a path is there.
+"""Parse the source of an installation from user input. Only checks whether a path exists.
 
-./skills/tidy                               a folder
+./skills/tidy                               a directory
 ./tidy.zip, ./tidy.tar.gz, ./tidy.tgz       an archive
-https://host/owner/name@v1#skills/tidy      a repository, at a ref, of it a folder
+https://host/owner/name@v1#skills/tidy      a repository, with ref and directory
 ssh://git@host/name.git, git@host:name.git, file:///path
 """
 
@@ -26,21 +26,21 @@ _CREDENTIALS = re.compile(r"https://[^/@]*:[^/@]*@|https://[^/@]+@")
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """A folder of this machine's."""
+    """A local directory."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSource:
-    """A packed file of this machine's."""
+    """A local archive."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class RepositorySource:
-    """A git repository; of it a branch, a tag or a commit, and a folder."""
+    """A git repository, optionally a ref (branch, tag or commit) and a directory of it."""
 
     url: str
     ref: str = ""
@@ -51,58 +51,64 @@ Source = FolderSource | ArchiveSource | RepositorySource
 
 
 def parse_source(text: str) -> Source:
-    """Return what a source is.
+    """Parse a source.
 
     Raises:
-        SourceError: it is no folder, no archive and no address that is used here.
+        SourceError: It is not a directory, an archive or a supported repository URL.
     """
     if not text:
-        raise SourceError("''", "it names nothing")
+        raise SourceError("''", "it is empty; give a directory, an archive or a repository URL")
     path = _path(text)
     if path.is_dir():
         return FolderSource(path.resolve())
     if path.is_file():
         if path.name.lower().endswith(ARCHIVE_ENDINGS):
             return ArchiveSource(path.resolve())
-        raise SourceError(text, f"it is neither a folder nor one of {', '.join(ARCHIVE_ENDINGS)}")
+        raise SourceError(
+            text, f"it is neither a directory nor one of {', '.join(ARCHIVE_ENDINGS)}"
+        )
     return _repository(text)
 
 
 def is_named(source: str, named: Sequence[str]) -> bool:
-    """Say whether a source is one of those named, or lies in one, as in `https://host/owner`."""
+    """Return whether a source equals or is below one of `named`, such as `https://host/owner`."""
     place = _comparable(source)
     places = [_comparable(each) for each in named]
     return any(place == each or place.startswith(f"{each}/") for each in places if each)
 
 
 def _comparable(source: str) -> str:
-    """Return where a source is, without ref and folder; a path is made whole."""
+    """Return the location of a source without ref and directory; paths become absolute."""
     found = _ADDRESS.fullmatch(source)
     if found is None:
         return str(_path(source).resolve()) if source else ""
     url = found["url"].rstrip("/").removesuffix(".git")
+    # `https://host/trusted/../other` must not count as below a trusted owner.
     return url if ".." not in url.split("/") else ""
 
 
 def _path(text: str) -> Path:
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # nobody has such a home
+    except RuntimeError:  # unknown user in ~user
         return Path(text)
 
 
 def _repository(text: str) -> RepositorySource:
     found = _ADDRESS.fullmatch(text)
+    # A leading dash would be an option of git.
     if found is None or text.startswith("-"):
-        reason = "there is no such folder, and it is no https, ssh or file address of a repository"
+        reason = (
+            "there is no such directory, and it is not an https, ssh or file URL of a repository"
+        )
         raise SourceError(text, reason)
     url, ref, folder = found["url"], found["ref"] or "", found["folder"] or ""
     if _CREDENTIALS.match(url):
-        raise SourceError(text, "an address with a password in it would be kept; leave it out")
+        raise SourceError(text, "its URL contains credentials, which would be stored; remove them")
     if ref and (not _REF.fullmatch(ref) or ".." in ref):
-        raise SourceError(text, f"{ref!r} is no name of a branch, a tag or a commit")
+        raise SourceError(text, f"{ref!r} is not a valid branch, tag or commit")
     if not _is_inside(folder):
-        raise SourceError(text, f"{folder!r} is no folder in the repository")
+        raise SourceError(text, f"{folder!r} is not a directory in the repository")
     return RepositorySource(url, ref, folder.strip("/"))
 
 

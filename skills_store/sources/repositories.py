@@ -1,6 +1,6 @@
-"""Gets a git repository as a folder: one commit, no hooks, no submodules, and nobody is asked.
+"""Clone a git repository as a directory: one commit, no hooks, no submodules, no prompts.
 
-The address and the ref are arguments, never words of a command line, and an option can be neither.
+URL and ref come from the user; both are validated, so neither can be an option of git.
 """
 
 import os
@@ -24,6 +24,7 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "core.askPass=",
     "submodule.recurse=false",
+    # ext:: runs any command; the list of protocols below is an allow list.
     "protocol.ext.allow=never",
     "protocol.allow=never",
     "protocol.https.allow=always",
@@ -47,22 +48,22 @@ _VARIABLES = {
 _MOVING_VARIABLES = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR"}
 )
-"""What would have git work elsewhere than where it is told to."""
+"""Variables that would make git work on another repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """The program, and what it is run with. The environment is that of this process's caller."""
+    """Runs git with the caller's environment."""
 
     environment: Mapping[str, str]
     program: str = "git"
     timeout_seconds: float = TIMEOUT_SECONDS
 
     def clone(self, source: RepositorySource, folder: Path) -> str:
-        """Put one commit of a repository into a folder, and return the commit's id. Blocks.
+        """Clone one commit into a directory and return its id. Blocks.
 
         Raises:
-            CloneError: it cannot be had, or not in time; the folder may then hold a part.
+            CloneError: It failed or timed out; the directory may be incomplete.
         """
         if fullmatch(r"[0-9a-f]{40}", source.ref):
             self._fetch_commit(source, folder)
@@ -76,7 +77,7 @@ class Git:
         return self._run(source, ["-C", str(folder), "rev-parse", "HEAD"]).strip()
 
     def _fetch_commit(self, source: RepositorySource, folder: Path) -> None:
-        """Get a commit by its id, which no clone takes."""
+        """Fetch a commit by id, which `git clone` does not support."""
         inside = ["-C", str(folder)]
         self._run(source, ["init", "--quiet", "--template=", "--", str(folder)])
         self._run(
@@ -89,21 +90,21 @@ class Git:
     def _run(self, source: RepositorySource, arguments: Sequence[str]) -> str:
         program = find_program(self.program, self.environment.get("PATH"))
         if program is None:
-            raise CloneError(source.url, f"{self.program} was not found on PATH")
+            raise CloneError(source.url, f"{self.program} was not found on PATH; install it first")
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         kept = {n: value for n, value in self.environment.items() if n not in _MOVING_VARIABLES}
         try:
-            process = subprocess.Popen(  # noqa: S603  # a list, no shell; the words are checked
+            process = subprocess.Popen(  # noqa: S603  # a list, no shell; the arguments are validated
                 [program, *settings, *arguments],
-                cwd=Path(os.sep),  # a repository in our own working directory has its settings too
+                cwd=Path(os.sep),  # a repository in the working directory would add its config
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**kept, **_VARIABLES},
-                start_new_session=True,  # no terminal to ask at, and one group to end
+                start_new_session=True,  # no terminal for prompts, and one process group to kill
             )
         except OSError as error:
-            raise CloneError(source.url, f"{self.program} cannot be run: {error}") from error
+            raise CloneError(source.url, f"{self.program} cannot be started: {error}") from error
         with process:
             try:
                 output, complaints = process.communicate(timeout=self.timeout_seconds)
@@ -117,7 +118,7 @@ class Git:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and what it started."""
+    """Kill git and its child processes."""
     if sys.platform == "win32":
         process.kill()
     else:
