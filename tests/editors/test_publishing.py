@@ -39,7 +39,7 @@ def test_the_extension_is_of_the_publisher_and_of_this_version() -> None:
     ("path", "pattern"),
     [
         ("pyproject.toml", r'^\[project\]\nname = "(.+)"'),
-        ("editors/vscode/src/host/locating.ts", r'PACKAGE = "(.+)"'),
+        ("editors/vscode/src/host/serverLocator.ts", r'PACKAGE = "(.+)"'),
         ("editors/vscode/package.json", r"uvx ([\w-]+)"),
         ("editors/vscode/README.md", r"uv tool install ([\w-]+)"),
         ("editors/zed/registry/hermes-acp-server/agent.json", r'"package": "(.+)=='),

@@ -1,8 +1,8 @@
 /**
- * Writes down VS Code's own variables in four of its themes, as far as our styles use them.
+ * Captures the CSS variables that our styles use in four of VS Code's themes.
  *
- * Environment: VSIX (the packed extension) and CHROMIUM. The result is `scripts/themes.json`, which
- * pictures and the test of contrasts are made with.
+ * Environment: VSIX (the packed extension) and CHROMIUM. Writes `scripts/themes.json`, which the
+ * screenshots and the contrast test use.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

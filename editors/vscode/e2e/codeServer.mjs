@@ -1,8 +1,4 @@
-/**
- * VS Code in a browser: code-server on a loopback port, with folders of its own and our extension.
- *
- * Owns the process and its folders. Refuses to know what is tried in it.
- */
+/** VS Code in a browser: code-server on a loopback port, with its own directories and our extension. */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,7 +12,7 @@ export const EXTENSION = join(HERE, "..");
 const VERSION = "4.139.1";
 const STARTING_MILLISECONDS = 60_000;
 
-/** Nothing of VS Code's own may be in the way, and nothing may be asked of the network. */
+/** VS Code settings that disable built-in features and all network access. */
 const SETTINGS = {
   "chat.disableAIFeatures": true,
   "extensions.autoCheckUpdates": false,
@@ -35,14 +31,14 @@ const SETTINGS = {
   "workbench.tips.enabled": false,
 };
 
-/** Return the folder that `install.sh` made; undefined when there is none. */
+/** Return the directory that `install.sh` created; undefined if there is none. */
 export function installedFolder() {
   const cache = process.env.ACP_SERVER_E2E_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "acp-server-e2e");
   const folder = join(cache, `code-server-${VERSION}`);
   return existsSync(join(folder, "complete")) ? folder : undefined;
 }
 
-/** A workspace, a home for the server, and a VS Code that knows both. */
+/** A code-server instance with a workspace and a home directory for the server. */
 export class CodeServer {
   #root;
   #process;
@@ -57,9 +53,9 @@ export class CodeServer {
     this.url = "";
   }
 
-  /** Make the folders, install the extension and listen.
+  /** Create the directories, install the extension and start listening.
    *
-   * `model` is what the server is started with; `environment` is what it gets besides.
+   * `model` is the server's model; `environment` has additional variables for the server.
    */
   static async start({ installed, server, vsix, model, environment = {}, settings = {} }) {
     const code = new CodeServer(installed, await mkdtemp(join(tmpdir(), "acp-e2e-")));
@@ -73,7 +69,7 @@ export class CodeServer {
     const { pid } = this.#process ?? {};
     if (pid !== undefined) {
       const ended = new Promise((resolve) => this.#process.once("exit", resolve));
-      // The whole group: code-server's children outlive it otherwise.
+      // Signal the whole group: code-server's children would survive otherwise.
       process.kill(-pid, "SIGTERM");
       await ended;
     }
@@ -84,21 +80,21 @@ export class CodeServer {
     await cp(join(HERE, "project"), this.workspace, { recursive: true });
     await mkdir(this.home, { recursive: true });
     const program = join(this.#root, "acp-server");
-    // The process id stays the same over exec, so that a test can end exactly this server.
+    // exec keeps the process id, so that a test can kill exactly this server.
     await writeFile(program, `#!/bin/sh\necho $$ > '${this.pidFile}'\nexec '${server}' "$@"\n`);
     await chmod(program, 0o755);
-    const ours = {
+    const machineSettings = {
       "acpServer.command": program,
       "acpServer.arguments": ["serve", "--unstable", "true", "--model", model],
       "acpServer.environment": { HERMES_HOME: this.home, PYTHON_KEYRING_BACKEND: "keyring.backends.null.Keyring", ...environment },
     };
     await this.#write("User", { ...SETTINGS, ...settings });
-    // Where the server is belongs to the machine, and VS Code does not take that from the user's.
-    await this.#write("Machine", ours);
+    // The server settings have machine scope: VS Code ignores them in the user settings.
+    await this.#write("Machine", machineSettings);
   }
 
-  async #write(whose, settings) {
-    const folder = join(this.#root, "data", whose);
+  async #write(scope, settings) {
+    const folder = join(this.#root, "data", scope);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, "settings.json"), JSON.stringify(settings));
   }
@@ -108,7 +104,7 @@ export class CodeServer {
     return [...folders, "--config", join(this.#root, "config.yaml")];
   }
 
-  /** Return the program and its first arguments. */
+  /** Node and code-server's entry script. */
   get #command() {
     const modules = join(this.#installed, "node_modules");
     const node = join(this.#installed, "node", "node_modules", "node", "bin", "node");
@@ -119,7 +115,7 @@ export class CodeServer {
     const [node, entry] = this.#command;
     const ran = spawnSync(node, [entry, ...this.#options, "--install-extension", vsix], { encoding: "utf8", env: this.#environment });
     if (ran.status !== 0) throw new Error(`the extension was not installed:\n${ran.stdout}${ran.stderr}`);
-    this.said = ran.stdout;
+    this.installOutput = ran.stdout;
   }
 
   get #environment() {
@@ -141,18 +137,18 @@ export class CodeServer {
   }
 
   #untilItListens() {
-    let said = "";
+    let output = "";
     return new Promise((resolve, reject) => {
-      const fail = () => { reject(new Error(`code-server does not listen:\n${said}`)); };
-      const late = setTimeout(fail, STARTING_MILLISECONDS);
-      const hear = (chunk) => {
-        said += chunk;
-        if (!said.includes("HTTP server listening")) return;
-        clearTimeout(late);
+      const fail = () => { reject(new Error(`code-server does not listen:\n${output}`)); };
+      const timer = setTimeout(fail, STARTING_MILLISECONDS);
+      const onOutput = (chunk) => {
+        output += chunk;
+        if (!output.includes("HTTP server listening")) return;
+        clearTimeout(timer);
         resolve();
       };
-      this.#process.stdout.on("data", hear);
-      this.#process.stderr.on("data", hear);
+      this.#process.stdout.on("data", onOutput);
+      this.#process.stderr.on("data", onOutput);
       this.#process.once("exit", fail);
     });
   }

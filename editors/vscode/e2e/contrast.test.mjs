@@ -1,8 +1,8 @@
 /**
- * What axe finds in the view as a browser draws it, contrasts of colours first of all.
+ * Accessibility test of the rendered view with axe, mainly for colour contrast.
  *
- * Every scene is looked at in VS Code's own light, dark and high-contrast themes, at the usual and at
- * a narrow width. Environment: CHROMIUM, LOOKS (a pattern of themes and widths; all without it).
+ * Checks every scene in VS Code's light, dark and high-contrast themes, at a normal and a narrow width.
+ * Environment: CHROMIUM, LOOKS (a pattern of themes and widths; default all).
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -47,10 +47,10 @@ for (const [theme, look] of Object.entries(THEMES)) {
   }
 }
 
-/** Runs in the page: what is wrong, one line for each place. */
+/** Runs in the page: return one line per violation. */
 async function violations() {
   const only = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] };
-  // The page is a part of VS Code's window, whose landmarks and headings it does not repeat.
+  // The view is part of VS Code's window, which has the landmarks and headings.
   const rules = { "landmark-one-main": { enabled: false }, region: { enabled: false }, "page-has-heading-one": { enabled: false } };
   const { violations: all } = await window.axe.run(document, { runOnly: only, rules });
   return all.flatMap(({ id, nodes }) =>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts code-server into a cache folder outside the repository, and prints that folder as its last
-# line. Quick when it is there already. Needs npm, a C++ compiler and Python; as root on Debian it
-# fetches what else is missing, Chromium included.
+# Installs code-server into a cache directory outside the repository, and prints that directory as the
+# last line. Does nothing if it is already installed. Needs npm, a C++ compiler and Python; as root on
+# Debian it installs missing packages, including Chromium.
 set -euo pipefail
 
 code_server_version=4.139.1
@@ -17,7 +17,7 @@ install_packages() {
   command -v make >/dev/null && command -v g++ >/dev/null || missing+=(build-essential)
   ((${#missing[@]})) || return 0
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    echo "not there, and to be installed by hand: ${missing[*]}" >&2
+    echo "missing packages, please install them: ${missing[*]}" >&2
     return 0
   fi
   apt-get -qq update >&2
@@ -27,16 +27,15 @@ install_packages() {
 install_code_server() {
   rm -rf "$folder"
   mkdir -p "$folder/node"
-  # Node comes as a package too, with an npm that runs on it, so that those of the machine are left
-  # alone.
+  # Install Node and a matching npm as packages too, so that the machine's own versions stay unchanged.
   npm install --prefix "$folder/node" --no-audit --no-fund --silent "node@$node_version" npm@11 >&2
   export PATH="$folder/node/node_modules/.bin:$PATH"
-  # The native modules are of Node-API, so headers of another major version serve as well; with
-  # these, nothing is fetched to build them.
+  # The native modules use Node-API, so headers of another major version work too. With local headers,
+  # the build downloads nothing.
   if [ -z "${npm_config_nodedir:-}" ] && [ -f /usr/include/node/common.gypi ]; then
     export npm_config_nodedir=/usr
   fi
-  # Nothing is compiled for speed: SQLite alone would take most of the time.
+  # Compile without optimisation: SQLite alone would take most of the time.
   export JOBS=max CFLAGS=-O0 CXXFLAGS=-O0
   npm install --prefix "$folder" --no-audit --no-fund --omit=dev \
     "code-server@$code_server_version" >&2

@@ -1,4 +1,4 @@
-// Says where code-server is, and fails when it is not there.
+// Prints the directory of code-server; fails if it is not installed.
 
 import { installedFolder } from "./codeServer.mjs";
 

@@ -1,11 +1,11 @@
 /**
- * What a user does in VS Code, from the first prompt to a session taken up again.
+ * End-to-end test in VS Code, from the first prompt to a resumed session.
  *
- * The tests are stations of one journey: each begins where the one before has ended. Environment:
- * ACP_SERVER (the program), VSIX (the packed extension), CHROMIUM, SCREENSHOTS (a folder; none
- * are made without it), THEME (VS Code's name of one), STATIONS (a pattern of names; all without it),
- * MESSAGES_API, MESSAGES_API_KEY and MODEL (an endpoint that says the same; the scripted model says
- * it without).
+ * The tests are steps of one journey: each continues from the state of the previous one. Environment:
+ * ACP_SERVER (the program), VSIX (the packed extension), CHROMIUM, SCREENSHOTS (output directory;
+ * none are taken without it), THEME (name of a VS Code theme), STATIONS (pattern of step names;
+ * default all), MESSAGES_API, MESSAGES_API_KEY and MODEL (an endpoint to use instead of the scripted
+ * model).
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -16,11 +16,11 @@ import { until, Window } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
 const settings = process.env.THEME === undefined ? {} : { "workbench.colorTheme": process.env.THEME };
-const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: named } = process.env;
+const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: modelName } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
-const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : named;
+const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : modelName;
 const environment = endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: key };
-/** Longer than that is a frozen view, even where tests share two cores; a quiet machine needs 200. */
+/** A longer gap counts as a frozen view, also on two shared cores; an idle machine needs 200. */
 const FROZEN_MILLISECONDS = 1500;
 
 let code;
@@ -38,17 +38,17 @@ after(async () => {
   await code?.stop();
 });
 
-let broken = false;
+let hasFailed = false;
 
-/** A station of the journey; after one that fails, the others are not tried. */
-function step(name, deed) {
+/** Define a step of the journey; after a failed step, the remaining steps are skipped. */
+function step(name, action) {
   if (!stations.test(name)) return;
   test(name, async (context) => {
-    if (broken) return context.skip("the journey has ended before");
-    broken = true;
+    if (hasFailed) return context.skip("an earlier step failed");
+    hasFailed = true;
     try {
-      await deed();
-      broken = false;
+      await action();
+      hasFailed = false;
     } catch (error) {
       if (window !== undefined) await picture("failed");
       throw error;
@@ -69,7 +69,7 @@ async function serverId() {
 }
 
 step("the packed extension is installed, and the first prompt is answered", async () => {
-  assert.match(code.said, /successfully installed/);
+  assert.match(code.installOutput, /successfully installed/);
   await window.openChat();
   await window.widenSideBar();
   await picture("welcome");
@@ -119,7 +119,7 @@ step("a command asks, and runs in a terminal of VS Code's", async () => {
   const terminal = window.page.locator(".part.panel .xterm-rows");
   await until(async () => (await terminal.innerText()).replaceAll("\u00a0", " ").includes("median of 5"));
   await picture("terminal");
-  // The command goes on until this is there.
+  // The command runs until this file exists.
   await writeFile(join(code.workspace, "enough"), "");
   assert.match(await chat.answered(), /mean of the two/);
   const card = await chat.call("execute", "completed");
@@ -142,14 +142,14 @@ step("an answer of 5,000 chunks leaves the view alive", async () => {
   await chat.watchGaps();
   await chat.send("say much");
   await until(async () => (await chat.at("agent-message").last().innerText()).includes("word word"));
-  const begun = Date.now();
+  const startedAt = Date.now();
   await chat.input.pressSequentially("typed meanwhile");
-  const typed = Date.now() - begun;
+  const typed = Date.now() - startedAt;
   const answer = await chat.answered();
   assert.equal(answer.match(/word/g)?.length, 5000);
   const longest = await chat.longestGap();
-  console.log(`typing while it streams: ${typed} ms; longest standstill: ${longest} ms`);
-  assert.ok(longest < FROZEN_MILLISECONDS, `the view stood still for ${longest} ms`);
+  console.log(`typing while it streams: ${typed} ms; longest gap: ${longest} ms`);
+  assert.ok(longest < FROZEN_MILLISECONDS, `the view froze for ${longest} ms`);
   assert.equal(await chat.input.inputValue(), "typed meanwhile");
   await chat.input.fill("");
 });
@@ -162,14 +162,14 @@ step("the window is reloaded in the middle of a turn, and the conversation is th
   await chat.input.waitFor();
   await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => text.includes("count slowly")));
   assert.match((await chat.at("user-message").first().innerText()), /greet me/);
-  // One turn was stopped by the user, one was cut by the reload.
+  // The user stopped one turn, the reload interrupted the other.
   await until(async () => (await chat.at("ending").count()) === 2);
   assert.match(await chat.at("ending").last().innerText(), /Stopped: the connection/);
   assert.match(await chat.ask("still there?"), /still here/);
   await picture("reloaded");
 });
 
-step("what was changed before the reload can be taken back behind it", async () => {
+step("changes from before the reload can be reverted after it", async () => {
   const changed = await onDisk("averages.py");
   await chat.at("changes-toggle").click();
   const file = chat.at("changed-file").filter({ hasText: "averages.py" });
@@ -195,7 +195,7 @@ step("a server that is killed is started again, and the session goes on", async 
   await chat.at("banner-restarting").waitFor({ state: "detached" });
   assert.notEqual(await serverId(), killed);
   assert.match(await chat.at("notice").last().innerText(), /SIGKILL/);
-  // What was written meanwhile was kept, and is sent now.
+  // Text typed during the restart is still in the input, and is sent now.
   assert.equal(await chat.input.inputValue(), "still there?");
   assert.match(await chat.ask("still there?"), /still here/);
   assert.match(await chat.at("user-message").first().innerText(), /greet me/);
@@ -215,7 +215,7 @@ step("a session of the list is taken up again", async () => {
   assert.match(await chat.ask("still there?"), /still here/);
 });
 
-step("a file is mentioned by its name, a picture is pasted, and the panel says what is in force", async () => {
+step("a file is mentioned by its name, a picture is pasted, and the panel shows the active context", async () => {
   await chat.input.click();
   await chat.input.pressSequentially("what does @aver");
   await chat.at("completion").filter({ hasText: "averages.py" }).first().waitFor();

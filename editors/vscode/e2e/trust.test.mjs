@@ -1,5 +1,5 @@
 /**
- * VS Code asks whether the folder is trusted: nothing is started before it is.
+ * Workspace trust: the server does not start before the user trusts the folder.
  *
  * Environment: ACP_SERVER, VSIX, CHROMIUM and SCREENSHOTS, as for the journey.
  */
@@ -34,7 +34,7 @@ async function picture(name) {
   if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
-test("in a folder that is not trusted nothing starts, and the chat leads to trusting it", async () => {
+test("the server does not start in an untrusted folder, and the chat offers to trust it", async () => {
   try {
     await window.page.locator(".monaco-dialog-box").waitFor();
     await picture("trust-asked");
@@ -47,7 +47,7 @@ test("in a folder that is not trusted nothing starts, and the chat leads to trus
     await window.page.getByRole("button", { name: /^Trust$/ }).click();
     await window.chat.at("composer-input").waitFor();
     await until(() => existsSync(code.pidFile));
-    // VS Code goes on to show what trust means, in front of the rest.
+    // VS Code opens a trust editor in front of everything else.
     await window.page.locator(".monaco-modal-editor-block").getByRole("button", { name: /close/i }).click();
     assert.match(await window.chat.ask("Please greet me"), /Hello! I see averages\.py/);
     await picture("trusted");

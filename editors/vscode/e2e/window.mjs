@@ -1,14 +1,10 @@
-/**
- * A window of VS Code in Chromium, and the chat in it, as a user has them.
- *
- * Owns where things are on the screen. Refuses to know the scenarios.
- */
+/** Page objects for a VS Code window in Chromium and for the chat in it. */
 import { setTimeout as wait } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 const SETTLING_MILLISECONDS = 700;
 const WIDENED_PIXELS = 110;
-export const PATIENCE_MILLISECONDS = 20_000;
+export const TIMEOUT_MILLISECONDS = 20_000;
 
 export class Window {
   #browser;
@@ -16,16 +12,16 @@ export class Window {
   constructor(browser, page) {
     this.#browser = browser;
     this.page = page;
-    /** What the page could not do, for when a test fails. */
-    this.complaints = [];
-    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    /** Uncaught errors of the page, for debugging failed tests. */
+    this.pageErrors = [];
+    page.on("pageerror", (error) => this.pageErrors.push(String(error)));
     this.chat = new Chat(page);
   }
 
   static async open(url, { program, width = 1280, height = 800 }) {
     const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
     const page = await browser.newPage({ viewport: { width, height } });
-    page.setDefaultTimeout(PATIENCE_MILLISECONDS);
+    page.setDefaultTimeout(TIMEOUT_MILLISECONDS);
     const window = new Window(browser, page);
     await page.goto(url);
     await window.ready();
@@ -33,20 +29,20 @@ export class Window {
   }
 
   async ready() {
-    await this.page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 3 * PATIENCE_MILLISECONDS });
+    await this.page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 3 * TIMEOUT_MILLISECONDS });
   }
 
   async close() {
     await this.#browser.close();
   }
 
-  /** Show the chat, and wait until something of it is there. */
+  /** Show the chat, and wait for an element of it. */
   async openChat(testId = "composer-input") {
     await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
-    await this.chat.at(testId).waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+    await this.chat.at(testId).waitFor({ timeout: 2 * TIMEOUT_MILLISECONDS });
   }
 
-  /** Drag the side bar's edge, as one does who reads diffs in it. */
+  /** Widen the side bar by dragging its edge, to make room for diffs. */
   async widenSideBar() {
     const { x, y, width, height } = await this.page.locator(".part.sidebar").boundingBox();
     const { mouse } = this.page;
@@ -56,15 +52,15 @@ export class Window {
     await mouse.up();
   }
 
-  /** Answer a question of VS Code's own. */
+  /** Answer a VS Code dialog. */
   async answerDialog(label) {
     const dialog = this.page.locator(".monaco-dialog-box");
-    await dialog.waitFor({ timeout: 2 * PATIENCE_MILLISECONDS });
+    await dialog.waitFor({ timeout: 2 * TIMEOUT_MILLISECONDS });
     await dialog.getByRole("button", { name: label }).click();
     await dialog.waitFor({ state: "detached" });
   }
 
-  /** Run a command of VS Code's by its title. */
+  /** Run a VS Code command by its title. */
   async run(title) {
     await this.page.keyboard.press("F1");
     const input = this.page.locator(".quick-input-widget input");
@@ -73,7 +69,7 @@ export class Window {
     await input.press("Enter");
   }
 
-  /** What a screen reader is told of a place in the status bar. */
+  /** Return the accessible label of a status bar item. */
   async statusOf(name) {
     return this.page.locator(`.statusbar-item a[aria-label^="${name}"]`).getAttribute("aria-label");
   }
@@ -100,7 +96,7 @@ export class Window {
     return (await this.tab(name).getAttribute("class")).split(" ").includes("dirty");
   }
 
-  /** What the open file says, as far as it is on the screen. */
+  /** Return the visible text of the open editor. */
   async editorText() {
     const lines = await this.editor.locator(".view-lines .view-line").evaluateAll((nodes) =>
       nodes
@@ -111,14 +107,14 @@ export class Window {
     return lines.join("\n");
   }
 
-  /** Put the cursor into the file, at its very beginning. */
+  /** Put the cursor at the start of the open file. */
   async enterEditor() {
     await this.editor.locator(".view-lines").click();
     await this.page.keyboard.press("Control+Home");
   }
 }
 
-/** The webview: a frame in a frame. */
+/** The chat's webview, which is a frame within a frame. */
 export class Chat {
   #page;
 
@@ -149,7 +145,7 @@ export class Chat {
     return this.answered();
   }
 
-  /** Wait until no turn runs, and return the text of the last answer. */
+  /** Wait until no turn runs; return the text of the last answer. */
   async answered() {
     await this.idle();
     return this.at("agent-message").last().innerText();
@@ -160,7 +156,7 @@ export class Chat {
     await this.at("working").waitFor({ state: "detached" });
   }
 
-  /** Paste a picture of one point. */
+  /** Paste an image of one pixel. */
   pastePicture() {
     return this.input.evaluate((node) => {
       const { DataTransfer, ClipboardEvent, File, Uint8Array, atob } = node.ownerDocument.defaultView;
@@ -174,14 +170,14 @@ export class Chat {
     });
   }
 
-  /** Wait for a call of a kind that stands so. */
+  /** Wait for a tool call with this kind and status. */
   async call(kind, status) {
     const card = this.frame.locator(`[data-testid=tool-call][data-kind=${kind}][data-status=${status}]`).last();
     await card.waitFor();
     return card;
   }
 
-  /** Begin to note how long the newest diff is whenever something is drawn. */
+  /** Start recording the length of the newest diff on every change of the page. */
   watchDiffs() {
     return this.frame.locator("body").evaluate((body) => {
       const lengths = new Set();
@@ -195,12 +191,12 @@ export class Chat {
     });
   }
 
-  /** Return the lengths since, in their order. */
+  /** Return the recorded lengths, in order. */
   diffLengths() {
     return this.frame.locator("body").evaluate((body) => [...body.ownerDocument.defaultView.diffLengths]);
   }
 
-  /** Begin to measure how long the view stands still. */
+  /** Start measuring how long the view blocks. */
   watchGaps() {
     return this.frame.locator("body").evaluate((body) => {
       const view = body.ownerDocument.defaultView;
@@ -214,18 +210,18 @@ export class Chat {
     });
   }
 
-  /** Return the longest standstill since, in milliseconds. */
+  /** Return the longest measured gap, in milliseconds. */
   async longestGap() {
     return Math.round(await this.frame.locator("body").evaluate((body) => body.ownerDocument.defaultView.longestGap));
   }
 
-  /** Wait until it asks, and answer by a key. */
+  /** Wait for a permission request, and answer it with a key. */
   async answerByKey(key) {
     const card = this.at("permission").last();
     await card.waitFor();
     const focused = card.getByTestId("permission-reject_once").first();
     await until(async () => (await focused.evaluate((node) => node === node.ownerDocument.activeElement)));
-    // A question takes no key that was meant for what was there before, for a moment.
+    // A new question ignores keys for a moment, so retry.
     await until(async () => {
       await wait(SETTLING_MILLISECONDS);
       if ((await card.count()) > 0) await this.#page.keyboard.press(key);
@@ -234,11 +230,11 @@ export class Chat {
   }
 }
 
-/** Wait until something is so. */
-export async function until(isSo, patience = PATIENCE_MILLISECONDS) {
-  const deadline = Date.now() + patience;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`not so in time: ${isSo}`);
+/** Wait until a condition holds. */
+export async function until(isMatch, timeout = TIMEOUT_MILLISECONDS) {
+  const deadline = Date.now() + timeout;
+  while (!(await isMatch())) {
+    if (Date.now() > deadline) throw new Error(`condition not met in time: ${isMatch}`);
     await wait(50);
   }
 }

@@ -1,5 +1,5 @@
-// How the bundles are made: the host's, the view's and the tests'.
-// `codicon:NAME` imports the shape of an icon, so that only the icons in use are shipped.
+// esbuild options for the host, the view and the tests.
+// `codicon:NAME` imports the paths of one icon, so that only the icons in use are bundled.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -46,9 +46,9 @@ export const VIEW = {
   jsxImportSource: "preact",
 };
 
-/** Tests run without VS Code: a stand-in takes its place. */
-const standIn = {
-  name: "stand-in",
+/** Tests run without VS Code: a fake replaces the `vscode` module. */
+const fakeVscode = {
+  name: "fake-vscode",
   setup(build) {
     const path = join(ROOT, "tests", "support", "vscode.ts");
     build.onResolve({ filter: /^vscode$/ }, () => ({ path }));
@@ -59,7 +59,7 @@ export function testsOf(entryPoints) {
   return {
     ...shared,
     entryPoints,
-    plugins: [codicons, standIn],
+    plugins: [codicons, fakeVscode],
     outdir: "out/tests",
     outbase: "tests",
     outExtension: { ".js": ".mjs" },

@@ -1,4 +1,4 @@
-// Draws media/icon.png, which the marketplace wants, from media/icon.svg, with Chromium.
+// Renders media/icon.png, which the marketplace requires, from media/icon.svg with Chromium.
 // Environment: CHROMIUM (default /usr/bin/chromium).
 
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// How long the view's frames take while an answer of 5,000 chunks comes, in Chromium.
+// Measures the view's frame times in Chromium while an answer of 5,000 chunks streams.
 // Environment: CHROMIUM (default /usr/bin/chromium).
 
 import { readFile } from "node:fs/promises";
@@ -11,8 +11,8 @@ import { THEMES } from "./themes.mjs";
 
 const CHUNKS = 5000;
 await build({ ...VIEW, outdir: "out/measure", minify: true });
-await build(testsOf(["tests/support/story.ts"]));
-const { OPENED } = await import(pathToFileURL(join(ROOT, "out/tests/support/story.mjs")).href);
+await build(testsOf(["tests/support/conversation.ts"]));
+const { SESSION_OPENED } = await import(pathToFileURL(join(ROOT, "out/tests/support/conversation.mjs")).href);
 const [script, styles] = await Promise.all(
   ["webview.js", "webview.css"].map((name) => readFile(join(ROOT, "out/measure", name), "utf8")),
 );
@@ -29,12 +29,12 @@ try {
     window.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });
   });
   await page.addScriptTag({ content: script });
-  console.log(JSON.stringify(await page.evaluate(measure, { opened: OPENED, chunks: CHUNKS })));
+  console.log(JSON.stringify(await page.evaluate(measure, { opened: SESSION_OPENED, chunks: CHUNKS })));
 } finally {
   await browser.close();
 }
 
-// Runs in the page: an answer of paragraphs, lists and code at a thousand chunks a second.
+// Runs in the page: streams an answer of paragraphs, lists and code at 1,000 chunks per second.
 async function measure({ opened, chunks }) {
   const block =
     "A sentence with `code`, **weight** and a [link](src/a.py#L3) in it. ".repeat(3) +

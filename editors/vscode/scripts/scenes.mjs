@@ -1,5 +1,4 @@
-// What there is to see in the view, as it is before somebody has done anything: pictures and the
-// test of contrasts go through all of it.
+// Scenes of the view for the screenshots and the contrast test.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,37 +9,37 @@ import { ROOT, testsOf, VIEW } from "./bundling.mjs";
 const OUT = "out/scenes";
 const STILL_FRAMES = 4;
 
-/** The view with everything that it shows, bundled once. */
+/** Bundle the view and return its script, its styles and the scenes. */
 export async function loadScenes() {
   await build({ ...VIEW, outdir: OUT });
-  await build(testsOf(["tests/support/story.ts"]));
-  const story = await import(pathToFileURL(join(ROOT, "out/tests/support/story.mjs")).href);
+  await build(testsOf(["tests/support/conversation.ts"]));
+  const conversation = await import(pathToFileURL(join(ROOT, "out/tests/support/conversation.mjs")).href);
   const read = (name) => readFile(join(ROOT, OUT, name), "utf8");
   const [script, styles] = await Promise.all([read("webview.js"), read("webview.css")]);
-  return { script, styles, scenes: scenesOf(story) };
+  return { script, styles, scenes: scenesOf(conversation) };
 }
 
-function scenesOf(story) {
-  const { OPENED, TOLD, WHOLE, READY } = story;
+function scenesOf(conversation) {
+  const { SESSION_OPENED, CONVERSATION, FULL_CONVERSATION, READY } = conversation;
   const connection = (status, message = "") => ({ events: [{ ...READY, status, message }] });
   return {
-    welcome: { events: OPENED },
+    welcome: { events: SESSION_OPENED },
     "sign-in": { events: [READY, { type: "signIn", isNeeded: true, message: "There is no key yet." }] },
     missing: connection("missing", "acp-server was not found."),
     untrusted: connection("untrusted"),
-    failed: connection("failed", "The server has ended with exit code 2."),
-    restarting: { events: [...WHOLE, { ...READY, status: "restarting", message: "It was ended by SIGKILL." }] },
-    conversation: { events: WHOLE, presses: ["plan-toggle"] },
-    beginning: { events: WHOLE, scroll: 0 },
-    changes: { events: [...OPENED, ...TOLD], presses: ["changes-toggle", "changed-file-toggle"] },
-    form: { events: [...OPENED, ...TOLD, story.FORM, story.QUEUED] },
-    sessions: { events: WHOLE, presses: ["header-sessions"] },
-    context: { events: WHOLE, presses: ["header-context"] },
-    completions: { events: OPENED, types: "/co" },
+    failed: connection("failed", "The server stopped with exit code 2."),
+    restarting: { events: [...FULL_CONVERSATION, { ...READY, status: "restarting", message: "The server stopped with SIGKILL." }] },
+    conversation: { events: FULL_CONVERSATION, presses: ["plan-toggle"] },
+    beginning: { events: FULL_CONVERSATION, scroll: 0 },
+    changes: { events: [...SESSION_OPENED, ...CONVERSATION], presses: ["changes-toggle", "changed-file-toggle"] },
+    form: { events: [...SESSION_OPENED, ...CONVERSATION, conversation.FORM_REQUEST, conversation.QUEUED_PROMPT] },
+    sessions: { events: FULL_CONVERSATION, presses: ["header-sessions"] },
+    context: { events: FULL_CONVERSATION, presses: ["header-context"] },
+    completions: { events: SESSION_OPENED, types: "/co" },
   };
 }
 
-/** Draw a scene in a page of the browser's. */
+/** Render a scene in a browser page. */
 export async function drawScene(page, { script, styles }, { body, style }, scene) {
   const { events, presses = [], types = "", scroll } = scene;
   await page.setContent(`<!DOCTYPE html><html lang="en" style="${style}"><head><title>Hermes Agent</title>
@@ -59,7 +58,7 @@ export async function drawScene(page, { script, styles }, { body, style }, scene
   await untilDrawn(page);
 }
 
-/** Wait until nothing in the page has changed for some frames. */
+/** Wait until the page has not changed for some frames. */
 function untilDrawn(page) {
   return page.evaluate(async (stillFrames) => {
     let still = 0;

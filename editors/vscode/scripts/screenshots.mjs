@@ -1,5 +1,5 @@
-// Pictures of the view in VS Code's themes, made with Chromium, for looking at and for the README.
-// Environment: CHROMIUM (default /usr/bin/chromium). Argument: the folder for the pictures.
+// Takes screenshots of the view in VS Code's themes with Chromium, for review and for the README.
+// Environment: CHROMIUM (default /usr/bin/chromium). Argument: the output directory.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
-// VS Code's variables in four of its own themes, as a webview sees them (`e2e/captureThemes.mjs`).
+// VS Code's CSS variables in four built-in themes, captured in a webview by `e2e/captureThemes.mjs`.
 
 import { readFileSync } from "node:fs";
 
 const CAPTURED = JSON.parse(readFileSync(new URL("themes.json", import.meta.url), "utf8"));
-/** The fonts of the machine that draws, not of the one that was captured on. */
+/** Fonts for rendering; the captured fonts may not exist on this machine. */
 const FONTS = {
   "--vscode-font-family": "system-ui, 'DejaVu Sans', sans-serif",
   "--vscode-editor-font-family": "'DejaVu Sans Mono', monospace",

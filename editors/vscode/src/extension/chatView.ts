@@ -1,29 +1,28 @@
 /**
- * The chat's view in the side bar.
+ * The chat's webview in the side bar: page, messages and badge.
  *
- * Owns the webview: its page, its messages and its badge. What it posts is checked before anybody
- * sees it. Refuses to know what intents mean.
+ * Validates every message from the webview before it is handled.
  */
 import { Uri, window, type Disposable as Registration, type WebviewView } from "vscode";
-import type { Hub } from "../host/hub.js";
+import type { ViewPublisher } from "../host/viewPublisher.js";
 import type { Disposable, Log } from "../host/ports.js";
 import { isIntent, type Intent } from "../shared/intents.js";
-import { pageOf } from "./page.js";
+import { renderPage } from "./page.js";
 
 export const VIEW_ID = "acpServer.chat";
 
 export class ChatView implements Disposable {
   readonly #folder: Uri;
-  readonly #hub: Hub;
+  readonly #viewPublisher: ViewPublisher;
   readonly #log: Log;
   readonly #onIntent: (intent: Intent) => void;
   readonly #registration: Registration;
   #view: WebviewView | undefined;
-  #waiting = 0;
+  #openQuestions = 0;
 
-  constructor(folder: Uri, hub: Hub, log: Log, onIntent: (intent: Intent) => void) {
+  constructor(folder: Uri, viewPublisher: ViewPublisher, log: Log, onIntent: (intent: Intent) => void) {
     this.#folder = folder;
-    this.#hub = hub;
+    this.#viewPublisher = viewPublisher;
     this.#log = log;
     this.#onIntent = onIntent;
     const provider = {
@@ -34,17 +33,17 @@ export class ChatView implements Disposable {
     this.#registration = window.registerWebviewViewProvider(VIEW_ID, provider);
   }
 
-  /** Whether the user can see it. */
+  /** Whether the view is visible and VS Code's window has the focus. */
   get isVisible(): boolean {
     return this.#view?.visible === true && window.state.focused;
   }
 
-  /** Show how many questions wait. */
-  setWaiting(waiting: number): void {
-    this.#waiting = waiting;
+  /** Show the number of unanswered questions as a badge. */
+  showOpenQuestions(openQuestions: number): void {
+    this.#openQuestions = openQuestions;
     if (this.#view === undefined) return;
-    const tooltip = waiting === 1 ? "1 question waits" : `${String(waiting)} questions wait`;
-    this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
+    const tooltip = openQuestions === 1 ? "1 question is waiting for you" : `${String(openQuestions)} questions are waiting for you`;
+    this.#view.badge = openQuestions === 0 ? undefined : { value: openQuestions, tooltip };
   }
 
   dispose(): void {
@@ -56,32 +55,32 @@ export class ChatView implements Disposable {
     const dist = Uri.joinPath(this.#folder, "dist");
     webview.options = { enableScripts: true, localResourceRoots: [dist] };
     const uriOf = (name: string): string => webview.asWebviewUri(Uri.joinPath(dist, name)).toString();
-    webview.html = pageOf({
-      source: webview.cspSource,
+    webview.html = renderPage({
+      cspSource: webview.cspSource,
       script: uriOf("webview.js"),
       styles: uriOf("webview.css"),
     });
     this.#view = view;
-    this.setWaiting(this.#waiting);
-    const received = webview.onDidReceiveMessage((message: unknown) => {
+    this.showOpenQuestions(this.#openQuestions);
+    const subscription = webview.onDidReceiveMessage((message: unknown) => {
       this.#receive(view, message);
     });
     view.onDidDispose(() => {
-      received.dispose();
+      subscription.dispose();
       if (this.#view !== view) return;
       this.#view = undefined;
-      this.#hub.detach();
+      this.#viewPublisher.detach();
     });
   }
 
   #receive(view: WebviewView, message: unknown): void {
     if (!isIntent(message)) {
-      this.#log.warn(`the view posted what is no intent: ${JSON.stringify(message)}`);
+      this.#log.warn(`ignored an invalid message from the view: ${JSON.stringify(message)}`);
       return;
     }
     if (message.type === "ready") {
-      this.#hub.attach((told) => {
-        void view.webview.postMessage(told);
+      this.#viewPublisher.attach((hostMessage) => {
+        void view.webview.postMessage(hostMessage);
       });
     }
     this.#onIntent(message);

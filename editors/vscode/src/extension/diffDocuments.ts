@@ -1,19 +1,15 @@
-/**
- * Texts that are no files, for VS Code's diff editor.
- *
- * Owns the virtual documents and how many are kept.
- */
+/** Virtual documents for VS Code's diff editor; only the newest are kept in memory. */
 import { basename } from "node:path";
 import { commands, Uri, workspace, type Disposable as Registration } from "vscode";
 import type { Disposable } from "../host/ports.js";
 
 const SCHEME = "acp-server-diff";
-const MOST_KEPT = 60;
+const MAX_DOCUMENTS = 60;
 
 export class DiffDocuments implements Disposable {
   readonly #texts = new Map<string, string>();
   readonly #registration: Registration;
-  #made = 0;
+  #createdCount = 0;
 
   constructor() {
     this.#registration = workspace.registerTextDocumentContentProvider(SCHEME, {
@@ -21,11 +17,11 @@ export class DiffDocuments implements Disposable {
     });
   }
 
-  /** Show two texts side by side; the right one is the file itself where `fresh` is null. */
-  async show(path: string, old: string, fresh: string | null): Promise<void> {
-    const left = this.#documentOf(path, old);
-    const right = fresh === null ? Uri.file(path) : this.#documentOf(path, fresh);
-    const title = `${basename(path)} (${fresh === null ? "before ↔ now" : "proposed"})`;
+  /** Show a diff of two texts; if `newText` is null, the right side is the file itself. */
+  async show(path: string, oldText: string, newText: string | null): Promise<void> {
+    const left = this.#documentOf(path, oldText);
+    const right = newText === null ? Uri.file(path) : this.#documentOf(path, newText);
+    const title = `${basename(path)} (${newText === null ? "before ↔ now" : "proposed"})`;
     await commands.executeCommand("vscode.diff", left, right, title, { preview: true });
   }
 
@@ -35,10 +31,10 @@ export class DiffDocuments implements Disposable {
   }
 
   #documentOf(path: string, text: string): Uri {
-    this.#made += 1;
-    const query = String(this.#made);
+    this.#createdCount += 1;
+    const query = String(this.#createdCount);
     this.#texts.set(query, text);
-    this.#texts.delete(String(this.#made - MOST_KEPT));
+    this.#texts.delete(String(this.#createdCount - MAX_DOCUMENTS));
     return Uri.file(path).with({ scheme: SCHEME, query });
   }
 }

@@ -1,22 +1,18 @@
-/**
- * Open documents, as the host needs them.
- *
- * Owns the translation to VS Code's documents and edits. Refuses to know when one is meant.
- */
+/** Implements the host's `Documents` with VS Code's open documents and edits. */
 import { Range, Uri, WorkspaceEdit, workspace, type TextDocument } from "vscode";
 import type { Documents, OpenDocument } from "../host/ports.js";
 
-export class EditorDocuments implements Documents {
+export class VsCodeDocuments implements Documents {
   find(path: string): OpenDocument | undefined {
     const { fsPath } = Uri.file(path);
     const document = workspace.textDocuments.find(
       (each) => each.uri.scheme === "file" && each.uri.fsPath === fsPath && !each.isClosed,
     );
-    return document && new EditorDocument(document);
+    return document && new VsCodeDocument(document);
   }
 }
 
-class EditorDocument implements OpenDocument {
+class VsCodeDocument implements OpenDocument {
   readonly #document: TextDocument;
 
   constructor(document: TextDocument) {

@@ -1,8 +1,7 @@
 /**
- * Where VS Code begins.
+ * Entry point of the extension.
  *
- * Owns the joining of the host with VS Code: commands, listeners and everything that is disposed of
- * at the end. Refuses to know what any of it means.
+ * Connects the host to VS Code: services, commands and listeners, all disposed of on deactivation.
  */
 import { join } from "node:path";
 import {
@@ -15,78 +14,78 @@ import {
   type Uri,
 } from "vscode";
 import { Controller } from "../host/controller.js";
-import { Hub } from "../host/hub.js";
-import { locate, type Launch } from "../host/locating.js";
-import { NodeDrawer } from "../host/nodeDrawer.js";
-import type { Drawer, Memory } from "../host/ports.js";
+import { ViewPublisher } from "../host/viewPublisher.js";
+import { locateServer, type ServerCommand } from "../host/serverLocator.js";
+import { DirectoryTextStore } from "../host/directoryTextStore.js";
+import type { TextStore, WorkspaceState } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
 import { startServer } from "../host/serverProcess.js";
-import type { HostState, Wire } from "../host/surroundings.js";
+import type { HostState, ServerHandle } from "../host/hostServices.js";
 import { isRecord } from "../shared/intents.js";
 import { ChatView } from "./chatView.js";
-import { EditorDesk, problemsOf } from "./desk.js";
+import { VsCodeWindow, problemsOf } from "./editorWindow.js";
 import { DiffDocuments } from "./diffDocuments.js";
-import { EditorDocuments } from "./documents.js";
+import { VsCodeDocuments } from "./documents.js";
 import { ChannelLog } from "./log.js";
-import { EditorPanel } from "./panel.js";
-import { followsAtFirst, isTraced, notifiesWhenHidden, OF_THE_SERVER, SECTION, serverSettings } from "./settings.js";
+import { VsCodeTerminalPanel } from "./terminalPanel.js";
+import { shouldFollowInitially, isTraceEnabled, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
 import { StatusBar } from "./statusBar.js";
 
 const ALLOW = "Allow Once";
 const REJECT = "Reject";
 const SHOW = "Show Chat";
 
-/** Called by VS Code once; all that is made here is disposed of with the extension. */
+/** Called once by VS Code. Everything created here is disposed of with the extension's subscriptions. */
 export function activate(context: ExtensionContext): void {
   const log = new ChannelLog();
   const diffs = new DiffDocuments();
-  const panel = new EditorPanel();
+  const panel = new VsCodeTerminalPanel();
   const statusBar = new StatusBar();
-  const desk = new EditorDesk(diffs, log);
-  const hub = new Hub();
-  const view = new ChatView(context.extensionUri, hub, log, (intent) => {
-    void controller.do(intent);
+  const editorWindow = new VsCodeWindow(diffs, log);
+  const viewPublisher = new ViewPublisher();
+  const view = new ChatView(context.extensionUri, viewPublisher, log, (intent) => {
+    void controller.handle(intent);
   });
   const onState = (state: HostState): void => {
     statusBar.show(state);
-    view.setWaiting(state.waiting);
+    view.showOpenQuestions(state.openQuestions);
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
   };
-  const about: unknown = context.extension.packageJSON;
+  const manifest: unknown = context.extension.packageJSON;
   const controller: Controller = new Controller({
-    version: isRecord(about) ? String(about["version"]) : "",
-    desk,
-    documents: new EditorDocuments(),
+    version: isRecord(manifest) ? String(manifest["version"]) : "",
+    editorWindow,
+    documents: new VsCodeDocuments(),
     disk: new NodeDisk(),
-    panel,
-    memory: memoryOf(context.workspaceState),
-    drawer: drawerOf(context.storageUri),
+    terminalPanel: panel,
+    workspaceState: workspaceStateOf(context.workspaceState),
+    textStore: reviewStoreIn(context.storageUri),
     log,
-    locate: () => locate(serverSettings(), process.env),
-    start: (launch, cwd) => wireTo(launch, cwd, log),
+    locateServer: () => locateServer(serverSettings(), process.env),
+    startServer: (serverCommand, cwd) => startServerProcess(serverCommand, cwd, log),
     problemsOf,
     isTrusted: () => workspace.isTrusted,
-    followsAtFirst,
+    shouldFollowInitially,
     wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     now: () => Date.now(),
     onState,
     onPermission: (questionId, title) => {
-      if (!view.isVisible && notifiesWhenHidden()) void notify(controller, questionId, title);
+      if (!view.isVisible && shouldNotifyWhenHidden()) void notify(controller, questionId, title);
     },
-  }, hub);
-  const owned = [log, diffs, panel, statusBar, controller, view];
-  context.subscriptions.push(...owned, ...registered(controller), ...listeners(controller));
+  }, viewPublisher);
+  const disposables = [log, diffs, panel, statusBar, controller, view];
+  context.subscriptions.push(...disposables, ...registerCommands(controller), ...registerListeners(controller));
 }
 
-/** Called by VS Code before the end; what `activate` made is disposed of by its subscriptions. */
+/** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
 export function deactivate(): void {
-  // Nothing is held outside of the subscriptions.
+  // Nothing exists outside the subscriptions.
 }
 
-function wireTo(launch: Launch, cwd: string, log: ChannelLog): Wire {
-  const server = startServer(launch, cwd, log, isTraced);
-  const ended = server.ended.then(({ status, lastWords }) =>
-    lastWords === "" ? `The server has ended with ${status}.` : lastWords,
+function startServerProcess(serverCommand: ServerCommand, cwd: string, log: ChannelLog): ServerHandle {
+  const server = startServer(serverCommand, cwd, log, isTraceEnabled);
+  const ended = server.exited.then(({ status, stderrTail }) =>
+    stderrTail === "" ? `The server stopped with ${status}.` : stderrTail,
   );
   return {
     stream: server.stream,
@@ -97,7 +96,7 @@ function wireTo(launch: Launch, cwd: string, log: ChannelLog): Wire {
   };
 }
 
-function memoryOf(state: Memento): Memory {
+function workspaceStateOf(state: Memento): WorkspaceState {
   return {
     get: (key) => state.get<string>(key),
     set: (key, value) => {
@@ -106,71 +105,74 @@ function memoryOf(state: Memento): Memory {
   };
 }
 
-/** Without a workspace there is nowhere to keep anything, and nothing is started either. */
-function drawerOf(folder: Uri | undefined): Drawer {
-  if (folder !== undefined) return new NodeDrawer(join(folder.fsPath, "reviews"));
-  const nothing = (): Promise<null> => Promise.resolve(null);
-  return { read: nothing, write: async () => { await nothing(); }, remove: async () => { await nothing(); } };
+/**
+ * Return the store of saved reviews. Without a workspace there is no storage directory, and the
+ * server does not start either.
+ */
+function reviewStoreIn(storageUri: Uri | undefined): TextStore {
+  if (storageUri !== undefined) return new DirectoryTextStore(join(storageUri.fsPath, "reviews"));
+  const nothingStored = (): Promise<null> => Promise.resolve(null);
+  return { read: nothingStored, write: async () => { await nothingStored(); }, remove: async () => { await nothingStored(); } };
 }
 
-/** Ask in a notification, which answers nothing by itself: the question waits in the chat. */
+/** Ask for permission in a notification. Dismissing it answers nothing: the question stays open in the chat. */
 async function notify(controller: Controller, questionId: string, title: string): Promise<void> {
   const chosen = await window.showInformationMessage(`Hermes asks: ${title}`, ALLOW, REJECT, SHOW);
-  if (chosen === ALLOW) controller.questions.permitBy(questionId, "allow_once");
-  else if (chosen === REJECT) controller.questions.permitBy(questionId, "reject_once");
-  else if (chosen === SHOW) controller.desk.revealChat();
+  if (chosen === ALLOW) controller.questions.answerPermissionByKind(questionId, "allow_once");
+  else if (chosen === REJECT) controller.questions.answerPermissionByKind(questionId, "reject_once");
+  else if (chosen === SHOW) controller.editorWindow.revealChat();
 }
 
-function registered(controller: Controller): { dispose(): void }[] {
-  const reveal = (what: "focusInput" | "showSessions" | "showContext"): void => {
-    controller.desk.revealChat();
-    controller.request(what);
+function registerCommands(controller: Controller): { dispose(): void }[] {
+  const revealAndRequest = (action: "focusInput" | "showSessions" | "showContext"): void => {
+    controller.editorWindow.revealChat();
+    controller.requestViewAction(action);
   };
-  const deeds: Readonly<Record<string, () => unknown>> = {
+  const handlers: Readonly<Record<string, () => unknown>> = {
     focus: () => {
-      reveal("focusInput");
+      revealAndRequest("focusInput");
     },
-    newSession: () => controller.do({ type: "newSession" }),
+    newSession: () => controller.handle({ type: "newSession" }),
     showSessions: () => {
-      reveal("showSessions");
+      revealAndRequest("showSessions");
     },
     showContext: () => {
-      reveal("showContext");
+      revealAndRequest("showContext");
     },
-    toggleFollow: () => controller.do({ type: "follow", isOn: !controller.following.isOn }),
+    toggleFollow: () => controller.handle({ type: "follow", isOn: !controller.followMode.isOn }),
     addSelection: () => {
-      controller.look();
-      reveal("focusInput");
+      controller.reportEditorState();
+      revealAndRequest("focusInput");
     },
-    stop: () => controller.do({ type: "stop" }),
-    restart: () => controller.do({ type: "restart" }),
+    stop: () => controller.handle({ type: "stop" }),
+    restart: () => controller.handle({ type: "restart" }),
     signIn: () => pickSignIn(controller),
-    showLog: () => controller.do({ type: "showLog" }),
+    showLog: () => controller.handle({ type: "showLog" }),
   };
-  return Object.entries(deeds).map(([name, deed]) => commands.registerCommand(`acpServer.${name}`, deed));
+  return Object.entries(handlers).map(([name, handler]) => commands.registerCommand(`acpServer.${name}`, handler));
 }
 
 async function pickSignIn(controller: Controller): Promise<void> {
-  const items = controller.signInWays.map(({ id, name, description }) => ({ id, label: name, detail: description }));
+  const items = controller.signInMethods.map(({ id, name, description }) => ({ id, label: name, detail: description }));
   if (items.length === 0) {
-    await controller.desk.tell("The agent offers no way to sign in, or is not there yet.", []);
+    await controller.editorWindow.showMessage("The agent offers no sign-in method, or has not started yet.", []);
     return;
   }
   const placeHolder = "How do you want to sign in?";
   const chosen = items.length === 1 ? items[0] : await window.showQuickPick(items, { placeHolder });
-  if (chosen !== undefined) await controller.do({ type: "signIn", wayId: chosen.id });
+  if (chosen !== undefined) await controller.handle({ type: "signIn", methodId: chosen.id });
 }
 
-function listeners(controller: Controller): { dispose(): void }[] {
-  const look = (): void => {
-    controller.look();
+function registerListeners(controller: Controller): { dispose(): void }[] {
+  const reportEditorState = (): void => {
+    controller.reportEditorState();
   };
   return [
-    window.onDidChangeActiveTextEditor(look),
-    window.onDidChangeTextEditorSelection(look),
+    window.onDidChangeActiveTextEditor(reportEditorState),
+    window.onDidChangeTextEditorSelection(reportEditorState),
     languages.onDidChangeDiagnostics(({ uris }) => {
-      controller.presence.checked(pathsOf(uris));
-      look();
+      controller.editorReporter.onDiagnosticsChanged(pathsOf(uris));
+      reportEditorState();
     }),
     workspace.onDidSaveTextDocument(() => {
       controller.refreshChanges();
@@ -179,8 +181,8 @@ function listeners(controller: Controller): { dispose(): void }[] {
       controller.restart();
     }),
     workspace.onDidChangeConfiguration((change) => {
-      const isOfServer = OF_THE_SERVER.some((name) => change.affectsConfiguration(`${SECTION}.${name}`));
-      if (isOfServer) void offerRestart(controller);
+      const affectsServer = SERVER_SETTINGS.some((name) => change.affectsConfiguration(`${SECTION}.${name}`));
+      if (affectsServer) void offerRestart(controller);
     }),
   ];
 }
@@ -191,6 +193,6 @@ function pathsOf(uris: readonly Uri[]): string[] {
 
 async function offerRestart(controller: Controller): Promise<void> {
   const action = "Restart the Server";
-  const chosen = await controller.desk.tell("The server's settings have changed.", [action]);
+  const chosen = await controller.editorWindow.showMessage("The server settings changed. Restart the server to apply them.", [action]);
   if (chosen === action) controller.restart();
 }

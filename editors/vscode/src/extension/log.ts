@@ -1,7 +1,7 @@
 /**
- * The one log: an output channel for people, and one of JSON lines for the wire.
+ * Log of the extension: a readable output channel, and a trace channel of protocol messages as JSON lines.
  *
- * Owns both channels. The trace is made when the first line comes, so that nobody sees an empty one.
+ * The trace channel is created with its first line, so that an unused one does not appear in the list.
  */
 import { window, type LogOutputChannel, type OutputChannel } from "vscode";
 import type { Disposable, Log } from "../host/ports.js";

@@ -1,24 +1,25 @@
 /**
- * The page that the chat is shown in.
+ * HTML page of the chat's webview.
  *
- * Owns its HTML and what it may load: our script and our styles, pictures as data, nothing else.
+ * Its content security policy allows only our script, our styles, and images from the extension or as
+ * data URLs.
  */
 import { randomBytes } from "node:crypto";
 
-export interface PageParts {
-  /** What the webview calls its own resources' origin. */
-  readonly source: string;
+export interface PageResources {
+  /** The webview's origin for its own resources (`Webview.cspSource`). */
+  readonly cspSource: string;
   readonly script: string;
   readonly styles: string;
 }
 
-export function pageOf({ source, script, styles }: PageParts): string {
+export function renderPage({ cspSource, script, styles }: PageResources): string {
   const nonce = randomBytes(18).toString("base64");
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
-    `style-src ${source}`,
-    `img-src ${source} data:`,
+    `style-src ${cspSource}`,
+    `img-src ${cspSource} data:`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");

@@ -1,41 +1,37 @@
-/**
- * The extension's settings, read when they are needed.
- *
- * Owns their names. What is not of the right type counts as not set.
- */
+/** The extension's settings, read on demand. A value of the wrong type counts as not set. */
 import { workspace } from "vscode";
-import type { ServerSettings } from "../host/locating.js";
+import type { ServerSettings } from "../host/serverLocator.js";
 import { isRecord } from "../shared/intents.js";
 
 export const SECTION = "acpServer";
-/** A change of these is used when the server starts the next time. */
-export const OF_THE_SERVER = ["command", "arguments", "environment"] as const;
+/** Settings that take effect when the server starts the next time. */
+export const SERVER_SETTINGS = ["command", "arguments", "environment"] as const;
 
 export function serverSettings(): ServerSettings {
   const settings = workspace.getConfiguration(SECTION);
   const command: unknown = settings.get("command");
-  const words: unknown = settings.get("arguments");
+  const serverArguments: unknown = settings.get("arguments");
   const environment: unknown = settings.get("environment");
   return {
     command: typeof command === "string" ? command.trim() : "",
-    arguments: Array.isArray(words) ? words.filter((word) => typeof word === "string") : [],
-    environment: isRecord(environment) ? textsOf(environment) : {},
+    arguments: Array.isArray(serverArguments) ? serverArguments.filter((word) => typeof word === "string") : [],
+    environment: isRecord(environment) ? stringEntries(environment) : {},
   };
 }
 
-export function isTraced(): boolean {
+export function isTraceEnabled(): boolean {
   return workspace.getConfiguration(SECTION).get("trace") === "messages";
 }
 
-export function followsAtFirst(): boolean {
+export function shouldFollowInitially(): boolean {
   return workspace.getConfiguration(SECTION).get("followAgent") === true;
 }
 
-export function notifiesWhenHidden(): boolean {
+export function shouldNotifyWhenHidden(): boolean {
   return workspace.getConfiguration(SECTION).get("notifyWhenHidden") !== false;
 }
 
-function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
+function stringEntries(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const texts = Object.entries(values).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );

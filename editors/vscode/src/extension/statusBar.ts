@@ -1,14 +1,10 @@
-/**
- * The agent's place in the status bar.
- *
- * Owns what each state is called there.
- */
+/** The agent's status bar item. */
 import { MarkdownString, StatusBarAlignment, ThemeColor, window } from "vscode";
-import type { HostState } from "../host/surroundings.js";
+import type { HostState } from "../host/hostServices.js";
 import type { Disposable } from "../host/ports.js";
 import type { ConnectionStatus } from "../shared/events.js";
 
-const TEXTS: Readonly<Record<ConnectionStatus, string>> = {
+const LABELS: Readonly<Record<ConnectionStatus, string>> = {
   untrusted: "$(workspace-untrusted) Hermes",
   noFolder: "$(hubot) Hermes",
   missing: "$(warning) Hermes",
@@ -17,14 +13,14 @@ const TEXTS: Readonly<Record<ConnectionStatus, string>> = {
   restarting: "$(sync~spin) Hermes",
   failed: "$(error) Hermes",
 };
-const MEANINGS: Readonly<Record<ConnectionStatus, string>> = {
+const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
   untrusted: "The agent starts once this workspace is trusted.",
-  noFolder: "The agent works in a folder: open one.",
-  missing: "The server was not found.",
-  starting: "The agent starts when its chat is opened.",
+  noFolder: "Open a folder to use the agent.",
+  missing: "The acp-server program was not found.",
+  starting: "The agent starts when you open the chat.",
   ready: "The agent is ready.",
-  restarting: "The server has ended and is started again.",
-  failed: "The server cannot be started.",
+  restarting: "The server stopped and is restarting.",
+  failed: "The server could not be started.",
 };
 
 export class StatusBar implements Disposable {
@@ -36,16 +32,16 @@ export class StatusBar implements Disposable {
     this.#item.show();
   }
 
-  show({ status, message, isRunning, waiting }: HostState): void {
-    const isBad = status === "failed" || status === "missing";
-    this.#item.text = textOf(status, isRunning, waiting);
-    this.#item.tooltip = new MarkdownString([MEANINGS[status], message].join("\n\n").trim());
-    this.#item.backgroundColor = isBad
+  show({ status, message, isRunning, openQuestions }: HostState): void {
+    const isError = status === "failed" || status === "missing";
+    this.#item.text = labelFor(status, isRunning, openQuestions);
+    this.#item.tooltip = new MarkdownString([DESCRIPTIONS[status], message].join("\n\n").trim());
+    this.#item.backgroundColor = isError
       ? new ThemeColor("statusBarItem.errorBackground")
-      : waiting > 0
+      : openQuestions > 0
         ? new ThemeColor("statusBarItem.warningBackground")
         : undefined;
-    this.#item.accessibilityInformation = { label: `Hermes Agent: ${MEANINGS[status]}` };
+    this.#item.accessibilityInformation = { label: `Hermes Agent: ${DESCRIPTIONS[status]}` };
   }
 
   dispose(): void {
@@ -53,8 +49,8 @@ export class StatusBar implements Disposable {
   }
 }
 
-function textOf(status: ConnectionStatus, isRunning: boolean, waiting: number): string {
-  if (waiting > 0) return "$(bell-dot) Hermes asks";
+function labelFor(status: ConnectionStatus, isRunning: boolean, openQuestions: number): string {
+  if (openQuestions > 0) return "$(bell-dot) Hermes asks";
   if (isRunning) return "$(loading~spin) Hermes";
-  return TEXTS[status];
+  return LABELS[status];
 }

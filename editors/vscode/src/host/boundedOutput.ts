@@ -1,13 +1,13 @@
 /**
- * What a command printed, no more of it than was asked for.
+ * Output of a command, limited to a number of bytes.
  *
- * Owns the bound in bytes and that no character is cut in half. The end is kept.
+ * Keeps the end of the output and never splits a UTF-8 character.
  */
 
 export class BoundedOutput {
   readonly #limitBytes: number;
   #chunks: Buffer[] = [];
-  #heldBytes = 0;
+  #byteCount = 0;
   #isTruncated = false;
 
   constructor(limitBytes: number) {
@@ -15,33 +15,33 @@ export class BoundedOutput {
   }
 
   get isTruncated(): boolean {
-    return this.#isTruncated || this.#heldBytes > this.#limitBytes;
+    return this.#isTruncated || this.#byteCount > this.#limitBytes;
   }
 
-  /** Add bytes; what is too much leaves now and then, so that adding stays cheap. */
+  /** Append bytes. Trims only when the buffer exceeds twice the limit, so that appending stays cheap. */
   add(chunk: Buffer): void {
     this.#chunks.push(chunk);
-    this.#heldBytes += chunk.length;
-    if (this.#heldBytes > 2 * this.#limitBytes + 4096) this.#cut();
+    this.#byteCount += chunk.length;
+    if (this.#byteCount > 2 * this.#limitBytes + 4096) this.#trim();
   }
 
   text(): string {
-    if (this.#heldBytes > this.#limitBytes) this.#cut();
+    if (this.#byteCount > this.#limitBytes) this.#trim();
     return Buffer.concat(this.#chunks).toString("utf8");
   }
 
-  #cut(): void {
+  #trim(): void {
     const all = Buffer.concat(this.#chunks);
     let start = Math.max(all.length - this.#limitBytes, 0);
     while (start < all.length && isContinuation(all[start] ?? 0)) start += 1;
-    const kept = all.subarray(start);
+    const tail = all.subarray(start);
     this.#isTruncated ||= start > 0;
-    this.#chunks = [Buffer.from(kept)];
-    this.#heldBytes = kept.length;
+    this.#chunks = [Buffer.from(tail)];
+    this.#byteCount = tail.length;
   }
 }
 
-/** Whether a byte of UTF-8 is not the first of its character. */
+/** Whether a byte is a UTF-8 continuation byte, i.e. not the first byte of a character. */
 function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }

@@ -1,8 +1,8 @@
 /**
- * One connection to an agent.
+ * ACP connection to one agent.
  *
- * Owns the greeting, what we say that we can do, and which handler serves which method. Refuses to
- * know where the stream comes from.
+ * Performs `initialize` with our client capabilities and routes incoming requests to the handlers.
+ * Independent of where the stream comes from.
  */
 import {
   client,
@@ -27,7 +27,7 @@ import {
   type WaitForTerminalExitResponse,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
-import type { AgentAbilities, SignInWay } from "../shared/events.js";
+import type { AgentFeatures, SignInMethod } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 
 export const STEERING_METHOD = "_session/steering";
@@ -35,12 +35,13 @@ export const FORK_METHOD = "session/fork";
 export const ACTIVE_FILE_METHOD = "_hermes/active_file";
 export const DIAGNOSTICS_METHOD = "_hermes/diagnostics";
 
-interface OfTerminal {
+/** Names one terminal of one session. */
+export interface TerminalRef {
   readonly sessionId: string;
   readonly terminalId: string;
 }
 
-/** What the agent may ask of us. A signal fires when the agent takes its question back. */
+/** Handlers for the agent's requests and notifications. A signal aborts when the agent cancels its request. */
 export interface ClientHandlers {
   update(notification: SessionNotification): void;
   permission(
@@ -52,10 +53,10 @@ export interface ClientHandlers {
   readFile(request: ReadTextFileRequest): Promise<ReadTextFileResponse>;
   writeFile(request: WriteTextFileRequest): Promise<void>;
   createTerminal(request: CreateTerminalRequest): Promise<CreateTerminalResponse>;
-  terminalOutput(request: OfTerminal): TerminalOutputResponse;
-  waitForExit(request: OfTerminal): Promise<WaitForTerminalExitResponse>;
-  killTerminal(request: OfTerminal): void;
-  releaseTerminal(request: OfTerminal): void;
+  terminalOutput(request: TerminalRef): TerminalOutputResponse;
+  waitForExit(request: TerminalRef): Promise<WaitForTerminalExitResponse>;
+  killTerminal(request: TerminalRef): void;
+  releaseTerminal(request: TerminalRef): void;
 }
 
 const CAPABILITIES: ClientCapabilities = {
@@ -68,26 +69,26 @@ const CAPABILITIES: ClientCapabilities = {
 
 export interface Connection {
   readonly agent: ClientContext;
-  readonly greeting: InitializeResponse;
+  readonly initializeResponse: InitializeResponse;
   readonly closed: Promise<void>;
   isOpen(): boolean;
   close(): void;
 }
 
-/** Greet an agent over a stream, and serve it from then on.
+/** Initialize an agent over a stream and start serving its requests.
  *
- * @throws the agent's error, or that the connection was closed.
+ * @throws the agent's error, or an error if the connection closes first.
  */
 export async function connect(
   stream: Stream,
   handlers: ClientHandlers,
   version: string,
 ): Promise<Connection> {
-  const connection = appOf(handlers).connect(stream);
-  const greeting = await greet(connection, version);
+  const connection = clientApp(handlers).connect(stream);
+  const initializeResponse = await initialize(connection, version);
   return {
     agent: connection.agent,
-    greeting,
+    initializeResponse,
     closed: connection.closed,
     isOpen: () => !connection.signal.aborted,
     close: () => {
@@ -96,7 +97,7 @@ export async function connect(
   };
 }
 
-function greet(connection: ClientConnection, version: string): Promise<InitializeResponse> {
+function initialize(connection: ClientConnection, version: string): Promise<InitializeResponse> {
   return connection.agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: CAPABILITIES,
@@ -104,7 +105,7 @@ function greet(connection: ClientConnection, version: string): Promise<Initializ
   });
 }
 
-function appOf(handlers: ClientHandlers): ReturnType<typeof client> {
+function clientApp(handlers: ClientHandlers): ReturnType<typeof client> {
   const { session, fs, terminal, elicitation } = methods.client;
   return client({ name: "acp-server-vscode" })
     .onNotification(session.update, ({ params }) => {
@@ -135,33 +136,33 @@ function appOf(handlers: ClientHandlers): ReturnType<typeof client> {
     });
 }
 
-/** Return what an agent can do, as far as we show it. */
-export function abilitiesOf(greeting: InitializeResponse): AgentAbilities {
-  const can = greeting.agentCapabilities;
+/** Return the agent's capabilities that the view uses. */
+export function featuresOf(initializeResponse: InitializeResponse): AgentFeatures {
+  const can = initializeResponse.agentCapabilities;
   const sessions = can?.sessionCapabilities;
-  // `fork` is a draft of the protocol, so the SDK's types do not have it.
+  // `fork` is not yet in the protocol, so the SDK's types lack it.
   const drafts: unknown = sessions;
-  const steering = greeting._meta?.["steering"];
+  const steering = initializeResponse._meta?.["steering"];
   return {
     images: can?.promptCapabilities?.image === true,
     steer: isRecord(steering) && steering["supported"] === true,
-    list: isOffered(sessions?.list),
+    list: isSupported(sessions?.list),
     load: can?.loadSession === true,
-    delete: isOffered(sessions?.delete),
-    fork: isRecord(drafts) && isOffered(drafts["fork"]),
+    delete: isSupported(sessions?.delete),
+    fork: isRecord(drafts) && isSupported(drafts["fork"]),
   };
 }
 
-function isOffered(capability: unknown): boolean {
+function isSupported(capability: unknown): boolean {
   return capability !== null && capability !== undefined;
 }
 
-/** Return the ways to sign in, as the view shows them. */
-export function signInWaysOf(ways: readonly AuthMethod[] | undefined): SignInWay[] {
-  return (ways ?? []).map((way) => ({
-    id: way.id,
-    name: way.name,
-    description: way.description ?? "",
-    isTerminal: "type" in way,
+/** Return the agent's authentication methods in the form that the view shows. */
+export function signInMethodsOf(authMethods: readonly AuthMethod[] | undefined): SignInMethod[] {
+  return (authMethods ?? []).map((authMethod) => ({
+    id: authMethod.id,
+    name: authMethod.name,
+    description: authMethod.description ?? "",
+    isTerminal: "type" in authMethod,
   }));
 }

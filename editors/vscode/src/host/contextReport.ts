@@ -1,23 +1,23 @@
 /**
- * Which instructions and skills are in force in a folder, as the server's own commands say.
+ * Active instruction files and skills of a directory, read with the server's own CLI commands.
  *
- * Owns what the commands are called and what of their answers is shown. An agent that has no such
- * commands is one of which nothing is known.
+ * Knows the commands and which parts of their JSON output are shown. If the agent has no such
+ * commands, the result has the status `unknown`.
  */
 import { execFile } from "node:child_process";
-import type { ContextEvent, Instruction, SkillInForce } from "../shared/events.js";
+import type { ContextEvent, InstructionFile, ActiveSkill } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 import { childEnvironment } from "./environment.js";
-import { messageOf } from "./failures.js";
-import type { Launch } from "./locating.js";
+import { messageOf } from "./errors.js";
+import type { ServerCommand } from "./serverLocator.js";
 
-const ANSWERING_MILLISECONDS = 15_000;
-const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MILLISECONDS = 15_000;
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** Runs a command line and returns what it prints. */
-export type Run = (launch: Launch, words: readonly string[], cwd: string) => Promise<string>;
+/** Runs the server's program with arguments and returns its standard output. */
+export type CommandRunner = (serverCommand: ServerCommand, args: readonly string[], cwd: string) => Promise<string>;
 
-export const LOADING: ContextEvent = {
+export const LOADING_CONTEXT: ContextEvent = {
   type: "context",
   status: "loading",
   message: "",
@@ -25,31 +25,31 @@ export const LOADING: ContextEvent = {
   skills: [],
 };
 
-/** Ask what is in force in a folder. */
-export async function reportContext(launch: Launch, cwd: string, run: Run = runOnce): Promise<ContextEvent> {
+/** Load the active instruction files and skills of a directory. Never rejects. */
+export async function loadContext(serverCommand: ServerCommand, cwd: string, runCommandLine: CommandRunner = runCommand): Promise<ContextEvent> {
   try {
     const [context, skills] = await Promise.all([
-      run(launch, ["context", "list", "--json", "--cwd", cwd], cwd),
-      run(launch, ["skills", "list", "--json", "--cwd", cwd], cwd),
+      runCommandLine(serverCommand, ["context", "list", "--json", "--cwd", cwd], cwd),
+      runCommandLine(serverCommand, ["skills", "list", "--json", "--cwd", cwd], cwd),
     ]);
-    const instructions = instructionsIn(JSON.parse(context));
-    return { ...LOADING, status: "known", instructions, skills: skillsIn(JSON.parse(skills)) };
+    const instructions = parseInstructions(JSON.parse(context));
+    return { ...LOADING_CONTEXT, status: "known", instructions, skills: parseSkills(JSON.parse(skills)) };
   } catch (error) {
-    return { ...LOADING, status: "unknown", message: messageOf(error).split("\n")[0] ?? "" };
+    return { ...LOADING_CONTEXT, status: "unknown", message: messageOf(error).split("\n")[0] ?? "" };
   }
 }
 
-/** Run the server's program with other words than those that make it serve. */
-export function runOnce(launch: Launch, words: readonly string[], cwd: string): Promise<string> {
+/** Run the server's program with the given arguments instead of `serve`. */
+export function runCommand(serverCommand: ServerCommand, args: readonly string[], cwd: string): Promise<string> {
   const options = {
     cwd,
-    env: childEnvironment(process.env, launch.environment),
-    timeout: ANSWERING_MILLISECONDS,
-    maxBuffer: MOST_ANSWER_BYTES,
+    env: childEnvironment(process.env, serverCommand.environment),
+    timeout: TIMEOUT_MILLISECONDS,
+    maxBuffer: MAX_OUTPUT_BYTES,
     windowsHide: true,
   };
   return new Promise((resolve, reject) => {
-    const child = execFile(launch.command, [...launch.program, ...words], options, (error, stdout) => {
+    const child = execFile(serverCommand.command, [...serverCommand.programArguments, ...args], options, (error, stdout) => {
       if (error === null) resolve(stdout);
       else reject(new Error(error.message));
     });
@@ -57,29 +57,29 @@ export function runOnce(launch: Launch, words: readonly string[], cwd: string): 
   });
 }
 
-function instructionsIn(answer: unknown): Instruction[] {
+function parseInstructions(answer: unknown): InstructionFile[] {
   if (!Array.isArray(answer)) return [];
   return answer.filter(isRecord).map((each) => ({
-    path: textAt(each, "path"),
-    outcome: textAt(each, "outcome"),
-    reason: textAt(each, "reason"),
+    path: stringField(each, "path"),
+    outcome: stringField(each, "outcome"),
+    reason: stringField(each, "reason"),
   }));
 }
 
-function skillsIn(answer: unknown): SkillInForce[] {
+function parseSkills(answer: unknown): ActiveSkill[] {
   const listed = isRecord(answer) ? answer["skills"] : [];
   if (!Array.isArray(listed)) return [];
   return listed
     .filter(isRecord)
-    .filter((each) => textAt(each, "hidden") === "")
+    .filter((each) => stringField(each, "hidden") === "")
     .map((each) => ({
-      name: textAt(each, "name"),
-      description: textAt(each, "description"),
-      from: textAt(each, "from"),
+      name: stringField(each, "name"),
+      description: stringField(each, "description"),
+      from: stringField(each, "from"),
     }));
 }
 
-function textAt(record: Readonly<Record<string, unknown>>, name: string): string {
+function stringField(record: Readonly<Record<string, unknown>>, name: string): string {
   const value = record[name];
   return typeof value === "string" ? value : "";
 }

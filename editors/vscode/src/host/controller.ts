@@ -1,35 +1,34 @@
 /**
- * The host, joined: server, sessions, questions, files, terminals, review and view.
+ * The extension host's composition root: server, sessions, questions, files, terminals, reviews, view.
  *
- * Owns who is told of what; each part's own rules are in its module. This is the only place that
- * builds them.
+ * Builds every part and routes events between them. The rules of each part are in its own module.
  */
 import { relative } from "node:path";
 import type { ClientContext, RequestPermissionRequest, SessionNotification } from "@agentclientprotocol/sdk";
-import type { AgentAbilities, ConnectionStatus, SessionEvent, SignInWay, ViewRequest } from "../shared/events.js";
+import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
-import { abilitiesOf, connect, signInWaysOf, type ClientHandlers, type Connection } from "./connection.js";
-import { LOADING, reportContext } from "./contextReport.js";
-import { Endings } from "./endings.js";
-import { messageOf } from "./failures.js";
-import { Files } from "./files.js";
-import { Following } from "./following.js";
-import { Hub } from "./hub.js";
-import { carryOut } from "./intents.js";
-import type { Launch } from "./locating.js";
-import type { Desk } from "./ports.js";
-import { Presence } from "./presence.js";
+import { featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
+import { TurnEndStore } from "./turnEndStore.js";
+import { messageOf } from "./errors.js";
+import { FileService } from "./fileService.js";
+import { FollowMode } from "./followMode.js";
+import { ViewPublisher } from "./viewPublisher.js";
+import { handleIntent, type IntentHost } from "./intentHandlers.js";
+import type { ServerCommand } from "./serverLocator.js";
+import type { EditorWindow } from "./ports.js";
+import { EditorReporter } from "./editorReporter.js";
 import { Questions } from "./questions.js";
-import { ReviewArchive } from "./reviewArchive.js";
-import { Reviewing } from "./reviewing.js";
-import type { SessionSurroundings } from "./session.js";
-import { Sessions, type AgentLink } from "./sessions.js";
-import { signIn } from "./signingIn.js";
-import { Supervisor, type Served } from "./supervisor.js";
-import type { Surroundings } from "./surroundings.js";
-import { Terminals } from "./terminals.js";
+import { ReviewStore } from "./reviewStore.js";
+import { ReviewService } from "./reviewService.js";
+import type { SessionContext } from "./session.js";
+import { SessionManager, type AgentHandle } from "./sessionManager.js";
+import { signIn } from "./signIn.js";
+import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
+import type { HostServices } from "./hostServices.js";
+import { TerminalManager } from "./terminalManager.js";
 
-const NO_ABILITIES: AgentAbilities = {
+const NO_FEATURES: AgentFeatures = {
   images: false,
   steer: false,
   list: false,
@@ -38,166 +37,167 @@ const NO_ABILITIES: AgentAbilities = {
   fork: false,
 };
 
-export class Controller {
-  readonly hub: Hub;
+export class Controller implements IntentHost {
+  readonly viewPublisher: ViewPublisher;
   readonly questions: Questions;
-  readonly terminals: Terminals;
-  readonly reviewing: Reviewing;
-  readonly following: Following;
-  readonly presence: Presence;
-  readonly sessions: Sessions;
-  readonly endings: Endings;
-  readonly desk: Desk;
-  readonly #around: Surroundings;
-  readonly #files: Files;
-  readonly #supervisor: Supervisor;
+  readonly terminals: TerminalManager;
+  readonly reviews: ReviewService;
+  readonly followMode: FollowMode;
+  readonly editorReporter: EditorReporter;
+  readonly sessions: SessionManager;
+  readonly turnEnds: TurnEndStore;
+  readonly editorWindow: EditorWindow;
+  readonly #services: HostServices;
+  readonly #fileService: FileService;
+  readonly #supervisor: ServerSupervisor;
   #connection: Connection | null = null;
-  #launch: Launch | null = null;
+  #serverCommand: ServerCommand | null = null;
   #status: ConnectionStatus = "starting";
   #message = "";
-  /** Why the server ended last, until that is told. */
-  #failure = "";
-  #requests = 0;
+  /** Why the server last stopped; cleared once the chat has shown it. */
+  #lastFailure = "";
+  #requestCount = 0;
 
-  constructor(around: Surroundings, hub: Hub = new Hub()) {
-    const { desk, memory, log } = around;
+  constructor(services: HostServices, viewPublisher: ViewPublisher = new ViewPublisher()) {
+    const { editorWindow, workspaceState, log } = services;
     const record = (sessionId: string, event: SessionEvent): void => {
-      hub.record(sessionId, event);
+      viewPublisher.record(sessionId, event);
     };
-    this.#around = around;
-    this.hub = hub;
-    this.desk = desk;
-    this.#files = new Files(around.documents, around.disk);
+    this.#services = services;
+    this.viewPublisher = viewPublisher;
+    this.editorWindow = editorWindow;
+    this.#fileService = new FileService(services.documents, services.disk);
     this.questions = new Questions((sessionId, event) => {
       record(sessionId, event);
-      this.#tellState();
+      this.#publishState();
     });
-    this.terminals = new Terminals(around.panel, record);
-    const label = (path: string): string => this.label(path);
-    const archive = new ReviewArchive(around.drawer);
-    this.reviewing = new Reviewing({ files: this.#files, archive, desk, label, publish: record });
-    this.endings = new Endings(memory);
-    this.following = new Following(desk, around.followsAtFirst());
-    this.presence = new Presence({
+    this.terminals = new TerminalManager(services.terminalPanel, record);
+    const labelOf = (path: string): string => this.labelOf(path);
+    const reviewStore = new ReviewStore(services.textStore);
+    const fileService = this.#fileService;
+    this.reviews = new ReviewService({ fileService, reviewStore, editorWindow, labelOf, publish: record });
+    this.turnEnds = new TurnEndStore(workspaceState);
+    this.followMode = new FollowMode(editorWindow, services.shouldFollowInitially());
+    this.editorReporter = new EditorReporter({
       agent: () => this.#connection?.agent ?? null,
-      problemsOf: (path) => around.problemsOf(path),
+      problemsOf: (path) => services.problemsOf(path),
     });
-    this.sessions = new Sessions({
-      hub,
-      memory,
+    this.sessions = new SessionManager({
+      viewPublisher,
+      workspaceState,
       log,
-      folders: () => desk.folders,
-      surroundings: (sessionId, link) => this.#surround(sessionId, link),
-      completed: (sessionId, told) => this.endings.restored(sessionId, told),
+      folders: () => editorWindow.folders,
+      createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
+      addTurnEnds: (sessionId, events) => this.turnEnds.withTurnEnds(sessionId, events),
       onLoaded: (sessionId) => {
-        this.#inBackground(this.reviewing.restore(sessionId));
+        this.#inBackground(this.reviews.restore(sessionId));
       },
     });
-    this.#supervisor = new Supervisor({
-      serve: () => this.#serve(),
+    this.#supervisor = new ServerSupervisor({
+      startServer: () => this.#startServer(),
       onStatus: (status, message) => {
-        if (status === "restarting" && message !== "") this.#failure = message;
+        if (status === "restarting" && message !== "") this.#lastFailure = message;
         this.#setStatus(status, message);
       },
-      onReady: () => this.#begin(),
-      onLost: () => {
-        this.#lose();
+      onConnected: () => this.#onConnected(),
+      onDisconnected: () => {
+        this.#onDisconnected();
       },
-      wait: (milliseconds) => around.wait(milliseconds),
-      now: () => around.now(),
+      wait: (milliseconds) => services.wait(milliseconds),
+      now: () => services.now(),
     });
-    hub.tell({ type: "follow", isOn: this.following.isOn });
+    viewPublisher.publish({ type: "follow", isOn: this.followMode.isOn });
     this.#setStatus("starting", "");
   }
 
-  /** Start the server if nothing speaks against it and it is not there. */
+  /** Start the server unless it was started before. */
   start(): void {
     if (!this.#supervisor.isStarted) this.restart();
   }
 
-  /** Start the server anew. */
+  /** Start or restart the server, if the workspace is trusted and has a folder. */
   restart(): void {
-    if (!this.#around.isTrusted()) this.#setStatus("untrusted", "");
-    else if (this.desk.folders.length === 0) this.#setStatus("noFolder", "");
+    if (!this.#services.isTrusted()) this.#setStatus("untrusted", "");
+    else if (this.editorWindow.folders.length === 0) this.#setStatus("noFolder", "");
     else void this.#supervisor.start();
   }
 
-  /** Do what the user wants; what fails is told. */
-  async do(intent: Intent): Promise<void> {
+  /** Carry out a user's intent. Failures are logged and shown as a message. */
+  async handle(intent: Intent): Promise<void> {
     try {
-      await carryOut(intent, this);
+      await handleIntent(intent, this);
     } catch (error) {
-      this.#around.log.error(`${intent.type}: ${messageOf(error)}`);
-      await this.desk.tell(messageOf(error), []);
+      this.#services.log.error(`${intent.type}: ${messageOf(error)}`);
+      await this.editorWindow.showMessage(messageOf(error), []);
     }
   }
 
-  /** Tell what the user looks at now. */
-  look(): void {
-    const glance = this.desk.glance();
-    const { file, firstLine, lastLine, selectedText, problems } = glance;
+  /** Report the active file, selection and problems to the view and to the agent. */
+  reportEditorState(): void {
+    const snapshot = this.editorWindow.snapshot();
+    const { file, firstLine, lastLine, selectedText, problems } = snapshot;
     const hasSelection = selectedText !== "";
-    this.hub.tell({
+    this.viewPublisher.publish({
       type: "editor",
       file,
-      label: file === "" ? "" : this.label(file),
+      label: file === "" ? "" : this.labelOf(file),
       firstLine: hasSelection ? firstLine : 0,
       lastLine: hasSelection ? lastLine : 0,
       problems: problems.length,
     });
-    this.presence.look(this.hub.shown, glance);
+    this.editorReporter.scheduleActiveFile(this.viewPublisher.shownSessionId, snapshot);
   }
 
-  /** Have the view do something once. */
-  request(what: ViewRequest): void {
-    this.#requests += 1;
-    this.hub.tell({ type: "request", what, number: this.#requests });
+  /** Ask the view to perform an action once. */
+  requestViewAction(action: ViewRequest): void {
+    this.#requestCount += 1;
+    this.viewPublisher.publish({ type: "request", action, number: this.#requestCount });
   }
 
   /** The agent's side of the connection.
    *
-   * @throws the server is not there.
+   * @throws if the server is not running.
    */
   get agent(): ClientContext {
-    if (this.#connection === null) throw new Error("The server is not there.");
+    if (this.#connection === null) throw new Error("The server is not running.");
     return this.#connection.agent;
   }
 
-  /** The ways to sign in that the agent offers; none while it is not there. */
-  get signInWays(): readonly SignInWay[] {
-    return signInWaysOf(this.#connection?.greeting.authMethods);
+  /** The sign-in methods that the agent offers; empty while it is not connected. */
+  get signInMethods(): readonly SignInMethod[] {
+    return signInMethodsOf(this.#connection?.initializeResponse.authMethods);
   }
 
-  async signIn(wayId: string): Promise<void> {
+  async signIn(methodId: string): Promise<void> {
     const connection = this.#connection;
-    if (connection === null || this.#launch === null) return;
-    const result = await signIn(wayId, {
+    if (connection === null || this.#serverCommand === null) return;
+    const result = await signIn(methodId, {
       agent: connection.agent,
-      ways: connection.greeting.authMethods ?? [],
-      launch: this.#launch,
-      cwd: this.desk.folders[0] ?? "",
-      desk: this.desk,
+      authMethods: connection.initializeResponse.authMethods ?? [],
+      serverCommand: this.#serverCommand,
+      cwd: this.editorWindow.folders[0] ?? "",
+      editorWindow: this.editorWindow,
     });
-    this.hub.tell({ type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
+    this.viewPublisher.publish({ type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
     if (result.isDone && result.needsRestart) this.restart();
   }
 
-  /** Find out which instructions and skills are in force. */
+  /** Reload the active instruction files and skills and publish them to the view. */
   async refreshContext(): Promise<void> {
-    const [cwd] = this.desk.folders;
-    if (this.#launch === null || cwd === undefined) return;
-    this.hub.tell(LOADING);
-    this.hub.tell(await reportContext(this.#launch, cwd, this.#around.run));
+    const [cwd] = this.editorWindow.folders;
+    if (this.#serverCommand === null || cwd === undefined) return;
+    this.viewPublisher.publish(LOADING_CONTEXT);
+    this.viewPublisher.publish(await loadContext(this.#serverCommand, cwd, this.#services.runCommandLine));
   }
 
   setFollow(isOn: boolean): void {
-    this.following.isOn = isOn;
-    this.hub.tell({ type: "follow", isOn });
+    this.followMode.isOn = isOn;
+    this.viewPublisher.publish({ type: "follow", isOn });
   }
 
-  /** Return a path as the user calls it: within the workspace if it is there. */
-  label(path: string): string {
-    for (const folder of this.desk.folders) {
+  /** Return a path for display: relative to its workspace folder, or absolute outside of the workspace. */
+  labelOf(path: string): string {
+    for (const folder of this.editorWindow.folders) {
       const inside = relative(folder, path);
       if (inside !== "" && !inside.startsWith("..")) return inside;
     }
@@ -207,165 +207,165 @@ export class Controller {
   dispose(): void {
     this.questions.cancel();
     this.terminals.dispose();
-    this.presence.dispose();
+    this.editorReporter.dispose();
     this.#supervisor.dispose();
-    this.hub.dispose();
+    this.viewPublisher.dispose();
   }
 
-  async #serve(): Promise<Served> {
-    this.#launch = await this.#around.locate();
-    const wire = this.#around.start(this.#launch, this.desk.folders[0] ?? "");
-    const refused = wire.ended.then((reason) => Promise.reject(new Error(reason)));
-    refused.catch(() => undefined); // it always comes: once the greeting is over, `ended` tells
+  async #startServer(): Promise<RunningServer> {
+    this.#serverCommand = await this.#services.locateServer();
+    const server = this.#services.startServer(this.#serverCommand, this.editorWindow.folders[0] ?? "");
+    const exited = server.ended.then((reason) => Promise.reject(new Error(reason)));
+    exited.catch(() => undefined); // rejects in every case; after `initialize`, `ended` reports the exit instead
     try {
-      const greeted = connect(wire.stream, this.#handlers(), this.#around.version);
-      this.#connection = await Promise.race([greeted, refused]);
+      const initialized = connect(server.stream, this.#clientHandlers(), this.#services.version);
+      this.#connection = await Promise.race([initialized, exited]);
     } catch (error) {
-      wire.dispose();
+      server.dispose();
       throw error;
     }
     const connection = this.#connection;
     const stop = (): void => {
       connection.close();
-      wire.dispose();
+      server.dispose();
     };
-    return { ended: wire.ended, stop };
+    return { ended: server.ended, stop };
   }
 
-  async #begin(): Promise<void> {
+  async #onConnected(): Promise<void> {
     const connection = this.#connection;
     if (connection === null) return;
-    const { agent, greeting } = connection;
-    await this.sessions.begin({ agent, can: abilitiesOf(greeting), isOpen: () => connection.isOpen() });
-    this.#tellRestart();
+    const { agent, initializeResponse } = connection;
+    await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
+    this.#announceRestart();
     this.#setStatus("ready", "");
-    this.look();
+    this.reportEditorState();
   }
 
-  /** Say in the chat that the server had ended by itself, and why. */
-  #tellRestart(): void {
-    const description = this.#failure;
-    this.#failure = "";
+  /** Show a notice in the chat that the server stopped unexpectedly, and why. */
+  #announceRestart(): void {
+    const description = this.#lastFailure;
+    this.#lastFailure = "";
     if (description === "") return;
-    const title = "The server had ended and was started again.";
+    const title = "The server stopped and was restarted.";
     const update = { sessionUpdate: "notice", severity: "warning", title, description } as const;
-    this.hub.record(this.hub.shown, { type: "update", update });
+    this.viewPublisher.record(this.viewPublisher.shownSessionId, { type: "update", update });
   }
 
-  #lose(): void {
+  #onDisconnected(): void {
     this.questions.cancel();
     this.terminals.dispose();
-    this.sessions.lose();
+    this.sessions.onDisconnected();
     this.#connection?.close();
     this.#connection = null;
   }
 
-  #surround(sessionId: string, link: AgentLink): SessionSurroundings {
+  #sessionContext(sessionId: string, handle: AgentHandle): SessionContext {
     return {
-      agent: link.agent,
-      canSteer: link.can.steer,
-      isConnected: () => link.isOpen(),
+      agent: handle.agent,
+      canSteer: handle.features.steer,
+      isConnected: () => handle.isOpen(),
       publish: (event) => {
-        this.endings.note(sessionId, event);
-        this.hub.record(sessionId, event);
+        this.turnEnds.observe(sessionId, event);
+        this.viewPublisher.record(sessionId, event);
       },
-      onTurn: (isRunning) => {
-        this.#onTurn(sessionId, isRunning);
+      onTurnChange: (isRunning) => {
+        this.#onTurnChange(sessionId, isRunning);
       },
       onAuthRequired: (message) => {
-        this.hub.tell({ type: "signIn", isNeeded: true, message });
+        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message });
       },
       cancelQuestions: () => {
         this.questions.cancel(sessionId);
       },
-      now: () => this.#around.now(),
+      now: () => this.#services.now(),
     };
   }
 
-  #onTurn(sessionId: string, isRunning: boolean): void {
-    this.sessions.tellList();
-    this.#tellState();
+  #onTurnChange(sessionId: string, isRunning: boolean): void {
+    this.sessions.publishList();
+    this.#publishState();
     if (isRunning) return;
-    this.#inBackground(this.reviewing.refresh(sessionId));
+    this.#inBackground(this.reviews.refresh(sessionId));
     this.#inBackground(this.sessions.refresh());
   }
 
-  #handlers(): ClientHandlers {
+  #clientHandlers(): ClientHandlers {
     return {
       update: (notification) => {
-        this.#update(notification);
+        this.#onSessionUpdate(notification);
       },
-      permission: (request, signal) => this.#permission(request, signal),
-      elicit: (request, signal) => this.questions.elicit(request, signal, this.hub.shown),
+      permission: (requestViewAction, signal) => this.#askPermission(requestViewAction, signal),
+      elicit: (requestViewAction, signal) => this.questions.askElicitation(requestViewAction, signal, this.viewPublisher.shownSessionId),
       elicitationCompleted: (id) => {
-        this.questions.complete(id);
+        this.questions.completeElicitation(id);
       },
-      readFile: (request) => this.#files.read(request),
-      writeFile: (request) =>
-        this.#files.write(request, (sessionId, path, before) => {
-          this.#inBackground(this.reviewing.wrote(sessionId, path, before));
-          this.presence.wrote(sessionId, path);
+      readFile: (requestViewAction) => this.#fileService.read(requestViewAction),
+      writeFile: (requestViewAction) =>
+        this.#fileService.write(requestViewAction, (sessionId, path, before) => {
+          this.#inBackground(this.reviews.onFileWritten(sessionId, path, before));
+          this.editorReporter.onFileWritten(sessionId, path);
         }),
-      createTerminal: (request) => this.terminals.create(request),
-      terminalOutput: (request) => this.terminals.output(request),
-      waitForExit: (request) => this.terminals.wait(request),
-      killTerminal: (request) => {
-        this.terminals.kill(request);
+      createTerminal: (requestViewAction) => this.terminals.create(requestViewAction),
+      terminalOutput: (requestViewAction) => this.terminals.output(requestViewAction),
+      waitForExit: (requestViewAction) => this.terminals.wait(requestViewAction),
+      killTerminal: (requestViewAction) => {
+        this.terminals.kill(requestViewAction);
       },
-      releaseTerminal: (request) => {
-        this.terminals.release(request);
+      releaseTerminal: (requestViewAction) => {
+        this.terminals.release(requestViewAction);
       },
     };
   }
 
-  #update(notification: SessionNotification): void {
+  #onSessionUpdate(notification: SessionNotification): void {
     const { sessionId, update } = notification;
     this.sessions.update(notification);
-    // What is told of the past, while a session is loaded, is no change of now.
+    // While a session loads, the agent replays old updates. They must not count as new changes.
     if (this.sessions.find(sessionId)?.isRunning !== true) return;
-    this.#inBackground(this.reviewing.shown(sessionId, update));
-    if (sessionId === this.hub.shown) this.#inBackground(this.following.follow(update));
+    this.#inBackground(this.reviews.onToolCallUpdate(sessionId, update));
+    if (sessionId === this.viewPublisher.shownSessionId) this.#inBackground(this.followMode.follow(update));
   }
 
-  /** Let something go on that nobody waits for; what fails is logged. */
+  /** Run work that no caller awaits; log its failure. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => {
-      this.#around.log.warn(messageOf(error));
+      this.#services.log.warn(messageOf(error));
     });
   }
 
-  /** Look at the changes of the shown session again: files were saved. */
+  /** Recompute the changes of the shown session, because files were saved. */
   refreshChanges(): void {
-    if (this.hub.shown !== "") this.#inBackground(this.reviewing.refresh(this.hub.shown));
+    if (this.viewPublisher.shownSessionId !== "") this.#inBackground(this.reviews.refresh(this.viewPublisher.shownSessionId));
   }
 
-  #permission(
-    request: RequestPermissionRequest,
+  #askPermission(
+    requestViewAction: RequestPermissionRequest,
     signal: AbortSignal,
   ): ReturnType<ClientHandlers["permission"]> {
-    const answer = this.questions.permission(request, signal);
-    const title = request.toolCall.title ?? "Run a tool";
-    this.#around.onPermission(this.questions.newest, title);
+    const answer = this.questions.askPermission(requestViewAction, signal);
+    const title = requestViewAction.toolCall.title ?? "Run a tool";
+    this.#services.onPermission(this.questions.newestId, title);
     return answer;
   }
 
   #setStatus(status: ConnectionStatus, message: string): void {
     this.#status = status;
     this.#message = message;
-    const greeting = this.#connection?.greeting;
-    const agent = greeting?.agentInfo?.title ?? greeting?.agentInfo?.name ?? "";
-    const can = greeting === undefined ? NO_ABILITIES : abilitiesOf(greeting);
-    const { signInWays } = this;
-    this.hub.tell({ type: "connection", status, agent, message, signInWays, can });
-    this.#tellState();
+    const initializeResponse = this.#connection?.initializeResponse;
+    const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
+    const features = initializeResponse === undefined ? NO_FEATURES : featuresOf(initializeResponse);
+    const { signInMethods } = this;
+    this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, features });
+    this.#publishState();
   }
 
-  #tellState(): void {
-    this.#around.onState({
+  #publishState(): void {
+    this.#services.onState({
       status: this.#status,
       message: this.#message,
       isRunning: this.sessions.isRunning,
-      waiting: this.questions.waiting,
+      openQuestions: this.questions.openCount,
     });
   }
 }

@@ -1,17 +1,17 @@
 /**
- * The environment of what we start.
+ * Environment of child processes.
  *
- * Owns what of the editor's own variables must not reach a child: they would make it behave as a
- * part of the editor.
+ * Removes the editor's own variables: ELECTRON_RUN_AS_NODE and the like would make a child process
+ * behave as part of the editor.
  */
 
-const OURS = /^(ELECTRON_|VSCODE_(?!GIT_))/;
+const EDITOR_VARIABLES = /^(ELECTRON_|VSCODE_(?!GIT_))/;
 
-/** Return the editor's environment without what is the editor's alone, with more added. */
+/** Return the editor's environment without its private variables, extended by `added`. */
 export function childEnvironment(
-  editor: NodeJS.ProcessEnv,
+  editorEnvironment: NodeJS.ProcessEnv,
   added: Readonly<Record<string, string>>,
 ): NodeJS.ProcessEnv {
-  const kept = Object.entries(editor).filter(([name]) => !OURS.test(name));
-  return { ...Object.fromEntries(kept), ...added };
+  const inherited = Object.entries(editorEnvironment).filter(([name]) => !EDITOR_VARIABLES.test(name));
+  return { ...Object.fromEntries(inherited), ...added };
 }

@@ -1,12 +1,11 @@
 /**
- * Files on disk.
+ * Text files on disk, written atomically.
  *
- * Owns how they are written: beside the file and then in its place, so that nobody reads half of it,
- * with its mode, its links and its byte order mark kept.
+ * Preserves a file's mode, its links and its byte order mark.
  */
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isMissing } from "./failures.js";
+import { isNotFound } from "./errors.js";
 import type { Disk } from "./ports.js";
 
 const BOM = "\uFEFF";
@@ -17,10 +16,10 @@ export class NodeDisk implements Disk {
     return text?.startsWith(BOM) === true ? text.slice(BOM.length) : text;
   }
 
-  /** Write beside the file and put it in its place, so that nobody reads half of it. */
+  /** Write a temporary file and rename it over the original, so that no reader sees a partial file. */
   async write(path: string, text: string): Promise<void> {
     const old = await readOrNull(path);
-    const mark = old?.startsWith(BOM) === true && !text.startsWith(BOM) ? BOM : "";
+    const bom = old?.startsWith(BOM) === true && !text.startsWith(BOM) ? BOM : "";
     if (old === null) {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text);
@@ -28,14 +27,14 @@ export class NodeDisk implements Disk {
     }
     const { mode, nlink } = await stat(path);
     if (nlink > 1) {
-      await writeFile(path, mark + text); // its other names stay names of the same file
+      await writeFile(path, bom + text); // a rename would break its other hard links
       return;
     }
     const real = await realpath(path);
-    const beside = `${real}.${process.pid.toString(36)}~`;
-    await writeFile(beside, mark + text);
-    await chmod(beside, mode);
-    await rename(beside, real);
+    const temporary = `${real}.${process.pid.toString(36)}~`;
+    await writeFile(temporary, bom + text);
+    await chmod(temporary, mode);
+    await rename(temporary, real);
   }
 
   async remove(path: string): Promise<void> {
@@ -47,7 +46,7 @@ async function readOrNull(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
 }

@@ -1,15 +1,14 @@
 /**
- * What the host needs of the editor around it.
+ * Interfaces to the editor that the host depends on.
  *
- * Owns the shapes only. `extension/` provides them with VS Code's interfaces, tests with fakes; no
- * module of `host/` imports `vscode`.
+ * `extension/` implements them with VS Code, tests with fakes. No module of `host/` imports `vscode`.
  */
 
 export interface Disposable {
   dispose(): void;
 }
 
-/** The one log. A trace line is a message of the wire, as JSON. */
+/** Log of the extension. A trace line is one protocol message as JSON. */
 export interface Log {
   info(text: string): void;
   warn(text: string): void;
@@ -21,17 +20,17 @@ export interface Log {
 export interface OpenDocument {
   readonly text: string;
   readonly isDirty: boolean;
-  /** Replace a part, undoably; false if the editor refused. */
+  /** Replace a range, with undo; return false if the editor refused. */
   replace(start: number, end: number, text: string): Promise<boolean>;
   save(): Promise<boolean>;
 }
 
 export interface Documents {
-  /** Return the open document of a file; undefined where none is open. */
+  /** Return the open document of a file; undefined if it is not open. */
   find(path: string): OpenDocument | undefined;
 }
 
-/** Files on disk, as UTF-8 text. A file that is not there is null. */
+/** Files on disk, as UTF-8 text. A missing file reads as null. */
 export interface Disk {
   read(path: string): Promise<string | null>;
   write(path: string, text: string): Promise<void>;
@@ -40,8 +39,8 @@ export interface Disk {
 
 /** A command's terminal in the editor's panel. */
 export interface PanelTerminal {
-  print(data: string): void;
-  /** The command has ended; what it printed can still be read. */
+  write(data: string): void;
+  /** Show that the command has exited; its output stays readable. */
   end(status: string): void;
   show(): void;
   release(): void;
@@ -52,7 +51,11 @@ export interface TerminalPanel {
   open(name: string, interrupt: () => void): PanelTerminal;
 }
 
-export interface Glance {
+/**
+ * The user's active file, selection and problems. Lines count from 1; `file` is empty without an
+ * active file.
+ */
+export interface EditorSnapshot {
   readonly file: string;
   readonly firstLine: number;
   readonly lastLine: number;
@@ -60,7 +63,7 @@ export interface Glance {
   readonly problems: readonly Problem[];
 }
 
-/** Something wrong with a file; lines count from 1. */
+/** An entry of the Problems panel; lines count from 1. */
 export interface Problem {
   readonly severity: "error" | "warning" | "info" | "hint";
   readonly message: string;
@@ -77,22 +80,22 @@ export interface CommandLine {
   readonly cwd: string;
 }
 
-/** What is done in the editor's window on behalf of the user. */
-export interface Desk {
-  /** Absolute paths of the workspace's folders, the first one first. */
+/** The editor's window: its workspace folders, editors, dialogs and commands. */
+export interface EditorWindow {
+  /** Absolute paths of the workspace folders, in the workspace's order. */
   readonly folders: readonly string[];
-  glance(): Glance;
+  snapshot(): EditorSnapshot;
   openFile(path: string, line: number, takesFocus: boolean): Promise<void>;
-  /** Show two texts side by side; the right one is the file itself where `fresh` is null. */
-  openDiff(path: string, old: string, fresh: string | null): Promise<void>;
+  /** Show a diff of two texts; if `newText` is null, the right side is the file itself. */
+  openDiff(path: string, oldText: string, newText: string | null): Promise<void>;
   openExternal(href: string): Promise<void>;
-  /** Run a command in a terminal that the user sees; return its exit code, null if closed. */
-  runInTerminal(name: string, line: CommandLine): Promise<number | null>;
-  /** Ask before something that cannot be undone. */
+  /** Run a command in a visible terminal; return its exit code, null if the terminal was closed. */
+  runInTerminal(name: string, commandLine: CommandLine): Promise<number | null>;
+  /** Ask for confirmation of an action that cannot be undone. */
   confirm(question: string, action: string): Promise<boolean>;
-  /** Show a message with actions; return the chosen one, undefined for none. */
-  tell(message: string, actions: readonly string[]): Promise<string | undefined>;
-  findFiles(query: string, most: number): Promise<readonly string[]>;
+  /** Show a message with action buttons; return the chosen one, undefined for none. */
+  showMessage(message: string, actions: readonly string[]): Promise<string | undefined>;
+  findFiles(query: string, limit: number): Promise<readonly string[]>;
   showLog(): void;
   openSettings(): void;
   manageTrust(): void;
@@ -100,15 +103,15 @@ export interface Desk {
   revealChat(): void;
 }
 
-/** Texts that are kept between runs of the editor, per workspace, by names of our own making. */
-export interface Drawer {
+/** Named texts that persist across editor restarts, per workspace. */
+export interface TextStore {
   read(name: string): Promise<string | null>;
   write(name: string, text: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** What is kept between runs of the editor, per workspace: little, and read at once. */
-export interface Memory {
+/** Small values that persist across editor restarts, per workspace; reads are synchronous. */
+export interface WorkspaceState {
   get(key: string): string | undefined;
   set(key: string, value: string | undefined): void;
 }

@@ -1,8 +1,8 @@
 /**
- * What the agent asks the user, until it is answered.
+ * Open permission requests and elicitations from the agent.
  *
- * Owns the open questions and that each is answered once. What is not answered by the user is
- * cancelled: with its turn, with its connection, or because the agent took it back.
+ * Each is answered exactly once: by the user, or as cancelled when its turn ends, its connection
+ * closes or the agent cancels the request.
  */
 import {
   CreateElicitationRequest,
@@ -10,65 +10,65 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
-import type { ElicitationEvent, Outcome, PermissionEvent } from "../shared/events.js";
+import type { ElicitationEvent, QuestionOutcome, PermissionEvent } from "../shared/events.js";
 import type { FormContent } from "../shared/intents.js";
 
-interface Open {
+interface OpenQuestionBase {
   readonly sessionId: string;
   readonly cancel: () => void;
 }
 
-interface OpenPermission extends Open {
+interface OpenPermission extends OpenQuestionBase {
   readonly kind: "permission";
   readonly request: RequestPermissionRequest;
-  readonly settle: (outcome: Outcome) => void;
+  readonly settle: (outcome: QuestionOutcome) => void;
 }
 
-interface OpenElicitation extends Open {
+interface OpenElicitation extends OpenQuestionBase {
   readonly kind: "elicitation";
   readonly url: string;
   readonly elicitationId: string;
-  readonly settle: (response: CreateElicitationResponse, outcome: Outcome) => void;
+  readonly settle: (response: CreateElicitationResponse, outcome: QuestionOutcome) => void;
 }
 
 type OpenQuestion = OpenPermission | OpenElicitation;
 type QuestionEvent =
   | PermissionEvent
   | ElicitationEvent
-  | { readonly type: "answered"; readonly questionId: string; readonly outcome: Outcome };
+  | { readonly type: "answered"; readonly questionId: string; readonly outcome: QuestionOutcome };
 
-const CANCELLED: Outcome = { outcome: "cancelled" };
+const CANCELLED: QuestionOutcome = { outcome: "cancelled" };
 
 export class Questions {
   readonly #open = new Map<string, OpenQuestion>();
   readonly #publish: (sessionId: string, event: QuestionEvent) => void;
-  #asked = 0;
+  #askedCount = 0;
 
   constructor(publish: (sessionId: string, event: QuestionEvent) => void) {
     this.#publish = publish;
   }
 
-  /** The id of the question that was asked last. */
-  get newest(): string {
-    return `question-${String(this.#asked)}`;
+  /** Id of the most recent question. */
+  get newestId(): string {
+    return `question-${String(this.#askedCount)}`;
   }
 
-  /** How many questions wait for the user. */
-  get waiting(): number {
+  /** Number of unanswered questions. */
+  get openCount(): number {
     return this.#open.size;
   }
 
-  /** Answer `session/request_permission` when the user has, or with `cancelled`. */
-  permission(
+  /** Serve `session/request_permission`: resolve with the user's choice, or `cancelled`. */
+  askPermission(
     request: RequestPermissionRequest,
     signal: AbortSignal,
   ): Promise<RequestPermissionResponse> {
     const questionId = this.#newId();
     const { sessionId, toolCall: call, options } = request;
     return new Promise((resolve) => {
-      const settle = (outcome: Outcome): void => {
+      const settle = (outcome: QuestionOutcome): void => {
         this.#close(questionId, sessionId, outcome);
-        resolve({ outcome: answerOf(outcome) });
+        resolve({ outcome: permissionOutcome(outcome) });
       };
       const cancel = (): void => {
         settle(CANCELLED);
@@ -79,18 +79,18 @@ export class Questions {
     });
   }
 
-  /** Answer `elicitation/create` when the user has, or with `cancel`. */
-  elicit(
+  /** Serve `elicitation/create`: resolve with the user's answer, or `cancel`; `decline` for unknown modes. */
+  askElicitation(
     request: CreateElicitationRequest,
     signal: AbortSignal,
     fallbackSessionId: string,
   ): Promise<CreateElicitationResponse> {
     const questionId = this.#newId();
-    const event = eventOf(request, questionId);
+    const event = elicitationEvent(request, questionId);
     const sessionId = "sessionId" in request ? String(request.sessionId) : fallbackSessionId;
     if (event === null) return Promise.resolve({ action: "decline" });
     return new Promise((resolve) => {
-      const settle = (response: CreateElicitationResponse, outcome: Outcome): void => {
+      const settle = (response: CreateElicitationResponse, outcome: QuestionOutcome): void => {
         this.#close(questionId, sessionId, outcome);
         resolve(response);
       };
@@ -106,53 +106,53 @@ export class Questions {
     });
   }
 
-  /** Take the user's choice; one that was not offered is not taken. */
-  permit(questionId: string, optionId: string): void {
+  /** Answer a permission request; an option that was not offered is ignored. */
+  answerPermission(questionId: string, optionId: string): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "permission") return;
     const option = open.request.options.find((each) => each.optionId === optionId);
     if (option !== undefined) open.settle({ outcome: "selected", optionId, name: option.name });
   }
 
-  /** Answer a permission with the first option of a kind, as a notification's button does. */
-  permitBy(questionId: string, kind: "allow_once" | "reject_once"): void {
+  /** Answer a permission request with the first option of a kind (used by notification buttons). */
+  answerPermissionByKind(questionId: string, kind: "allow_once" | "reject_once"): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "permission") return;
     const option = open.request.options.find((each) => each.kind === kind);
-    if (option !== undefined) this.permit(questionId, option.optionId);
+    if (option !== undefined) this.answerPermission(questionId, option.optionId);
   }
 
-  fillIn(questionId: string, content: FormContent): void {
+  submitForm(questionId: string, content: FormContent): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: Outcome = { outcome: "selected", optionId: "accept", name: "Answered" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: "Answered" };
     open.settle({ action: "accept", content: { ...content } }, outcome);
   }
 
   decline(questionId: string): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: Outcome = { outcome: "selected", optionId: "decline", name: "Declined" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "decline", name: "Declined" };
     open.settle({ action: "decline" }, outcome);
   }
 
-  /** Consent to go to a question's page; return where that is, empty if it has none. */
-  consent(questionId: string): string {
+  /** Accept a URL elicitation; return the URL to open, empty if the question has none. */
+  acceptUrl(questionId: string): string {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation" || open.url === "") return "";
-    const outcome: Outcome = { outcome: "selected", optionId: "accept", name: "Opened" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: "Opened" };
     open.settle({ action: "accept" }, outcome);
     return open.url;
   }
 
-  /** Take a page's question away that was answered there. */
-  complete(elicitationId: string): void {
+  /** Close a URL elicitation that was completed on its page. */
+  completeElicitation(elicitationId: string): void {
     for (const open of [...this.#open.values()]) {
       if (open.kind === "elicitation" && open.elicitationId === elicitationId) open.cancel();
     }
   }
 
-  /** Cancel what a session asks, or everything. */
+  /** Cancel the questions of one session, or all. */
   cancel(sessionId?: string): void {
     for (const open of [...this.#open.values()]) {
       if (sessionId === undefined || open.sessionId === sessionId) open.cancel();
@@ -160,11 +160,11 @@ export class Questions {
   }
 
   #newId(): string {
-    this.#asked += 1;
-    return this.newest;
+    this.#askedCount += 1;
+    return this.newestId;
   }
 
-  #close(questionId: string, sessionId: string, outcome: Outcome): void {
+  #close(questionId: string, sessionId: string, outcome: QuestionOutcome): void {
     if (this.#open.delete(questionId)) {
       this.#publish(sessionId, { type: "answered", questionId, outcome });
     }
@@ -179,15 +179,15 @@ function onAbort(signal: AbortSignal, cancel: () => void, isOpen: () => boolean)
   else signal.addEventListener("abort", abort, { once: true });
 }
 
-function answerOf(outcome: Outcome): RequestPermissionResponse["outcome"] {
+function permissionOutcome(outcome: QuestionOutcome): RequestPermissionResponse["outcome"] {
   if (outcome.outcome === "cancelled") return { outcome: "cancelled" };
   return { outcome: "selected", optionId: outcome.optionId };
 }
 
-/** Return what the view is shown; null for a mode that we do not know. */
-function eventOf(request: CreateElicitationRequest, questionId: string): ElicitationEvent | null {
-  const given: unknown = "toolCallId" in request ? request.toolCallId : "";
-  const callId = typeof given === "string" ? given : "";
+/** Return the event for the view; null for an unknown elicitation mode. */
+function elicitationEvent(request: CreateElicitationRequest, questionId: string): ElicitationEvent | null {
+  const toolCallId: unknown = "toolCallId" in request ? request.toolCallId : "";
+  const callId = typeof toolCallId === "string" ? toolCallId : "";
   const base = { type: "elicitation", questionId, callId, message: request.message } as const;
   if (CreateElicitationRequest.isForm(request)) return { ...base, form: request.requestedSchema, url: "" };
   if (CreateElicitationRequest.isUrl(request)) return { ...base, form: null, url: request.url };

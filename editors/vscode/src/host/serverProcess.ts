@@ -1,100 +1,101 @@
 /**
- * The server as a process.
+ * The server process.
  *
- * Owns its start, its pipes as a stream of messages, the trace of both directions and its end.
- * Refuses to know what the messages mean and whether it is to be started again.
+ * Starts it, exposes its pipes as a stream of messages, traces both directions and reports its exit.
+ * Restarting it is up to `serverSupervisor`.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream, type AnyMessage, type Stream } from "@agentclientprotocol/sdk";
 import { childEnvironment } from "./environment.js";
-import { messageOf } from "./failures.js";
-import type { Launch } from "./locating.js";
+import { messageOf } from "./errors.js";
+import type { ServerCommand } from "./serverLocator.js";
 import type { Disposable, Log } from "./ports.js";
 
-/** How long the server may take to leave once its input has ended. */
-const LEAVING_MILLISECONDS = 3000;
-/** What is told of a server that could not start: the end of what it said. */
-const LAST_WORDS = 5;
+/** How long the server may take to exit after its standard input closes, before it is killed. */
+const SHUTDOWN_MILLISECONDS = 3000;
+/** Number of last lines of standard error that are reported when the server exits. */
+const STDERR_TAIL_LINES = 5;
 
-export interface ServerEnd {
-  /** How it ended: its exit code or the signal. */
+export interface ServerExit {
+  /** Exit code or signal, as text. */
   readonly status: string;
-  readonly lastWords: string;
+  readonly stderrTail: string;
 }
 
-/** A started server. `ended` resolves once, however it ends. */
+/** A started server. `exited` resolves once, also if the start failed. */
 export interface ServerProcess extends Disposable {
   readonly stream: Stream;
-  readonly ended: Promise<ServerEnd>;
+  readonly exited: Promise<ServerExit>;
 }
 
-/** Start the server in a folder. */
-export function startServer(launch: Launch, cwd: string, log: Log, isTraced: () => boolean): ServerProcess {
-  const line = [...launch.program, ...launch.serving];
-  log.info(`starting ${[launch.command, ...line].join(" ")}`);
-  const child = spawn(launch.command, line, {
+/** Start the server in a directory. */
+export function startServer(serverCommand: ServerCommand, cwd: string, log: Log, isTraced: () => boolean): ServerProcess {
+  const commandArguments = [...serverCommand.programArguments, ...serverCommand.serveArguments];
+  log.info(`starting ${[serverCommand.command, ...commandArguments].join(" ")}`);
+  const child = spawn(serverCommand.command, commandArguments, {
     cwd,
-    env: childEnvironment(process.env, launch.environment),
+    env: childEnvironment(process.env, serverCommand.environment),
     stdio: "pipe",
     windowsHide: true,
   });
-  const lastWords = listen(child, log);
-  const stream = traced(streamOf(child), log, isTraced);
-  return { stream, ended: endOf(child, log, lastWords), dispose: () => { leave(child); } };
+  const stderrTail = collectStderr(child, log);
+  const stream = traceStream(messageStream(child), log, isTraced);
+  return { stream, exited: waitForExit(child, log, stderrTail), dispose: () => { shutDown(child); } };
 }
 
-function streamOf(child: ChildProcessWithoutNullStreams): Stream {
+function messageStream(child: ChildProcessWithoutNullStreams): Stream {
   const input = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
   const output = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
   return ndJsonStream(input, output);
 }
 
-function listen(child: ChildProcessWithoutNullStreams, log: Log): string[] {
-  const lastWords: string[] = [];
-  createInterface({ input: child.stderr }).on("line", (words) => {
-    log.info(`server: ${words}`);
-    lastWords.push(words);
-    if (lastWords.length > LAST_WORDS) lastWords.shift();
+function collectStderr(child: ChildProcessWithoutNullStreams, log: Log): string[] {
+  const stderrTail: string[] = [];
+  createInterface({ input: child.stderr }).on("line", (text) => {
+    log.info(`server: ${text}`);
+    stderrTail.push(text);
+    if (stderrTail.length > STDERR_TAIL_LINES) stderrTail.shift();
   });
-  // A server that is gone takes nothing; its end is told by `ended`.
+  // Writing to an exited server fails here; without a listener the error would crash the extension host.
+  // The exit itself is reported by `exited`.
   child.stdin.on("error", (error) => {
-    log.warn(`the server takes no more: ${error.message}`);
+    log.warn(`could not write to the server: ${error.message}`);
   });
-  return lastWords;
+  return stderrTail;
 }
 
-function endOf(
+function waitForExit(
   child: ChildProcessWithoutNullStreams,
   log: Log,
-  lastWords: readonly string[],
-): Promise<ServerEnd> {
+  stderrTail: readonly string[],
+): Promise<ServerExit> {
   return new Promise((resolve) => {
     child.once("error", (error) => {
       log.error(`the server could not be started: ${messageOf(error)}`);
-      resolve({ status: "an error", lastWords: messageOf(error) });
+      resolve({ status: "an error", stderrTail: messageOf(error) });
     });
     child.once("close", (exitCode, signal) => {
       const status = signal ?? `exit code ${String(exitCode)}`;
-      log.info(`the server has ended: ${status}`);
-      resolve({ status, lastWords: lastWords.join("\n") });
+      log.info(`the server stopped: ${status}`);
+      resolve({ status, stderrTail: stderrTail.join("\n") });
     });
   });
 }
 
-/** End the server: it leaves when its input ends, and is ended if it does not. */
-function leave(child: ChildProcessWithoutNullStreams): void {
+/** Stop the server: close its standard input, and kill it if it does not exit in time. */
+function shutDown(child: ChildProcessWithoutNullStreams): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.stdin.end();
-  const timer = setTimeout(() => child.kill("SIGKILL"), LEAVING_MILLISECONDS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), SHUTDOWN_MILLISECONDS);
   child.once("close", () => {
     clearTimeout(timer);
   });
 }
 
-/** Return the stream with every message written to the trace, while that is wanted. */
-export function traced(stream: Stream, log: Log, isTraced: () => boolean): Stream {
+/** Wrap a stream so that every message is written to the trace log while tracing is enabled. */
+export function traceStream(stream: Stream, log: Log, isTraced: () => boolean): Stream {
   const tap = (direction: string): TransformStream<AnyMessage, AnyMessage> =>
     new TransformStream({
       transform(message, controller) {
@@ -103,9 +104,9 @@ export function traced(stream: Stream, log: Log, isTraced: () => boolean): Strea
       },
     });
   const outgoing = tap("sent");
-  // Both ends fail with the stream they are joined to, and the connection sees that.
+  // No further handling: the connection sees the same failure on its own end of the stream.
   outgoing.readable.pipeTo(stream.writable).catch((error: unknown) => {
-    log.warn(`the wire to the server has ended: ${messageOf(error)}`);
+    log.warn(`the connection to the server closed: ${messageOf(error)}`);
   });
   return { writable: outgoing.writable, readable: stream.readable.pipeThrough(tap("received")) };
 }

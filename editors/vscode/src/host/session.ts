@@ -1,31 +1,31 @@
 /**
- * One conversation, as the host holds it.
+ * One ACP session and its turns.
  *
- * Owns its turns: one runs at a time, what is said meanwhile is part of it or waits behind it, and a
- * stop leaves nothing running. Refuses to know how sessions come to be.
+ * One turn runs at a time. A prompt that arrives meanwhile steers the turn or is queued. Stopping also
+ * clears the queue. Sessions are created by `sessionManager`.
  */
 import { methods, type ClientContext, type ContentBlock } from "@agentclientprotocol/sdk";
-import type { Manner, QueuedPrompt, SessionEvent } from "../shared/events.js";
+import type { BusyMode, QueuedPrompt, SessionEvent } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
-import { textOf } from "../shared/updates.js";
+import { textOf } from "../shared/sessionUpdates.js";
 import { STEERING_METHOD } from "./connection.js";
-import { CUT } from "./endings.js";
-import { isAuthRequired, messageOf } from "./failures.js";
+import { INTERRUPTED } from "./turnEndStore.js";
+import { isAuthRequired, messageOf } from "./errors.js";
 
-interface Waiting extends QueuedPrompt {
+interface WaitingPrompt extends QueuedPrompt {
   readonly blocks: readonly ContentBlock[];
 }
 
-export interface SessionSurroundings {
+export interface SessionContext {
   readonly agent: ClientContext;
   readonly canSteer: boolean;
-  /** Whether the agent is still there. */
+  /** Whether the agent is still connected. */
   isConnected(): boolean;
   publish(event: SessionEvent): void;
-  /** A turn has begun, or ended. */
-  onTurn(isRunning: boolean): void;
+  /** Called when a turn starts or ends. */
+  onTurnChange(isRunning: boolean): void;
   onAuthRequired(message: string): void;
-  /** Cancel what the session asks the user. */
+  /** Cancel the session's open questions. */
   cancelQuestions(): void;
   now(): number;
 }
@@ -34,89 +34,92 @@ export class Session {
   readonly id: string;
   readonly cwd: string;
   title: string;
-  readonly #around: SessionSurroundings;
-  #queue: Waiting[] = [];
-  /** What the agent did not take: it goes back to the user. */
-  #unsent: Waiting[] = [];
-  #numbered = 0;
+  readonly #context: SessionContext;
+  #queue: WaitingPrompt[] = [];
+  /** Prompts that the agent rejected; their text is returned to the input. */
+  #unsentPrompts: WaitingPrompt[] = [];
+  #lastNumber = 0;
   #isRunning = false;
   #isStopped = false;
 
-  constructor(id: string, cwd: string, title: string, around: SessionSurroundings) {
+  constructor(id: string, cwd: string, title: string, context: SessionContext) {
     this.id = id;
     this.cwd = cwd;
     this.title = title;
-    this.#around = around;
+    this.#context = context;
   }
 
   get isRunning(): boolean {
     return this.#isRunning;
   }
 
-  /** Send a prompt, in the manner that is possible now. Resolves when it has been answered. */
-  async send(blocks: readonly ContentBlock[], manner: Manner): Promise<void> {
+  /**
+   * Send a prompt: as a new turn if none runs, else steering or queued. A new turn resolves when it
+   * and the queue behind it have ended.
+   */
+  async send(blocks: readonly ContentBlock[], busyMode: BusyMode): Promise<void> {
     if (blocks.length === 0) return;
-    if (!this.#isRunning) await this.#runAll(blocks);
-    else if (manner === "steer" && this.#around.canSteer) await this.#steer(blocks);
+    if (!this.#isRunning) await this.#runTurns(blocks);
+    else if (busyMode === "steer" && this.#context.canSteer) await this.#steer(blocks);
     else this.#enqueue(blocks);
   }
 
-  /** Stop the turn that runs, and what waits behind it goes back to the user. */
+  /** Cancel the running turn and return queued prompts to the input. */
   async stop(): Promise<void> {
     if (!this.#isRunning) return;
     this.#isStopped = true;
-    this.#around.cancelQuestions();
-    this.#giveBack(this.#queue);
+    this.#context.cancelQuestions();
+    this.#returnToInput(this.#queue);
     this.#setQueue([]);
-    await this.#around.agent.notify(methods.agent.session.cancel, { sessionId: this.id });
+    await this.#context.agent.notify(methods.agent.session.cancel, { sessionId: this.id });
   }
 
-  /** Take a prompt out of the queue, back into the input. */
+  /** Move a prompt from the queue back to the input. */
   unqueue(id: string): void {
-    this.#giveBack(this.#queue.filter((each) => each.id === id));
+    this.#returnToInput(this.#queue.filter((each) => each.id === id));
     this.#setQueue(this.#queue.filter((each) => each.id !== id));
   }
 
-  async #runAll(blocks: readonly ContentBlock[]): Promise<void> {
+  async #runTurns(blocks: readonly ContentBlock[]): Promise<void> {
     let next: readonly ContentBlock[] | undefined = blocks;
     while (next !== undefined) {
-      const isDone: boolean = await this.#run(next);
-      next = isDone ? this.#queue[0]?.blocks : undefined;
+      const canContinue: boolean = await this.#runTurn(next);
+      next = canContinue ? this.#queue[0]?.blocks : undefined;
       if (next !== undefined) this.#setQueue(this.#queue.slice(1));
     }
-    this.#giveBack([...this.#unsent, ...this.#queue]);
-    this.#unsent = [];
+    this.#returnToInput([...this.#unsentPrompts, ...this.#queue]);
+    this.#unsentPrompts = [];
     if (this.#queue.length > 0) this.#setQueue([]);
   }
 
-  /** Run a turn; return whether what waits may follow. */
-  async #run(blocks: readonly ContentBlock[]): Promise<boolean> {
+  /** Run one turn; return whether queued prompts may follow. */
+  async #runTurn(blocks: readonly ContentBlock[]): Promise<boolean> {
     this.#isRunning = true;
     this.#isStopped = false;
-    this.#show(blocks, "turn");
-    this.#around.publish({ type: "running", startedAt: this.#around.now() });
-    this.#around.onTurn(true);
-    const { reason, error } = await this.#ask(blocks);
+    this.#publishPrompt(blocks, "turn");
+    this.#context.publish({ type: "running", startedAt: this.#context.now() });
+    this.#context.onTurnChange(true);
+    const { reason, error } = await this.#prompt(blocks);
     this.#isRunning = false;
-    this.#around.cancelQuestions();
-    this.#around.publish({ type: "ended", reason, error });
-    this.#around.onTurn(false);
-    return reason !== "cancelled" && reason !== CUT && error === "" && !this.#isStopped;
+    this.#context.cancelQuestions();
+    this.#context.publish({ type: "ended", reason, error });
+    this.#context.onTurnChange(false);
+    return reason !== "cancelled" && reason !== INTERRUPTED && error === "" && !this.#isStopped;
   }
 
-  async #ask(blocks: readonly ContentBlock[]): Promise<{ reason: string; error: string }> {
+  async #prompt(blocks: readonly ContentBlock[]): Promise<{ reason: string; error: string }> {
     try {
-      const { stopReason } = await this.#around.agent.request(methods.agent.session.prompt, {
+      const { stopReason } = await this.#context.agent.request(methods.agent.session.prompt, {
         sessionId: this.id,
         prompt: [...blocks],
       });
       return { reason: stopReason, error: "" };
     } catch (error) {
       if (this.#isStopped) return { reason: "cancelled", error: "" };
-      if (!this.#around.isConnected()) return { reason: CUT, error: "" };
+      if (!this.#context.isConnected()) return { reason: INTERRUPTED, error: "" };
       if (isAuthRequired(error)) {
-        this.#around.onAuthRequired(messageOf(error));
-        this.#unsent = [{ id: "", text: textIn(blocks), blocks }];
+        this.#context.onAuthRequired(messageOf(error));
+        this.#unsentPrompts = [{ id: "", text: textOfBlocks(blocks), blocks }];
       }
       return { reason: "error", error: messageOf(error) };
     }
@@ -128,39 +131,39 @@ export class Session {
       prompt: blocks,
       _meta: { steering: { idleBehavior: "promptRequired" } },
     };
-    const answer: unknown = await this.#around.agent
+    const answer: unknown = await this.#context.agent
       .request(STEERING_METHOD, params)
       .catch(() => ({ outcome: "failed" }));
-    const isTaken = isRecord(answer) && answer["outcome"] !== "failed";
-    if (isTaken) this.#show(blocks, "steer");
+    const isAccepted = isRecord(answer) && answer["outcome"] !== "failed";
+    if (isAccepted) this.#publishPrompt(blocks, "steer");
     else await this.send(blocks, "queue");
   }
 
-  #show(blocks: readonly ContentBlock[], manner: Manner): void {
-    this.#numbered += 1;
-    this.#around.publish({ type: "prompted", id: `p${String(this.#numbered)}`, blocks, manner });
+  #publishPrompt(blocks: readonly ContentBlock[], busyMode: BusyMode): void {
+    this.#lastNumber += 1;
+    this.#context.publish({ type: "prompted", id: `p${String(this.#lastNumber)}`, blocks, busyMode });
   }
 
   #enqueue(blocks: readonly ContentBlock[]): void {
-    this.#numbered += 1;
-    const waiting = { id: `q${String(this.#numbered)}`, text: textIn(blocks), blocks };
-    this.#setQueue([...this.#queue, waiting]);
+    this.#lastNumber += 1;
+    const prompt = { id: `q${String(this.#lastNumber)}`, text: textOfBlocks(blocks), blocks };
+    this.#setQueue([...this.#queue, prompt]);
   }
 
-  #setQueue(queue: Waiting[]): void {
+  #setQueue(queue: WaitingPrompt[]): void {
     this.#queue = queue;
     const prompts = queue.map(({ id, text }) => ({ id, text }));
-    this.#around.publish({ type: "queue", prompts });
+    this.#context.publish({ type: "queue", prompts });
   }
 
-  #giveBack(waiting: readonly Waiting[]): void {
-    const text = waiting.map((each) => each.text).join("\n\n");
+  #returnToInput(prompt: readonly WaitingPrompt[]): void {
+    const text = prompt.map((each) => each.text).join("\n\n");
     if (text === "") return;
-    this.#numbered += 1;
-    this.#around.publish({ type: "restore", text, number: this.#numbered });
+    this.#lastNumber += 1;
+    this.#context.publish({ type: "restore", text, number: this.#lastNumber });
   }
 }
 
-function textIn(blocks: readonly ContentBlock[]): string {
+function textOfBlocks(blocks: readonly ContentBlock[]): string {
   return blocks.map(textOf).filter((text) => text !== "").join("\n");
 }

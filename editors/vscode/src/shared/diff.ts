@@ -1,10 +1,13 @@
 /**
- * Differences between two texts, line by line.
+ * Line-by-line differences between two texts: Myers' algorithm with a limit on the number of edits.
  *
- * Owns the algorithm (Myers, in linear rounds, with a bound) and nothing of how it is shown. Pure.
+ * Pure functions, independent of how differences are displayed.
  */
 
-/** Lines `start..end` (from 0, end excluded) of the old text became those of the new one. */
+/**
+ * One change: old lines `oldStart..oldEnd` were replaced by new lines `newStart..newEnd` (from 0,
+ * end excluded).
+ */
 export interface LineChange {
   readonly oldStart: number;
   readonly oldEnd: number;
@@ -12,20 +15,20 @@ export interface LineChange {
   readonly newEnd: number;
 }
 
-/** Beyond so many differing lines a region is shown as replaced whole. */
-const MOST_EDITS = 1000;
+/** A region with more edits than this is reported as one replacement. */
+const MAX_EDITS = 1000;
 
-/** Return the lines of a text, each with its own ending, so that joining gives it back. */
+/** Split a text into lines with their line endings, so that joining them restores the text. */
 export function linesOf(text: string): string[] {
   return text === "" ? [] : (text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
 }
 
-/** Return what changed between two lists of lines, in order, without overlaps. */
-export function lineChanges(old: readonly string[], fresh: readonly string[]): LineChange[] {
-  const prefix = commonPrefix(old, fresh);
-  const suffix = commonSuffix(old, fresh, prefix);
-  const before = old.slice(prefix, old.length - suffix);
-  const after = fresh.slice(prefix, fresh.length - suffix);
+/** Return the changes between two lists of lines, in order and without overlaps. */
+export function lineChanges(oldLines: readonly string[], newLines: readonly string[]): LineChange[] {
+  const prefix = commonPrefix(oldLines, newLines);
+  const suffix = commonSuffix(oldLines, newLines, prefix);
+  const before = oldLines.slice(prefix, oldLines.length - suffix);
+  const after = newLines.slice(prefix, newLines.length - suffix);
   if (before.length === 0 && after.length === 0) return [];
   const shift = (change: LineChange): LineChange => ({
     oldStart: change.oldStart + prefix,
@@ -36,61 +39,61 @@ export function lineChanges(old: readonly string[], fresh: readonly string[]): L
   return changesBetween(before, after).map(shift);
 }
 
-function commonPrefix(old: readonly string[], fresh: readonly string[]): number {
-  const most = Math.min(old.length, fresh.length);
+function commonPrefix(oldLines: readonly string[], newLines: readonly string[]): number {
+  const limit = Math.min(oldLines.length, newLines.length);
   let length = 0;
-  while (length < most && old[length] === fresh[length]) length += 1;
+  while (length < limit && oldLines[length] === newLines[length]) length += 1;
   return length;
 }
 
-function commonSuffix(old: readonly string[], fresh: readonly string[], prefix: number): number {
-  const most = Math.min(old.length, fresh.length) - prefix;
+function commonSuffix(oldLines: readonly string[], newLines: readonly string[], prefix: number): number {
+  const limit = Math.min(oldLines.length, newLines.length) - prefix;
   let length = 0;
-  while (length < most && old.at(-1 - length) === fresh.at(-1 - length)) length += 1;
+  while (length < limit && oldLines.at(-1 - length) === newLines.at(-1 - length)) length += 1;
   return length;
 }
 
-function changesBetween(old: readonly string[], fresh: readonly string[]): LineChange[] {
-  const whole = { oldStart: 0, oldEnd: old.length, newStart: 0, newEnd: fresh.length };
-  if (old.length === 0 || fresh.length === 0) return [whole];
-  const rounds = furthestReaches(old, fresh);
-  return rounds === null ? [whole] : changesAlong(rounds, old.length, fresh.length);
+function changesBetween(oldLines: readonly string[], newLines: readonly string[]): LineChange[] {
+  const wholeRegion = { oldStart: 0, oldEnd: oldLines.length, newStart: 0, newEnd: newLines.length };
+  if (oldLines.length === 0 || newLines.length === 0) return [wholeRegion];
+  const rounds = furthestPoints(oldLines, newLines);
+  return rounds === null ? [wholeRegion] : changesAlong(rounds, oldLines.length, newLines.length);
 }
 
-/** Return, per number of edits, how far each diagonal reaches; null if it would take too many. */
-function furthestReaches(old: readonly string[], fresh: readonly string[]): Int32Array[] | null {
-  const most = Math.min(old.length + fresh.length, MOST_EDITS);
-  const reach = new Int32Array(2 * most + 3);
+/** Return the furthest point on each diagonal, per number of edits; null if there are too many edits. */
+function furthestPoints(oldLines: readonly string[], newLines: readonly string[]): Int32Array[] | null {
+  const limit = Math.min(oldLines.length + newLines.length, MAX_EDITS);
+  const reach = new Int32Array(2 * limit + 3);
   const rounds: Int32Array[] = [];
-  const middle = most + 1;
-  for (let edits = 0; edits <= most; edits += 1) {
+  const middle = limit + 1;
+  for (let edits = 0; edits <= limit; edits += 1) {
     rounds.push(reach.slice(middle - edits - 1, middle + edits + 2));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
-      const x = stepFrom(reach, middle, diagonal, edits);
-      const end = slide(old, fresh, x, x - diagonal);
+      const x = startOnDiagonal(reach, middle, diagonal, edits);
+      const end = followSnake(oldLines, newLines, x, x - diagonal);
       reach[middle + diagonal] = end;
-      if (end >= old.length && end - diagonal >= fresh.length) return rounds;
+      if (end >= oldLines.length && end - diagonal >= newLines.length) return rounds;
     }
   }
   return null;
 }
 
-function stepFrom(reach: Int32Array, middle: number, diagonal: number, edits: number): number {
+function startOnDiagonal(reach: Int32Array, middle: number, diagonal: number, edits: number): number {
   const below = reach[middle + diagonal - 1] ?? 0;
   const above = reach[middle + diagonal + 1] ?? 0;
   const isDown = diagonal === -edits || (diagonal !== edits && below < above);
   return isDown ? above : below + 1;
 }
 
-function slide(old: readonly string[], fresh: readonly string[], x: number, y: number): number {
+function followSnake(oldLines: readonly string[], newLines: readonly string[], x: number, y: number): number {
   let end = x;
-  while (end < old.length && end - x + y < fresh.length && old[end] === fresh[end - x + y]) {
+  while (end < oldLines.length && end - x + y < newLines.length && oldLines[end] === newLines[end - x + y]) {
     end += 1;
   }
   return end;
 }
 
-/** Walk the rounds backwards and return the edits, neighbours joined. */
+/** Trace the rounds backwards and return the edits, with adjacent edits merged. */
 function changesAlong(rounds: readonly Int32Array[], oldEnd: number, newEnd: number): LineChange[] {
   const changes: LineChange[] = [];
   let x = oldEnd;
@@ -98,23 +101,23 @@ function changesAlong(rounds: readonly Int32Array[], oldEnd: number, newEnd: num
   for (let edits = rounds.length - 1; edits > 0; edits -= 1) {
     const reach = rounds[edits] ?? new Int32Array();
     const diagonal = x - y;
-    const at = (of: number): number => reach[of + edits + 1] ?? 0;
+    const reachAt = (k: number): number => reach[k + edits + 1] ?? 0;
     const isDown =
-      diagonal === -edits || (diagonal !== edits && at(diagonal - 1) < at(diagonal + 1));
+      diagonal === -edits || (diagonal !== edits && reachAt(diagonal - 1) < reachAt(diagonal + 1));
     const from = isDown ? diagonal + 1 : diagonal - 1;
-    const startX = at(from);
+    const startX = reachAt(from);
     const startY = startX - from;
     const endX = isDown ? startX : startX + 1;
     const endY = isDown ? startY + 1 : startY;
-    joinTo(changes, { oldStart: startX, oldEnd: endX, newStart: startY, newEnd: endY });
+    prependChange(changes, { oldStart: startX, oldEnd: endX, newStart: startY, newEnd: endY });
     x = startX;
     y = startY;
   }
   return changes.reverse();
 }
 
-/** Add a change that lies before those there are; one that touches the last becomes part of it. */
-function joinTo(changes: LineChange[], change: LineChange): void {
+/** Add the change that precedes the last one found, merging the two if they touch. */
+function prependChange(changes: LineChange[], change: LineChange): void {
   const next = changes.at(-1);
   if (next?.oldStart === change.oldEnd && next.newStart === change.newEnd) {
     changes.pop();

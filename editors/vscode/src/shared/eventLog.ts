@@ -1,82 +1,83 @@
 /**
- * The events of one session, kept so that a view can be made anew.
+ * Compacting log of one session's events, replayed when the view reloads.
  *
- * Owns what may be left out: what a later event replaces, and that neighbouring chunks are one. The
- * fold of what is kept is the fold of what came. Pure but for its own list.
+ * Drops events that a later one replaces and merges adjacent chunks. Invariant: reducing the log gives
+ * the same state as reducing all appended events.
  */
 import type { ContentChunk, SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { SessionEvent } from "./events.js";
-import { endOf, newsIn } from "./terminals.js";
+import { tailOf, terminalUpdatesIn } from "./terminalOutput.js";
 
 type UpdateEvent = Extract<SessionEvent, { type: "update" }>;
 type TerminalEvent = Extract<SessionEvent, { type: "terminal" }>;
 
-const CHUNKS: ReadonlySet<string> = new Set(["agent_message_chunk", "agent_thought_chunk"]);
-const SNAPSHOTS: ReadonlySet<string> = new Set(["plan", "available_commands_update", "usage_update"]);
+const CHUNK_UPDATES: ReadonlySet<string> = new Set(["agent_message_chunk", "agent_thought_chunk"]);
+const SNAPSHOT_UPDATES: ReadonlySet<string> = new Set(["plan", "available_commands_update", "usage_update"]);
 
 export class EventLog {
   readonly #events: SessionEvent[] = [];
-  /** Where the event is that a later one is joined to, or replaces. */
-  readonly #places = new Map<string, number>();
+  /** Index of the event that a later event with the same merge key extends or replaces. */
+  readonly #indexes = new Map<string, number>();
 
-  /** All that is kept, in order. */
+  /** The logged events, in order. */
   get events(): readonly SessionEvent[] {
     return this.#events;
   }
 
   clear(): void {
     this.#events.length = 0;
-    this.#places.clear();
+    this.#indexes.clear();
   }
 
   append(event: SessionEvent): void {
-    this.#separate(event);
-    const joined = this.#joinedToLast(event);
-    if (joined !== null) {
-      this.#events[this.#events.length - 1] = joined;
+    this.#endMerging(event);
+    const mergedEvent = this.#mergedWithLast(event);
+    if (mergedEvent !== null) {
+      this.#events[this.#events.length - 1] = mergedEvent;
       return;
     }
-    const key = placeKey(event);
-    const place = key === "" ? undefined : this.#places.get(key);
-    const earlier = place === undefined ? undefined : this.#events[place];
-    if (place !== undefined && earlier !== undefined) {
-      this.#events[place] = merged(earlier, event);
+    const key = mergeKey(event);
+    const index = key === "" ? undefined : this.#indexes.get(key);
+    const earlierEvent = index === undefined ? undefined : this.#events[index];
+    if (index !== undefined && earlierEvent !== undefined) {
+      this.#events[index] = mergedEvents(earlierEvent, event);
       return;
     }
-    if (key !== "") this.#places.set(key, this.#events.length);
+    if (key !== "") this.#indexes.set(key, this.#events.length);
     this.#events.push(event);
   }
 
   /**
-   * Forget places behind which this event changes the same calls.
+   * Forget the indexes of tool calls that this event changes.
    *
-   * What comes later must not be moved in front of it: the fold would be another one.
+   * A later update must not be merged into an event before this one: that would reorder the changes
+   * and reduce to a different state.
    */
-  #separate(event: SessionEvent): void {
-    if (event.type === "permission") this.#places.delete(`call ${event.call.toolCallId}`);
+  #endMerging(event: SessionEvent): void {
+    if (event.type === "permission") this.#indexes.delete(`call ${event.call.toolCallId}`);
     if (event.type !== "ended") return;
-    for (const key of this.#places.keys()) if (key.startsWith("call ")) this.#places.delete(key);
+    for (const key of this.#indexes.keys()) if (key.startsWith("call ")) this.#indexes.delete(key);
   }
 
-  /** Return the last event with a chunk of the same message added; null if it is none of that. */
-  #joinedToLast(event: SessionEvent): UpdateEvent | null {
+  /** Return the last event extended by a chunk of the same message; null if the event is not one. */
+  #mergedWithLast(event: SessionEvent): UpdateEvent | null {
     const last = this.#events.at(-1);
     if (event.type !== "update" || last?.type !== "update") return null;
-    const [old, fresh] = [last.update, event.update];
-    if (!CHUNKS.has(fresh.sessionUpdate) || old.sessionUpdate !== fresh.sessionUpdate) return null;
-    const chunk = joinedChunk(old as ContentChunk, fresh as ContentChunk);
-    return chunk === null ? null : { type: "update", update: { ...old, ...chunk } as SessionUpdate };
+    const [earlier, later] = [last.update, event.update];
+    if (!CHUNK_UPDATES.has(later.sessionUpdate) || earlier.sessionUpdate !== later.sessionUpdate) return null;
+    const chunk = mergedChunk(earlier as ContentChunk, later as ContentChunk);
+    return chunk === null ? null : { type: "update", update: { ...earlier, ...chunk } as SessionUpdate };
   }
 }
 
-function joinedChunk(old: ContentChunk, fresh: ContentChunk): ContentChunk | null {
-  if (old.content.type !== "text" || fresh.content.type !== "text") return null;
-  if ((old.messageId ?? "") !== (fresh.messageId ?? "")) return null;
-  return { ...old, content: { ...old.content, text: old.content.text + fresh.content.text } };
+function mergedChunk(earlier: ContentChunk, later: ContentChunk): ContentChunk | null {
+  if (earlier.content.type !== "text" || later.content.type !== "text") return null;
+  if ((earlier.messageId ?? "") !== (later.messageId ?? "")) return null;
+  return { ...earlier, content: { ...earlier.content, text: earlier.content.text + later.content.text } };
 }
 
-/** Return what says that two events are about the same thing; empty if nothing may be joined. */
-function placeKey(event: SessionEvent): string {
+/** Return the key of events that may be merged with each other; empty if the event may not be merged. */
+function mergeKey(event: SessionEvent): string {
   switch (event.type) {
     case "changes":
     case "queue":
@@ -84,44 +85,44 @@ function placeKey(event: SessionEvent): string {
     case "terminal":
       return `terminal ${event.id}`;
     case "update":
-      return updateKey(event.update);
+      return updateMergeKey(event.update);
     default:
       return "";
   }
 }
 
-function updateKey(update: SessionUpdate): string {
-  if (SNAPSHOTS.has(update.sessionUpdate)) return update.sessionUpdate;
-  const isCall =
+function updateMergeKey(update: SessionUpdate): string {
+  if (SNAPSHOT_UPDATES.has(update.sessionUpdate)) return update.sessionUpdate;
+  const isCallUpdate =
     update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update";
-  // What a terminal prints under `_meta` adds to what was there, so nothing of it may be replaced.
-  return isCall && newsIn(update._meta).length === 0 ? `call ${update.toolCallId}` : "";
+  // Terminal output under `_meta` is incremental: replacing an earlier update would lose its output.
+  return isCallUpdate && terminalUpdatesIn(update._meta).length === 0 ? `call ${update.toolCallId}` : "";
 }
 
-function merged(old: SessionEvent, fresh: SessionEvent): SessionEvent {
-  if (old.type === "terminal" && fresh.type === "terminal") return joinedOutput(old, fresh);
-  if (old.type === "update" && fresh.type === "update" && isCall(old.update) && isCall(fresh.update)) {
-    return { type: "update", update: mergedCall(old.update, fresh.update) };
+function mergedEvents(earlier: SessionEvent, later: SessionEvent): SessionEvent {
+  if (earlier.type === "terminal" && later.type === "terminal") return mergedOutput(earlier, later);
+  if (earlier.type === "update" && later.type === "update" && isCallUpdate(earlier.update) && isCallUpdate(later.update)) {
+    return { type: "update", update: mergedCall(earlier.update, later.update) };
   }
-  return fresh;
+  return later;
 }
 
-function joinedOutput(old: TerminalEvent, fresh: TerminalEvent): TerminalEvent {
-  const data = endOf(old.data + fresh.data);
-  const isCut = old.isCut || fresh.isCut || data.length < old.data.length + fresh.data.length;
-  return { ...fresh, data, isCut };
+function mergedOutput(earlier: TerminalEvent, later: TerminalEvent): TerminalEvent {
+  const data = tailOf(earlier.data + later.data);
+  const isTruncated = earlier.isTruncated || later.isTruncated || data.length < earlier.data.length + later.data.length;
+  return { ...later, data, isTruncated };
 }
 
 type CallUpdate = Extract<SessionUpdate, { sessionUpdate: "tool_call" | "tool_call_update" }>;
 
-function isCall(update: SessionUpdate): update is CallUpdate {
+function isCallUpdate(update: SessionUpdate): update is CallUpdate {
   return update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update";
 }
 
-/** Return both as one: fields that were sent later hold, `_meta` key by key. */
-function mergedCall(old: CallUpdate, fresh: CallUpdate): CallUpdate {
-  const sent = Object.entries(fresh).filter(([, value]) => value !== undefined && value !== null);
+/** Merge two updates of a tool call: later fields win; `_meta` is merged by key. */
+function mergedCall(earlier: CallUpdate, later: CallUpdate): CallUpdate {
+  const sent = Object.entries(later).filter(([, value]) => value !== undefined && value !== null);
   const fields: Partial<ToolCallUpdate> = Object.fromEntries(sent);
-  const meta = { ...old._meta, ...fresh._meta };
-  return { ...old, ...fields, sessionUpdate: old.sessionUpdate, _meta: meta } as CallUpdate;
+  const meta = { ...earlier._meta, ...later._meta };
+  return { ...earlier, ...fields, sessionUpdate: earlier.sessionUpdate, _meta: meta } as CallUpdate;
 }

@@ -1,8 +1,8 @@
 /**
- * What the view is told, as a closed union.
+ * Messages from the host to the view.
  *
- * Owns the words between host and view, one direction. A view is nothing but the fold of these, so
- * a reload that replays them restores all. Refuses to know how they travel or how they look.
+ * The view's state is exactly the reduction of these events, so replaying them restores the view after
+ * a reload. Messages from the view to the host are in `intents`.
  */
 import type {
   ContentBlock,
@@ -25,8 +25,8 @@ export type ConnectionStatus =
   | "restarting"
   | "failed";
 
-/** A way to sign in; one in a terminal is run by us, any other by the agent. */
-export interface SignInWay {
+/** An authentication method. Terminal methods are run by the extension, all others by the agent. */
+export interface SignInMethod {
   readonly id: string;
   readonly name: string;
   readonly description: string;
@@ -37,14 +37,14 @@ export interface ConnectionEvent {
   readonly type: "connection";
   readonly status: ConnectionStatus;
   readonly agent: string;
-  /** Why it is not ready, in one sentence; empty where nothing is to be said. */
+  /** Why the agent is not ready, in one sentence; may be empty. */
   readonly message: string;
-  readonly signInWays: readonly SignInWay[];
-  readonly can: AgentAbilities;
+  readonly signInMethods: readonly SignInMethod[];
+  readonly features: AgentFeatures;
 }
 
-/** What the agent has said that it can do, as far as the view shows it. */
-export interface AgentAbilities {
+/** Features that the agent announced, as far as the view uses them. */
+export interface AgentFeatures {
   readonly images: boolean;
   readonly steer: boolean;
   readonly list: boolean;
@@ -57,13 +57,13 @@ export interface SessionSummary {
   readonly id: string;
   readonly title: string;
   readonly cwd: string;
-  /** ISO 8601; empty where the agent does not say. */
+  /** ISO 8601; empty if the agent does not report it. */
   readonly updatedAt: string;
   readonly isRunning: boolean;
 }
 
-/** How a prompt goes in: a turn of its own, part of the one that runs, or behind it. */
-export type Manner = "turn" | "steer" | "queue";
+/** How a prompt is delivered: as its own turn, into the running turn, or queued after it. */
+export type BusyMode = "turn" | "steer" | "queue";
 
 export interface QueuedPrompt {
   readonly id: string;
@@ -79,13 +79,13 @@ export interface ChangedFile {
   readonly hunks: readonly Hunk[];
 }
 
-export interface Instruction {
+export interface InstructionFile {
   readonly path: string;
   readonly outcome: string;
   readonly reason: string;
 }
 
-export interface SkillInForce {
+export interface ActiveSkill {
   readonly name: string;
   readonly description: string;
   readonly from: string;
@@ -95,23 +95,23 @@ export interface ContextEvent {
   readonly type: "context";
   readonly status: "loading" | "known" | "unknown";
   readonly message: string;
-  readonly instructions: readonly Instruction[];
-  readonly skills: readonly SkillInForce[];
+  readonly instructions: readonly InstructionFile[];
+  readonly skills: readonly ActiveSkill[];
 }
 
-/** What the user looks at, offered as context of the next prompt. */
+/** The active editor, offered as context for the next prompt. */
 export interface EditorEvent {
   readonly type: "editor";
   readonly file: string;
   readonly label: string;
-  /** The selected lines, from 1; both 0 where nothing is selected. */
+  /** The selected lines, from 1; both 0 without a selection. */
   readonly firstLine: number;
   readonly lastLine: number;
   readonly problems: number;
 }
 
-/** What belongs to the window, not to one session: only the last of each type counts. */
-export type FrameEvent =
+/** Event of the window rather than of one session: only the last of each type counts. */
+export type WindowEvent =
   | ConnectionEvent
   | ContextEvent
   | EditorEvent
@@ -123,12 +123,12 @@ export type FrameEvent =
       readonly query: string;
       readonly paths: readonly { readonly path: string; readonly label: string }[];
     }
-  /** Something that the view shall do once; `number` tells one from the next. */
-  | { readonly type: "request"; readonly what: ViewRequest; readonly number: number };
+  /** An action for the view to perform once; `number` identifies the request. */
+  | { readonly type: "request"; readonly action: ViewRequest; readonly number: number };
 
 export type ViewRequest = "focusInput" | "showSessions" | "showContext";
 
-export type Outcome =
+export type QuestionOutcome =
   | { readonly outcome: "selected"; readonly optionId: string; readonly name: string }
   | { readonly outcome: "cancelled" };
 
@@ -145,11 +145,11 @@ export interface ElicitationEvent {
   readonly callId: string;
   readonly message: string;
   readonly form: ElicitationSchema | null;
-  /** Where the user is to go instead of filling in a form; empty for a form. */
+  /** The page to open instead of a form; empty for a form. */
   readonly url: string;
 }
 
-/** What belongs to one session and is kept in its log. */
+/** Event of one session, stored in its log. */
 export type SessionEvent =
   | {
       readonly type: "session";
@@ -169,7 +169,7 @@ export type SessionEvent =
       readonly type: "prompted";
       readonly id: string;
       readonly blocks: readonly ContentBlock[];
-      readonly manner: Manner;
+      readonly busyMode: BusyMode;
     }
   | { readonly type: "queue"; readonly prompts: readonly QueuedPrompt[] }
   | { readonly type: "running"; readonly startedAt: number }
@@ -177,14 +177,14 @@ export type SessionEvent =
   | { readonly type: "restore"; readonly text: string; readonly number: number }
   | PermissionEvent
   | ElicitationEvent
-  | { readonly type: "answered"; readonly questionId: string; readonly outcome: Outcome }
-  | { readonly type: "terminal"; readonly id: string; readonly data: string; readonly isCut: boolean }
+  | { readonly type: "answered"; readonly questionId: string; readonly outcome: QuestionOutcome }
+  | { readonly type: "terminal"; readonly id: string; readonly data: string; readonly isTruncated: boolean }
   | { readonly type: "terminalEnded"; readonly id: string; readonly exit: TerminalExitStatus }
   | { readonly type: "changes"; readonly files: readonly ChangedFile[] };
 
-export type ViewEvent = FrameEvent | SessionEvent;
+export type ViewEvent = WindowEvent | SessionEvent;
 
-/** What the host posts: everything anew, or what has come since. */
+/** Message from the host: a replay of the whole state, or new events. */
 export type HostMessage =
   | { readonly kind: "replay"; readonly events: readonly ViewEvent[] }
   | { readonly kind: "events"; readonly events: readonly ViewEvent[] };

@@ -1,14 +1,13 @@
-/**
- * Differences as a person reviews them: hunks that are kept or taken back one by one.
- *
- * Owns what a hunk is and what keeping or reverting one makes of the two texts. Pure.
- */
+/** Hunks of a change that the user keeps or reverts one by one. Pure functions. */
 import { lineChanges, linesOf } from "./diff.js";
 
 export interface Hunk {
-  /** Where and what it is: a click on a view that is out of date finds nothing, not another hunk. */
+  /**
+   * Derived from position and content, so that a click in an outdated view matches no hunk instead
+   * of a wrong one.
+   */
   readonly id: string;
-  /** Lines from 1, as an editor counts them. */
+  /** First lines in the old and new text, from 1. */
   readonly oldLine: number;
   readonly newLine: number;
   readonly removed: readonly string[];
@@ -16,8 +15,8 @@ export interface Hunk {
 }
 
 /** Return the hunks between two texts, in order. */
-export function hunksBetween(old: string, fresh: string): Hunk[] {
-  const [before, after] = [linesOf(old), linesOf(fresh)];
+export function hunksBetween(oldText: string, newText: string): Hunk[] {
+  const [before, after] = [linesOf(oldText), linesOf(newText)];
   return lineChanges(before, after).map((change) => {
     const removed = before.slice(change.oldStart, change.oldEnd);
     const added = after.slice(change.newStart, change.newEnd);
@@ -31,23 +30,23 @@ export function hunksBetween(old: string, fresh: string): Hunk[] {
   });
 }
 
-/** Return the old text with a hunk taken over: it is no difference any more. */
-export function withHunkKept(old: string, hunk: Hunk): string {
-  return spliced(old, hunk.oldLine - 1, hunk.removed.length, hunk.added);
+/** Return the old text with a hunk applied, so that it is no longer a difference. */
+export function withHunkKept(oldText: string, hunk: Hunk): string {
+  return replaceLines(oldText, hunk.oldLine - 1, hunk.removed.length, hunk.added);
 }
 
-/** Return the new text with a hunk taken back. */
-export function withHunkReverted(fresh: string, hunk: Hunk): string {
-  return spliced(fresh, hunk.newLine - 1, hunk.added.length, hunk.removed);
+/** Return the new text with a hunk undone. */
+export function withHunkReverted(newText: string, hunk: Hunk): string {
+  return replaceLines(newText, hunk.newLine - 1, hunk.added.length, hunk.removed);
 }
 
-function spliced(text: string, start: number, count: number, lines: readonly string[]): string {
+function replaceLines(text: string, start: number, count: number, lines: readonly string[]): string {
   const all = linesOf(text);
   all.splice(start, count, ...lines);
   return all.join("");
 }
 
-/** Return a short name for lines: equal lines, equal names (FNV-1a, 32 bits). */
+/** Return a short hash of lines (FNV-1a, 32 bits). */
 function digest(lines: readonly string[]): string {
   let hash = 0x811c9dc5;
   for (const line of lines) {

@@ -1,11 +1,10 @@
 /**
- * What the user wants, as the view tells it to the host.
+ * Messages from the view to the host: the user's intents.
  *
- * Owns the other direction of the messages and their checking: what a webview posts is data, and is
- * taken only if it has the shape of an intent.
+ * Messages from a webview are untrusted data, so each is validated completely before it is handled.
  */
 import type { ElicitationContentValue } from "@agentclientprotocol/sdk";
-import type { Manner } from "./events.js";
+import type { BusyMode } from "./events.js";
 
 export interface PastedImage {
   readonly mimeType: string;
@@ -16,7 +15,7 @@ export interface PastedImage {
 export interface Draft {
   readonly text: string;
   readonly images: readonly PastedImage[];
-  /** Absolute paths of files that are mentioned with an @. */
+  /** Absolute paths of the files mentioned with an @. */
   readonly files: readonly string[];
   readonly withSelection: boolean;
   readonly withFile: boolean;
@@ -27,7 +26,7 @@ export type FormContent = Readonly<Record<string, ElicitationContentValue>>;
 
 export type Intent =
   | { readonly type: "ready" }
-  | { readonly type: "send"; readonly draft: Draft; readonly manner: Manner }
+  | { readonly type: "send"; readonly draft: Draft; readonly busyMode: BusyMode }
   | { readonly type: "stop" }
   | { readonly type: "unqueue"; readonly id: string }
   | { readonly type: "newSession" }
@@ -53,7 +52,7 @@ export type Intent =
   | { readonly type: "showTerminal"; readonly id: string }
   | { readonly type: "stopTerminal"; readonly id: string }
   | { readonly type: "findFiles"; readonly query: string }
-  | { readonly type: "signIn"; readonly wayId: string }
+  | { readonly type: "signIn"; readonly methodId: string }
   | { readonly type: "refreshContext" }
   | { readonly type: "follow"; readonly isOn: boolean }
   | { readonly type: "manageTrust" }
@@ -62,64 +61,64 @@ export type Intent =
   | { readonly type: "showLog" }
   | { readonly type: "openSettings" };
 
-type Field = (value: unknown) => boolean;
+type FieldCheck = (value: unknown) => boolean;
 
-const text: Field = (value) => typeof value === "string";
-const count: Field = (value) => typeof value === "number" && Number.isFinite(value);
-const flag: Field = (value) => typeof value === "boolean";
-const manner: Field = (value) => value === "turn" || value === "steer" || value === "queue";
-const listOf =
-  (item: Field): Field =>
+const isText: FieldCheck = (value) => typeof value === "string";
+const isNumber: FieldCheck = (value) => typeof value === "number" && Number.isFinite(value);
+const isFlag: FieldCheck = (value) => typeof value === "boolean";
+const isBusyMode: FieldCheck = (value) => value === "turn" || value === "steer" || value === "queue";
+const isListOf =
+  (item: FieldCheck): FieldCheck =>
   (value) =>
     Array.isArray(value) && value.every(item);
-const shape =
-  (fields: Readonly<Record<string, Field>>): Field =>
+const hasShape =
+  (fields: Readonly<Record<string, FieldCheck>>): FieldCheck =>
   (value) =>
-    isRecord(value) && Object.entries(fields).every(([name, fits]) => fits(value[name]));
+    isRecord(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 
-const draft = shape({
-  text,
-  images: listOf(shape({ mimeType: text, data: text })),
-  files: listOf(text),
-  withSelection: flag,
-  withFile: flag,
-  withProblems: flag,
+const isDraft = hasShape({
+  text: isText,
+  images: isListOf(hasShape({ mimeType: isText, data: isText })),
+  files: isListOf(isText),
+  withSelection: isFlag,
+  withFile: isFlag,
+  withProblems: isFlag,
 });
-const formValue: Field = (value) =>
-  text(value) || count(value) || flag(value) || listOf(text)(value);
-const formContent: Field = (value) => isRecord(value) && Object.values(value).every(formValue);
+const isFormValue: FieldCheck = (value) =>
+  isText(value) || isNumber(value) || isFlag(value) || isListOf(isText)(value);
+const isFormContent: FieldCheck = (value) => isRecord(value) && Object.values(value).every(isFormValue);
 
-const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, Field>>>> = {
+const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck>>>> = {
   ready: {},
-  send: { draft, manner },
+  send: { draft: isDraft, busyMode: isBusyMode },
   stop: {},
-  unqueue: { id: text },
+  unqueue: { id: isText },
   newSession: {},
-  openSession: { id: text },
-  forkSession: { id: text },
-  renameSession: { id: text, title: text },
-  deleteSession: { id: text },
+  openSession: { id: isText },
+  forkSession: { id: isText },
+  renameSession: { id: isText, title: isText },
+  deleteSession: { id: isText },
   listSessions: {},
-  permit: { questionId: text, optionId: text },
-  fillIn: { questionId: text, content: formContent },
-  decline: { questionId: text },
-  openUrl: { questionId: text },
-  setMode: { modeId: text },
-  setOption: { optionId: text, value: (value) => text(value) || flag(value) },
-  openFile: { path: text, line: count },
-  openLink: { href: text },
-  openDiff: { callId: text, path: text },
-  openChange: { path: text },
-  keep: { path: text, hunkId: text },
-  revert: { path: text, hunkId: text },
+  permit: { questionId: isText, optionId: isText },
+  fillIn: { questionId: isText, content: isFormContent },
+  decline: { questionId: isText },
+  openUrl: { questionId: isText },
+  setMode: { modeId: isText },
+  setOption: { optionId: isText, value: (value) => isText(value) || isFlag(value) },
+  openFile: { path: isText, line: isNumber },
+  openLink: { href: isText },
+  openDiff: { callId: isText, path: isText },
+  openChange: { path: isText },
+  keep: { path: isText, hunkId: isText },
+  revert: { path: isText, hunkId: isText },
   keepAll: {},
   revertAll: {},
-  showTerminal: { id: text },
-  stopTerminal: { id: text },
-  findFiles: { query: text },
-  signIn: { wayId: text },
+  showTerminal: { id: isText },
+  stopTerminal: { id: isText },
+  findFiles: { query: isText },
+  signIn: { methodId: isText },
   refreshContext: {},
-  follow: { isOn: flag },
+  follow: { isOn: isFlag },
   manageTrust: {},
   openFolder: {},
   restart: {},
@@ -127,14 +126,14 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, Field>>>> 
   openSettings: {},
 };
 
-/** Whether a value is an object whose fields can be looked at. */
+/** Whether a value is a plain object (not null, not an array). */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether what was posted is an intent, every field of it. */
+/** Whether a posted value is an intent with valid fields. */
 export function isIntent(value: unknown): value is Intent {
   if (!isRecord(value) || typeof value["type"] !== "string") return false;
   if (!Object.hasOwn(FIELDS, value["type"])) return false;
-  return shape(FIELDS[value["type"] as Intent["type"]])(value);
+  return hasShape(FIELDS[value["type"] as Intent["type"]])(value);
 }

@@ -1,22 +1,22 @@
 /**
- * The fold: what the view shows after an event.
+ * Reducer of the view's state.
  *
- * Owns the step from one state to the next for everything that is not the agent's own update. Pure:
- * no clock, no counters but those in the state, so that a log replayed gives the same view again.
+ * Handles all events except `session/update`, which is in `sessionUpdates`. Pure: no clock and no
+ * counters outside the state, so that a replayed log gives the same view.
  */
 import type {
   ElicitationEvent,
-  FrameEvent,
-  Outcome,
+  WindowEvent,
+  QuestionOutcome,
   PermissionEvent,
   SessionEvent,
   ViewEvent,
 } from "./events.js";
-import { EMPTY_SESSION, type Item, type Question, type SessionState, type ViewState } from "./state.js";
-import { NEW_TERMINAL, printed } from "./terminals.js";
-import { withCall, withCallChanged, withItem, withOptions, withUpdate } from "./updates.js";
+import { EMPTY_SESSION, type TranscriptItem, type Question, type SessionState, type ViewState } from "./state.js";
+import { NEW_TERMINAL, withOutput } from "./terminalOutput.js";
+import { withCall, withCallChanged, withItem, withOptions, withUpdate } from "./sessionUpdates.js";
 
-const FRAME_TYPES: ReadonlySet<string> = new Set<FrameEvent["type"]>([
+const WINDOW_EVENT_TYPES: ReadonlySet<string> = new Set<WindowEvent["type"]>([
   "connection",
   "context",
   "editor",
@@ -27,17 +27,17 @@ const FRAME_TYPES: ReadonlySet<string> = new Set<FrameEvent["type"]>([
   "request",
 ]);
 
-/** Whether an event belongs to the window rather than to one session. */
-export function isFrameEvent(event: ViewEvent): event is FrameEvent {
-  return FRAME_TYPES.has(event.type);
+/** Whether an event is of the window rather than of one session. */
+export function isWindowEvent(event: ViewEvent): event is WindowEvent {
+  return WINDOW_EVENT_TYPES.has(event.type);
 }
 
 /** Return the view after an event. */
 export function reduce(state: ViewState, event: ViewEvent): ViewState {
-  if (isFrameEvent(event)) return withFrame(state, event);
+  if (isWindowEvent(event)) return withWindowEvent(state, event);
   const session = withSessionEvent(state.session, event);
   if (session === state.session) return state;
-  return { ...state, session, announcement: announcementOf(event) ?? state.announcement };
+  return { ...state, session, announcement: announcementFor(event) ?? state.announcement };
 }
 
 /** Return the view after events, in order. */
@@ -45,7 +45,7 @@ export function reduceAll(state: ViewState, events: readonly ViewEvent[]): ViewS
   return events.reduce(reduce, state);
 }
 
-function withFrame(state: ViewState, event: FrameEvent): ViewState {
+function withWindowEvent(state: ViewState, event: WindowEvent): ViewState {
   switch (event.type) {
     case "connection":
       return { ...state, connection: event };
@@ -69,7 +69,7 @@ function withFrame(state: ViewState, event: FrameEvent): ViewState {
 function withSessionEvent(session: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {
     case "session":
-      return opened(session, event);
+      return withSessionOpened(session, event);
     case "choices":
       return withOptions({ ...session, modes: event.modes }, event.options);
     case "title":
@@ -77,26 +77,26 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
     case "update":
       return withUpdate(session, event.update);
     case "prompted": {
-      const { blocks, manner } = event;
-      return withItem(session, { kind: "user", messageId: "", blocks, manner, isOurs: true });
+      const { blocks, busyMode } = event;
+      return withItem(session, { kind: "user", messageId: "", blocks, busyMode, isLocalEcho: true });
     }
     case "queue":
       return { ...session, queue: event.prompts };
     case "running":
       return { ...session, isRunning: true, startedAt: event.startedAt };
     case "ended":
-      return ended(session, event.reason, event.error);
+      return withTurnEnded(session, event.reason, event.error);
     case "restore":
-      return { ...session, restored: event };
+      return { ...session, returnedPrompt: event };
     case "permission":
-      return asked(session, event);
+      return withPermission(session, event);
     case "elicitation":
-      return withQuestion(session, elicited(event));
+      return withQuestion(session, elicitationQuestion(event));
     case "answered":
-      return answered(session, event.questionId, event.outcome);
+      return withAnswer(session, event.questionId, event.outcome);
     case "terminal":
       return withTerminal(session, event.id, (terminal) =>
-        printed(terminal, event.data, event.isCut),
+        withOutput(terminal, event.data, event.isTruncated),
       );
     case "terminalEnded":
       return withTerminal(session, event.id, (terminal) => ({ ...terminal, exit: event.exit }));
@@ -105,7 +105,7 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
   }
 }
 
-function opened(
+function withSessionOpened(
   session: SessionState,
   event: Extract<SessionEvent, { type: "session" }>,
 ): SessionState {
@@ -114,7 +114,7 @@ function opened(
   return { ...(isSame ? session : EMPTY_SESSION), id, cwd, title: title || session.title, isLoading };
 }
 
-function asked(session: SessionState, event: PermissionEvent): SessionState {
+function withPermission(session: SessionState, event: PermissionEvent): SessionState {
   const { questionId: id, call, options } = event;
   const withIt = withCall(session, call);
   const item = withIt.items.findLast(
@@ -124,21 +124,21 @@ function asked(session: SessionState, event: PermissionEvent): SessionState {
   return withQuestion(withIt, { kind: "permission", id, callId: call.toolCallId, title, options });
 }
 
-function elicited(event: ElicitationEvent): Question {
-  return { kind: "elicitation", id: event.questionId, asked: event };
+function elicitationQuestion(event: ElicitationEvent): Question {
+  return { kind: "elicitation", id: event.questionId, request: event };
 }
 
 function withQuestion(session: SessionState, question: Question): SessionState {
   return { ...session, questions: [...session.questions, question] };
 }
 
-function answered(session: SessionState, id: string, outcome: Outcome): SessionState {
+function withAnswer(session: SessionState, id: string, outcome: QuestionOutcome): SessionState {
   const question = session.questions.find((each) => each.id === id);
   const questions = session.questions.filter((each) => each.id !== id);
-  const settled = { ...session, questions };
-  if (question?.kind !== "permission") return settled;
+  const finishedCall = { ...session, questions };
+  if (question?.kind !== "permission") return finishedCall;
   const decision = outcome.outcome === "selected" ? outcome.name : "Cancelled";
-  return withCallChanged(settled, question.callId, (call) => ({ ...call, decision }));
+  return withCallChanged(finishedCall, question.callId, (call) => ({ ...call, decision }));
 }
 
 function withTerminal(
@@ -150,22 +150,22 @@ function withTerminal(
   return { ...session, terminals: { ...session.terminals, [id]: terminal } };
 }
 
-/** Return the session after its turn; calls that were cut off have failed. */
-function ended(session: SessionState, reason: string, error: string): SessionState {
-  const items = session.items.map((item) => settled(item, reason === "cancelled"));
-  const quiet = { ...session, items, isRunning: false, startedAt: 0, questions: [] };
-  if (reason === "end_turn" && error === "") return quiet;
-  return withItem(quiet, { kind: "ending", reason, error });
+/** Return the session after its turn ended; unfinished tool calls become failed. */
+function withTurnEnded(session: SessionState, reason: string, error: string): SessionState {
+  const items = session.items.map((item) => finishedCall(item, reason === "cancelled"));
+  const idle = { ...session, items, isRunning: false, startedAt: 0, questions: [] };
+  if (reason === "end_turn" && error === "") return idle;
+  return withItem(idle, { kind: "ending", reason, error });
 }
 
-function settled(item: Item, isCancelled: boolean): Item {
+function finishedCall(item: TranscriptItem, isCancelled: boolean): TranscriptItem {
   if (item.kind !== "call") return item;
   const { status } = item.call;
   if (status === "completed" || status === "failed") return item;
   return { ...item, call: { ...item.call, status: "failed", isCancelled } };
 }
 
-function announcementOf(event: SessionEvent): string | undefined {
+function announcementFor(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "permission":
       return `The agent asks for permission: ${event.call.title ?? "a call"}`;
@@ -174,16 +174,16 @@ function announcementOf(event: SessionEvent): string | undefined {
     case "running":
       return "The agent is working";
     case "ended":
-      return event.error === "" ? ENDINGS[event.reason] ?? "The agent is done" : event.error;
+      return event.error === "" ? TURN_END_ANNOUNCEMENTS[event.reason] ?? "The agent has finished" : event.error;
     default:
       return undefined;
   }
 }
 
-const ENDINGS: Readonly<Record<string, string>> = {
+const TURN_END_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   cancelled: "Stopped",
-  cut: "Stopped: the connection to the agent ended",
-  refusal: "The agent declined",
-  max_tokens: "The answer was cut: it became too long",
-  max_turn_requests: "The turn was ended: it took too many steps",
+  cut: "Stopped: the connection to the agent was lost",
+  refusal: "The agent refused to continue",
+  max_tokens: "The answer was cut off at the length limit",
+  max_turn_requests: "The turn stopped at the step limit",
 };

@@ -1,9 +1,4 @@
-/**
- * What the view shows, whole.
- *
- * Owns the shapes and how they are before anything is known. Refuses to know how it becomes so
- * (`reducer`) and how it looks.
- */
+/** State of the view, and its initial values. The transitions are in `reducer`. */
 import type {
   AvailableCommand,
   ContentBlock,
@@ -24,14 +19,14 @@ import type {
   ContextEvent,
   EditorEvent,
   ElicitationEvent,
-  Manner,
+  BusyMode,
   QueuedPrompt,
   SessionSummary,
   ViewRequest,
 } from "./events.js";
 
-/** A tool call as it stands. */
-export interface Call {
+/** Current state of a tool call. */
+export interface ToolCallState {
   readonly id: string;
   readonly title: string;
   readonly name: string;
@@ -41,30 +36,30 @@ export interface Call {
   readonly locations: readonly ToolCallLocation[];
   readonly rawInput: unknown;
   readonly rawOutput: unknown;
-  /** The call of which this one is a part; empty for one of the agent's own. */
+  /** Id of the call that this one belongs to; empty for a top-level call. */
   readonly parentId: string;
-  /** Files of instructions that came with its result. */
+  /** Instruction files that were loaded with its result. */
   readonly instructions: readonly string[];
-  /** What the user chose when asked; empty where nobody asked. */
+  /** The user's answer to the permission request; empty if there was none. */
   readonly decision: string;
   readonly isCancelled: boolean;
 }
 
-/** One entry of the transcript. `key` is stable as long as the entry is there. */
-export type Item =
+/** One entry of the transcript. `key` is stable for the entry's lifetime. */
+export type TranscriptItem =
   | {
       readonly kind: "user";
       readonly key: string;
       readonly messageId: string;
       readonly blocks: readonly ContentBlock[];
-      readonly manner: Manner;
-      /** Shown before the agent has repeated it. */
-      readonly isOurs: boolean;
+      readonly busyMode: BusyMode;
+      /** Shown by the extension before the agent echoed it. */
+      readonly isLocalEcho: boolean;
     }
   | { readonly kind: "agent"; readonly key: string; readonly messageId: string; readonly text: string }
   | { readonly kind: "thought"; readonly key: string; readonly messageId: string; readonly text: string }
   | { readonly kind: "media"; readonly key: string; readonly block: ContentBlock }
-  | { readonly kind: "call"; readonly key: string; readonly call: Call }
+  | { readonly kind: "call"; readonly key: string; readonly call: ToolCallState }
   | {
       readonly kind: "notice";
       readonly key: string;
@@ -92,12 +87,12 @@ export interface PermissionQuestion {
 
 export type Question =
   | PermissionQuestion
-  | { readonly kind: "elicitation"; readonly id: string; readonly asked: ElicitationEvent };
+  | { readonly kind: "elicitation"; readonly id: string; readonly request: ElicitationEvent };
 
 export interface TerminalState {
-  /** The end of what was printed. */
+  /** The end of the output. */
   readonly output: string;
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   readonly exit: TerminalExitStatus | null;
 }
 
@@ -106,7 +101,7 @@ export interface SessionState {
   readonly cwd: string;
   readonly title: string;
   readonly isLoading: boolean;
-  readonly items: readonly Item[];
+  readonly items: readonly TranscriptItem[];
   readonly nextKey: number;
   readonly plan: readonly PlanEntry[];
   readonly commands: readonly AvailableCommand[];
@@ -114,14 +109,14 @@ export interface SessionState {
   readonly options: readonly SessionConfigOption[];
   readonly usage: UsageUpdate | null;
   readonly isRunning: boolean;
-  /** Milliseconds since 1970; 0 while nothing runs. */
+  /** Milliseconds since the Unix epoch; 0 while no turn runs. */
   readonly startedAt: number;
   readonly queue: readonly QueuedPrompt[];
   readonly questions: readonly Question[];
   readonly terminals: Readonly<Record<string, TerminalState>>;
   readonly changes: readonly ChangedFile[];
-  /** A prompt that could not be sent and goes back into the input; `number` tells news from old. */
-  readonly restored: { readonly text: string; readonly number: number };
+  /** A prompt that could not be sent and returns to the input; `number` increases with each one. */
+  readonly returnedPrompt: { readonly text: string; readonly number: number };
 }
 
 export interface ViewState {
@@ -136,8 +131,8 @@ export interface ViewState {
     readonly query: string;
     readonly paths: readonly { readonly path: string; readonly label: string }[];
   };
-  readonly request: { readonly what: ViewRequest; readonly number: number };
-  /** What a screen reader is told, politely. */
+  readonly request: { readonly action: ViewRequest; readonly number: number };
+  /** Text for the polite live region (screen readers). */
   readonly announcement: string;
 }
 
@@ -159,7 +154,7 @@ export const EMPTY_SESSION: SessionState = {
   questions: [],
   terminals: {},
   changes: [],
-  restored: { text: "", number: 0 },
+  returnedPrompt: { text: "", number: 0 },
 };
 
 export const EMPTY_VIEW: ViewState = {
@@ -167,8 +162,8 @@ export const EMPTY_VIEW: ViewState = {
     status: "starting",
     agent: "",
     message: "",
-    signInWays: [],
-    can: { images: false, steer: false, list: false, load: false, delete: false, fork: false },
+    signInMethods: [],
+    features: { images: false, steer: false, list: false, load: false, delete: false, fork: false },
   },
   sessions: [],
   session: EMPTY_SESSION,
@@ -177,12 +172,12 @@ export const EMPTY_VIEW: ViewState = {
   isFollowing: false,
   signIn: { isNeeded: false, message: "" },
   files: { query: "", paths: [] },
-  request: { what: "focusInput", number: 0 },
+  request: { action: "focusInput", number: 0 },
   announcement: "",
 };
 
-/** Return a call of which nothing but its id is known. */
-export function emptyCall(id: string): Call {
+/** Return a tool call with only its id known. */
+export function emptyCall(id: string): ToolCallState {
   return {
     id,
     title: "",

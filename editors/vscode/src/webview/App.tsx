@@ -1,14 +1,14 @@
 /**
- * The view, whole: header, transcript, and the dock with what is written, planned and changed.
+ * Root component: header, transcript, and the dock with plan, changes, queue and composer.
  *
- * Owns which panel is open. A pure function of the state otherwise.
+ * Its only own state is which panel is open.
  */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ViewState } from "../shared/state.js";
 import { Composer } from "./Composer.js";
 import { ConnectionBanner } from "./parts/ConnectionBanner.js";
-import { Changes } from "./parts/Changes.js";
+import { ChangesPanel } from "./parts/ChangesPanel.js";
 import { ContextPanel } from "./parts/ContextPanel.js";
 import { Header, type PanelName } from "./parts/Header.js";
 import { Plan } from "./parts/Plan.js";
@@ -22,10 +22,10 @@ export function App({ state }: { state: ViewState }): JSX.Element {
   const { session, request } = state;
   useEffect(() => {
     if (request.number === 0) return;
-    if (request.what === "showSessions") setPanel("sessions");
-    else if (request.what === "showContext") setPanel("context");
+    if (request.action === "showSessions") setPanel("sessions");
+    else if (request.action === "showContext") setPanel("context");
     else setPanel("none");
-  }, [request.number, request.what]);
+  }, [request.number, request.action]);
   const close = (): void => {
     setPanel("none");
   };
@@ -41,7 +41,7 @@ export function App({ state }: { state: ViewState }): JSX.Element {
       {isReady && (
         <div class="dock">
           <Plan entries={session.plan} isRunning={session.isRunning} />
-          <Changes files={session.changes} />
+          <ChangesPanel files={session.changes} />
           <Queue prompts={session.queue} />
           <Composer state={state} />
         </div>

@@ -1,80 +1,80 @@
 /**
- * Where the user writes.
+ * Prompt input with completions and attachments.
  *
- * Owns the draft: its text, pictures, mentioned files and what of the editor goes with it. The text
- * is kept over a reload.
+ * Holds the draft: text, images, mentioned files and the attached editor context. The text survives a
+ * reload of the view.
  */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Manner } from "../shared/events.js";
+import type { BusyMode } from "../shared/events.js";
 import type { PastedImage } from "../shared/intents.js";
 import type { ViewState } from "../shared/state.js";
-import { completed, completingAt, mentioned } from "./completing.js";
-import { choicesFor, Completions, type Choice } from "./parts/Completions.js";
-import { Attachments, type Switches } from "./parts/Attachments.js";
+import { applyCompletion, completionAt, mentionedFiles } from "./completion.js";
+import { choicesFor, Completions, type CompletionChoice } from "./parts/Completions.js";
+import { Attachments, type AttachmentSwitches } from "./parts/Attachments.js";
 import { ComposerBar } from "./parts/ComposerBar.js";
 import { SUGGESTION_EVENT } from "./parts/Welcome.js";
-import { picturesIn } from "./pictures.js";
-import { useHost } from "./posting.js";
+import { readImages } from "./images.js";
+import { useHost } from "./hostContext.js";
 
-/** Keys that move in the list of completions, take from it or close it. */
+/** Keys that navigate, accept or close the list of completions. */
 const LIST_KEYS: ReadonlySet<string> = new Set(["ArrowDown", "ArrowUp", "Escape", "Enter", "Tab"]);
-const SWITCHED_ON: Switches = { withFile: true, withSelection: true, withProblems: false };
+const DEFAULT_SWITCHES: AttachmentSwitches = { withFile: true, withSelection: true, withProblems: false };
 
 export function Composer({ state }: { state: ViewState }): JSX.Element {
   const { session, editor, connection } = state;
   const host = useHost();
   const input = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState(host.kept.draft);
+  const [text, setText] = useState(host.savedState.draft);
   const [cursor, setCursor] = useState(0);
   const [images, setImages] = useState<readonly PastedImage[]>([]);
-  const [switches, setSwitches] = useState(SWITCHED_ON);
-  const [chosen] = useState(() => new Map<string, string>());
+  const [switches, setSwitches] = useState(DEFAULT_SWITCHES);
+  const [chosenFiles] = useState(() => new Map<string, string>());
   const [active, setActive] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
-  const restored = useRef(host.kept.restored);
+  const returnedMark = useRef(host.savedState.restored);
 
-  const write = (next: string): void => {
+  const updateText = (next: string): void => {
     setText(next);
     setIsDismissed(false);
-    host.keep({ draft: next, restored: restored.current });
+    host.saveState({ draft: next, restored: returnedMark.current });
   };
-  useRestored(state, restored.current, (back, mark) => {
-    restored.current = mark;
-    write([text, back].filter((part) => part !== "").join("\n"));
+  useReturnedPrompt(state, returnedMark.current, (returnedText, mark) => {
+    returnedMark.current = mark;
+    updateText([text, returnedText].filter((part) => part !== "").join("\n"));
   });
   useFocusRequests(state, input);
   useSuggestions((suggestion) => {
-    write(suggestion);
+    updateText(suggestion);
     input.current?.focus();
   });
   useHeight(input, text);
 
-  const completing = isDismissed ? null : completingAt(text, cursor);
-  const query = completing?.kind === "file" ? completing.query : null;
+  const completion = isDismissed ? null : completionAt(text, cursor);
+  const query = completion?.kind === "file" ? completion.query : null;
   useEffect(() => {
     setActive(0);
     if (query !== null) host.post({ type: "findFiles", query });
-  }, [query, completing?.kind, host]);
-  const choices = completing === null ? [] : choicesFor(completing, session.commands, state.files);
+  }, [query, completion?.kind, host]);
+  const choices = completion === null ? [] : choicesFor(completion, session.commands, state.files);
 
-  const take = (choice: Choice): void => {
-    if (completing === null) return;
-    const next = completed(text, cursor, completing, choice.inserted);
-    if (choice.path !== "") chosen.set(choice.inserted.slice(1), choice.path);
-    write(next.text);
+  const applyChoice = (choice: CompletionChoice): void => {
+    if (completion === null) return;
+    const next = applyCompletion(text, cursor, completion, choice.inserted);
+    if (choice.path !== "") chosenFiles.set(choice.inserted.slice(1), choice.path);
+    updateText(next.text);
     setCursor(next.cursor);
     requestAnimationFrame(() => input.current?.setSelectionRange(next.cursor, next.cursor));
   };
-  const busyManner: Manner = connection.can.steer ? "steer" : "queue";
-  const canSend = canBeSent(state, text, images);
-  const send = (manner: Manner): void => {
+  const defaultBusyMode: BusyMode = connection.features.steer ? "steer" : "queue";
+  const canSend = isSendable(state, text, images);
+  const send = (busyMode: BusyMode): void => {
     if (!canSend) return;
-    const draft = { text, images, files: mentioned(text, chosen), ...switches };
-    host.post({ type: "send", draft, manner: session.isRunning ? manner : "turn" });
-    write("");
+    const draft = { text, images, files: mentionedFiles(text, chosenFiles), ...switches };
+    host.post({ type: "send", draft, busyMode: session.isRunning ? busyMode : "turn" });
+    updateText("");
     setImages([]);
-    chosen.clear();
+    chosenFiles.clear();
   };
   const onListKey = (event: KeyboardEvent): boolean => {
     if (!LIST_KEYS.has(event.key) || choices.length === 0 || event.shiftKey) return false;
@@ -82,12 +82,12 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     if (event.key === "ArrowDown") setActive((active + 1) % choices.length);
     else if (event.key === "ArrowUp") setActive((active + choices.length - 1) % choices.length);
     else if (event.key === "Escape") setIsDismissed(true);
-    else if (choice !== undefined) take(choice);
+    else if (choice !== undefined) applyChoice(choice);
     return true;
   };
   const onWritingKey = (event: KeyboardEvent): boolean => {
     if (event.key === "Escape" && session.isRunning) host.post({ type: "stop" });
-    else if (event.key === "Enter" && !event.shiftKey) send(event.altKey ? "queue" : busyManner);
+    else if (event.key === "Enter" && !event.shiftKey) send(event.altKey ? "queue" : defaultBusyMode);
     else return false;
     return true;
   };
@@ -95,13 +95,13 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     if (event.isComposing) return;
     if (onListKey(event) || onWritingKey(event)) event.preventDefault();
   };
-  const addPictures = (files: Iterable<File>): void => {
-    if (!connection.can.images) return;
-    void picturesIn(files).then((added) => {
+  const addImages = (files: Iterable<File>): void => {
+    if (!connection.features.images) return;
+    void readImages(files).then((added) => {
       setImages((before) => [...before, ...added]);
     });
   };
-  const follow = (): void => {
+  const updateCursor = (): void => {
     setCursor(input.current?.selectionStart ?? 0);
   };
   return (
@@ -112,10 +112,10 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
       }}
       onDrop={(event) => {
         event.preventDefault();
-        addPictures(event.dataTransfer?.files ?? []);
+        addImages(event.dataTransfer?.files ?? []);
       }}
     >
-      {choices.length > 0 && <Completions choices={choices} active={active} onTake={take} />}
+      {choices.length > 0 && <Completions choices={choices} active={active} onChoose={applyChoice} />}
       <Attachments
         editor={editor}
         switches={switches}
@@ -129,7 +129,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
         ref={input}
         rows={1}
         value={text}
-        placeholder={session.isRunning ? "Say something while it works" : "Ask, or type / for commands, @ for files"}
+        placeholder={session.isRunning ? "Message the agent while it works" : "Ask, or type / for commands, @ for files"}
         aria-label="Message to the agent"
         aria-autocomplete="list"
         aria-haspopup="listbox"
@@ -137,14 +137,14 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
         aria-activedescendant={choices.length > 0 ? `completion-${String(active)}` : undefined}
         data-testid="composer-input"
         onInput={(event) => {
-          write(event.currentTarget.value);
+          updateText(event.currentTarget.value);
           setCursor(event.currentTarget.selectionStart);
         }}
         onKeyDown={onKeyDown}
-        onKeyUp={follow}
-        onClick={follow}
+        onKeyUp={updateCursor}
+        onClick={updateCursor}
         onPaste={(event) => {
-          addPictures(event.clipboardData?.files ?? []);
+          addImages(event.clipboardData?.files ?? []);
         }}
       />
       <ComposerBar
@@ -159,25 +159,25 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   );
 }
 
-/** Whether there is something to send, and somebody to take it; until then it stays where it is. */
-function canBeSent({ connection, session }: ViewState, text: string, images: readonly PastedImage[]): boolean {
+/** Whether the draft is not empty and the agent is ready for it. */
+function isSendable({ connection, session }: ViewState, text: string, images: readonly PastedImage[]): boolean {
   if (connection.status !== "ready" || session.isLoading) return false;
   return text.trim() !== "" || images.length > 0;
 }
 
-/** Put back what could not be sent, once each. */
-function useRestored(state: ViewState, last: string, putBack: (text: string, mark: string) => void): void {
-  const { id, restored } = state.session;
-  const mark = `${id}:${String(restored.number)}`;
+/** Insert each prompt that could not be sent into the input, once. */
+function useReturnedPrompt(state: ViewState, last: string, onReturned: (text: string, mark: string) => void): void {
+  const { id, returnedPrompt: returnedMark } = state.session;
+  const mark = `${id}:${String(returnedMark.number)}`;
   useEffect(() => {
-    if (restored.number > 0 && mark !== last) putBack(restored.text, mark);
+    if (returnedMark.number > 0 && mark !== last) onReturned(returnedMark.text, mark);
   }, [mark]);
 }
 
 function useFocusRequests(state: ViewState, input: { readonly current: HTMLTextAreaElement | null }): void {
-  const { what, number } = state.request;
+  const { action, number } = state.request;
   useEffect(() => {
-    if (number > 0 && what === "focusInput") input.current?.focus();
+    if (number > 0 && action === "focusInput") input.current?.focus();
   }, [number]);
 }
 
@@ -193,7 +193,7 @@ function useSuggestions(onSuggestion: (text: string) => void): void {
   });
 }
 
-/** The input is as high as its text, up to what the styles allow. */
+/** Fit the input's height to its text; the style sheet limits it. */
 function useHeight(input: { readonly current: HTMLTextAreaElement | null }, text: string): void {
   useLayoutEffect(() => {
     const node = input.current;

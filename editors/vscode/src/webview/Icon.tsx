@@ -1,4 +1,4 @@
-/** The icons in use, as pictures within the page: no font has to be loaded. */
+/** Icons as inline SVG, so that no icon font has to be loaded. */
 import add from "codicon:add";
 import arrowDown from "codicon:arrow-down";
 import beaker from "codicon:beaker";
@@ -76,7 +76,7 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** An icon beside a text that says the same, so a screen reader passes over it. */
+/** A decorative icon, hidden from screen readers: the text next to it has the meaning. */
 export function Icon({ name, spins = false }: { name: IconName; spins?: boolean }): JSX.Element {
   const { viewBox, paths } = ICONS[name];
   return (
@@ -96,7 +96,7 @@ interface IconButtonProps {
   readonly onPress: () => void;
 }
 
-/** A button that is an icon; its label is its tooltip too. */
+/** An icon-only button; its label is also its tooltip. */
 export function IconButton({ icon, label, testId, isPressed, onPress }: IconButtonProps): JSX.Element {
   return (
     <button

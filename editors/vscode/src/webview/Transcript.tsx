@@ -1,34 +1,34 @@
 /**
- * What was said and done, in order.
+ * The conversation: messages, tool calls, notices and questions in order.
  *
- * Owns the scrolling: the end stays in sight unless the user looks at something else.
+ * Scrolls along with new content, unless the user has scrolled up.
  */
 import { memo } from "preact/compat";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Item, PermissionQuestion, Question, SessionState, ViewState } from "../shared/state.js";
+import type { TranscriptItem, PermissionQuestion, Question, SessionState, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
 import { ElicitationCard } from "./parts/ElicitationCard.js";
-import { Compaction, Ending, Media, Notice, Said, Thought, User } from "./parts/Entries.js";
+import { Compaction, TurnEndNotice, MediaBlock, Notice, AgentMessage, Thought, UserMessage } from "./parts/Entries.js";
 import { PermissionCard } from "./parts/PermissionCard.js";
 import { ToolCard } from "./parts/ToolCard.js";
 
-/** So near to the end counts as at the end, in pixels. */
-const NEAR = 40;
+/** Maximum distance to the end that counts as at the end, in pixels. */
+const AT_END_PIXELS = 40;
 
 export function Transcript({ state }: { state: ViewState }): JSX.Element {
   const { session } = state;
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setIsAtEnd] = useState(true);
-  const toEnd = (): void => {
+  const scrollToEnd = (): void => {
     const node = scroller.current;
     if (isAtEnd && node !== null) node.scrollTop = node.scrollHeight;
   };
-  useLayoutEffect(toEnd);
-  useResize(scroller, toEnd);
+  useLayoutEffect(scrollToEnd);
+  useResize(scroller, scrollToEnd);
   const onScroll = (): void => {
     const node = scroller.current;
-    if (node !== null) setIsAtEnd(node.scrollHeight - node.scrollTop - node.clientHeight < NEAR);
+    if (node !== null) setIsAtEnd(node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS);
   };
   return (
     <div class="transcript-frame">
@@ -45,12 +45,12 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
       >
         {session.isLoading && <p class="loading">Loading the session…</p>}
         {session.items.map((item, index) => (
-          <Entry key={item.key} item={item} {...surroundingsOf(item, index, session)} />
+          <Entry key={item.key} item={item} {...entryContextOf(item, index, session)} />
         ))}
         {session.questions.map((question) => (
-          <Loose key={question.id} question={question} session={session} />
+          <DetachedQuestion key={question.id} question={question} session={session} />
         ))}
-        {session.isRunning && session.questions.length === 0 && <Working />}
+        {session.isRunning && session.questions.length === 0 && <WorkingIndicator />}
       </div>
       {!isAtEnd && (
         <button type="button" class="to-end" data-testid="scroll-to-end" onClick={() => { setIsAtEnd(true); }}>
@@ -61,23 +61,23 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   );
 }
 
-/** Call back when a part's size changes, as it does when something beside it unfolds. */
-function useResize(part: { readonly current: Element | null }, onResize: () => void): void {
+/** Call `onResize` when an element's size changes, e.g. because another panel expands. */
+function useResize(element: { readonly current: Element | null }, onResize: () => void): void {
   const latest = useRef(onResize);
   latest.current = onResize;
   useLayoutEffect(() => {
-    if (part.current === null || typeof ResizeObserver === "undefined") return undefined;
+    if (element.current === null || typeof ResizeObserver === "undefined") return undefined;
     const observer = new ResizeObserver(() => {
       latest.current();
     });
-    observer.observe(part.current);
+    observer.observe(element.current);
     return () => {
       observer.disconnect();
     };
-  }, [part]);
+  }, [element]);
 }
 
-function Working(): JSX.Element {
+function WorkingIndicator(): JSX.Element {
   return (
     <p class="working" data-testid="working">
       <span class="dots" aria-hidden="true">
@@ -90,14 +90,14 @@ function Working(): JSX.Element {
   );
 }
 
-interface Surroundings {
+interface EntryContext {
   readonly isGrowing: boolean;
   readonly question: PermissionQuestion | undefined;
-  /** Only what a call's own terminals need, so that others are not drawn again. */
+  /** Undefined for entries without a terminal, so that terminal output does not re-render them. */
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
-function surroundingsOf(item: Item, index: number, session: SessionState): Surroundings {
+function entryContextOf(item: TranscriptItem, index: number, session: SessionState): EntryContext {
   const isLast = index === session.items.length - 1;
   const isCall = item.kind === "call";
   const hasTerminal = isCall && item.call.content.some(({ type }) => type === "terminal");
@@ -119,16 +119,16 @@ const Entry = memo(function Entry({
   isGrowing,
   question,
   terminals,
-}: { item: Item } & Surroundings): JSX.Element {
+}: { item: TranscriptItem } & EntryContext): JSX.Element {
   switch (item.kind) {
     case "user":
-      return <User item={item} />;
+      return <UserMessage item={item} />;
     case "agent":
-      return <Said text={item.text} isGrowing={isGrowing} />;
+      return <AgentMessage text={item.text} isGrowing={isGrowing} />;
     case "thought":
       return <Thought text={item.text} isGrowing={isGrowing} />;
     case "media":
-      return <Media block={item.block} />;
+      return <MediaBlock block={item.block} />;
     case "call":
       return <ToolCard call={item.call} question={question} terminals={terminals} />;
     case "notice":
@@ -136,13 +136,13 @@ const Entry = memo(function Entry({
     case "compaction":
       return <Compaction item={item} />;
     case "ending":
-      return <Ending reason={item.reason} error={item.error} />;
+      return <TurnEndNotice reason={item.reason} error={item.error} />;
   }
 });
 
-/** A question whose call is not shown. */
-function Loose({ question, session }: { question: Question; session: SessionState }): JSX.Element | null {
-  if (question.kind === "elicitation") return <ElicitationCard asked={question.asked} />;
+/** A question that is not attached to a shown tool call. */
+function DetachedQuestion({ question, session }: { question: Question; session: SessionState }): JSX.Element | null {
+  if (question.kind === "elicitation") return <ElicitationCard request={question.request} />;
   const isShown = session.items.some((item) => item.kind === "call" && item.call.id === question.callId);
   return isShown ? null : <PermissionCard question={question} />;
 }

@@ -1,8 +1,8 @@
 /**
- * Terminal output as text with classes.
+ * Converts terminal output with ANSI escape sequences to styled spans.
  *
- * Owns the colours and weights of the SGR sequence, and that a carriage return begins the line anew.
- * All other sequences are left out: this is a record, not a screen.
+ * Supports SGR colours and weights, and carriage returns that overwrite a line. All other sequences are
+ * removed, because this is a transcript, not a terminal screen.
  */
 
 export interface Span {
@@ -10,7 +10,7 @@ export interface Span {
   readonly classes: string;
 }
 
-const SEQUENCE = /\u001b(?:\[([0-9;?]*)([A-Za-z])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>])/g;
+const ESCAPE_SEQUENCE = /\u001b(?:\[([0-9;?]*)([A-Za-z])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>])/g;
 const COLORS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 interface Style {
@@ -21,31 +21,31 @@ interface Style {
 
 const PLAIN: Readonly<Style> = { color: "", isBold: false, isDim: false };
 
-/** Return output as spans, in order. */
+/** Convert output to spans, in order. */
 export function ansiSpans(output: string): Span[] {
-  const text = overwritten(output);
+  const text = withoutOverwrites(output);
   const spans: Span[] = [];
   let style: Style = { ...PLAIN };
   let last = 0;
   const add = (part: string): void => {
     if (part !== "") spans.push({ text: part, classes: classesOf(style) });
   };
-  for (const match of text.matchAll(SEQUENCE)) {
+  for (const match of text.matchAll(ESCAPE_SEQUENCE)) {
     add(text.slice(last, match.index));
     last = match.index + match[0].length;
-    if (match[2] === "m") style = styledBy(style, match[1] ?? "");
+    if (match[2] === "m") style = applySgr(style, match[1] ?? "");
   }
   add(text.slice(last));
   return spans;
 }
 
-/** Return output with each line as it was overwritten last. */
-function overwritten(output: string): string {
+/** Return output with only the last version of each overwritten line. */
+function withoutOverwrites(output: string): string {
   const lines = output.replaceAll("\r\n", "\n").split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "").join("\n");
 }
 
-function styledBy(style: Style, parameters: string): Style {
+function applySgr(style: Style, parameters: string): Style {
   let next = { ...style };
   const codes = parameters.split(";").map(Number);
   for (let index = 0; index < codes.length; index += 1) {

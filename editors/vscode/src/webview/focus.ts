@@ -1,21 +1,17 @@
-/**
- * Where the user's hands are.
- *
- * Owns the rule that a question never takes keys that were meant for something else.
- */
+/** Focus rules: a question must never receive keys that the user typed for something else. */
 
-/** A key that was on its way when a question came answers nothing. */
-export const SETTLING_MILLISECONDS = 400;
+/** Keys pressed within this time after a question appears are ignored: they were meant for something else. */
+export const KEY_GUARD_MILLISECONDS = 400;
 
 /**
- * Give a part the focus where that disturbs nobody; return how to take that back.
+ * Focus an element unless the user is typing; return a function that cancels the pending focus.
  *
- * A page within the editor could take the focus from the editor itself, so while the user is there
- * it waits until they come here.
+ * A webview could take the focus from the text editor, so while the user is in the editor this waits
+ * until the webview gets the focus.
  */
-export function focusQuietly(part: HTMLElement | null): () => void {
+export function focusUnlessTyping(element: HTMLElement | null): () => void {
   const focus = (): void => {
-    if (!isWriting()) part?.focus();
+    if (!isTyping()) element?.focus();
   };
   if (document.hasFocus()) {
     focus();
@@ -27,8 +23,8 @@ export function focusQuietly(part: HTMLElement | null): () => void {
   };
 }
 
-/** Whether the user is writing something: then nothing may take the focus away. */
-export function isWriting(): boolean {
+/** Whether the user is typing, so that the focus must stay where it is. */
+export function isTyping(): boolean {
   const focused = document.activeElement;
   if (focused instanceof HTMLTextAreaElement) return focused.value !== "";
   return focused instanceof HTMLInputElement || focused instanceof HTMLSelectElement;

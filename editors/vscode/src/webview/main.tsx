@@ -1,28 +1,24 @@
-/**
- * Where the webview begins.
- *
- * Owns the joining of store, page and host.
- */
+/** Entry point of the webview: connects the store, the root component and the host. */
 import { render } from "preact";
 import type { HostMessage } from "../shared/events.js";
 import { isRecord, type Intent } from "../shared/intents.js";
 import { App } from "./App.js";
-import { HostProvider, NOTHING_KEPT, type Host, type Kept } from "./posting.js";
+import { HostProvider, EMPTY_SAVED_STATE, type Host, type SavedViewState } from "./hostContext.js";
 import { Store } from "./store.js";
 import "./style.css";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: Intent): void;
   getState(): unknown;
-  setState(state: Kept): void;
+  setState(state: SavedViewState): void;
 };
 
 const api = acquireVsCodeApi();
 const root = document.getElementById("root");
 
-function keptBefore(): Kept {
+function loadSavedState(): SavedViewState {
   const state = api.getState();
-  if (!isRecord(state)) return NOTHING_KEPT;
+  if (!isRecord(state)) return EMPTY_SAVED_STATE;
   const { draft, restored } = state;
   return {
     draft: typeof draft === "string" ? draft : "",
@@ -35,10 +31,10 @@ if (root !== null) {
     post: (intent) => {
       api.postMessage(intent);
     },
-    keep: (kept) => {
-      api.setState(kept);
+    saveState: (savedState) => {
+      api.setState(savedState);
     },
-    kept: keptBefore(),
+    savedState: loadSavedState(),
   };
   const show = (): void => {
     render(

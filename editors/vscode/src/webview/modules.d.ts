@@ -1,5 +1,5 @@
 declare module "codicon:*" {
-  /** The shape of an icon: its box and the data of its paths. */
+  /** An icon's view box and path data. */
   const icon: { readonly viewBox: string; readonly paths: readonly string[] };
   export default icon;
 }

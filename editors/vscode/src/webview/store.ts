@@ -1,9 +1,4 @@
-/**
- * The view's state and when it is shown.
- *
- * Owns the fold of what the host posts, once per animation frame however much came. Refuses to know
- * how the state looks.
- */
+/** Holds the view's state: reduces the host's events and renders at most once per animation frame. */
 import type { HostMessage, ViewEvent } from "../shared/events.js";
 import { reduceAll } from "../shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../shared/state.js";

@@ -1,25 +1,25 @@
-/** The extension as a whole, with an agent that is a process. */
+/** The whole extension with an agent process. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
-import { pageOf } from "../../src/extension/page.js";
+import { renderPage } from "../../src/extension/page.js";
 import { isRecord } from "../../src/shared/intents.js";
-import { Extension } from "../support/extension.js";
+import { TestExtension } from "../support/extension.js";
 import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri } from "../support/vscode.js";
 
 const AGENT = join(process.cwd(), "tests", "support", "agent.mjs");
-const NOWHERE = new Range(new Position(0, 0), new Position(0, 0));
+const START_OF_FILE = new Range(new Position(0, 0), new Position(0, 0));
 
-let extension = new Extension();
+let extension = new TestExtension();
 
 afterEach(() => {
   extension.close();
-  extension = new Extension();
+  extension = new TestExtension();
 });
 
-/** A window with a server, in a folder that is trusted. */
-async function begin(): Promise<Extension> {
+/** Activate the extension in a trusted folder and wait for the agent. */
+async function connect(): Promise<TestExtension> {
   editor.isTrusted = true;
   editor.settings.set("acpServer.command", process.execPath);
   editor.settings.set("acpServer.arguments", [AGENT]);
@@ -28,11 +28,11 @@ async function begin(): Promise<Extension> {
   return extension;
 }
 
-/** Send a prompt and return what the agent says of it. */
-async function told(text: string): Promise<unknown> {
+/** Send a prompt and return the agent's answer, parsed as JSON. */
+async function promptAgent(text: string): Promise<unknown> {
   const switches = { withSelection: false, withFile: false, withProblems: false };
   const before = extension.state.session.items.length;
-  extension.post({ type: "send", draft: { text, images: [], files: [], ...switches }, manner: "turn" });
+  extension.post({ type: "send", draft: { text, images: [], files: [], ...switches }, busyMode: "turn" });
   const { session } = await extension.until(
     ({ session: { items, isRunning } }) => !isRunning && items.length >= before + 2,
   );
@@ -40,19 +40,19 @@ async function told(text: string): Promise<unknown> {
   return JSON.parse(last?.kind === "agent" ? last.text : "null");
 }
 
-test("what is registered is what the manifest promises, and all of it is disposed of", async () => {
+test("the registered commands match the manifest, and everything is disposed of", async () => {
   extension.activate();
   const manifest: unknown = JSON.parse(await readFile("package.json", "utf8"));
   const contributes = isRecord(manifest) && isRecord(manifest["contributes"]) ? manifest["contributes"] : {};
-  const promised = (contributes["commands"] as { command: string }[]).map(({ command }) => command);
-  assert.deepEqual([...editor.commands.keys()].sort(), promised.sort());
-  assert.ok(editor.asked.includes("view acpServer.chat"));
-  const registered = editor.asked.length;
-  for (const each of extension.owned.splice(0)) each.dispose();
+  const declared = (contributes["commands"] as { command: string }[]).map(({ command }) => command);
+  assert.deepEqual([...editor.commands.keys()].sort(), declared.sort());
+  assert.ok(editor.calls.includes("view acpServer.chat"));
+  const registered = editor.calls.length;
+  for (const each of extension.disposables.splice(0)) each.dispose();
   assert.equal(editor.disposed, registered);
 });
 
-test("where nothing is trusted nothing is started, and granting trust starts it", async () => {
+test("the server does not start in an untrusted workspace, and starts when trust is granted", async () => {
   editor.settings.set("acpServer.command", process.execPath);
   editor.settings.set("acpServer.arguments", [AGENT]);
   extension.activate().show();
@@ -62,41 +62,41 @@ test("where nothing is trusted nothing is started, and granting trust starts it"
   await extension.until(({ connection }) => connection.status === "untrusted");
   assert.match(editor.statusBar[0]?.tooltip?.value ?? "", /once this workspace is trusted/);
   assert.deepEqual(editor.channels.get("Hermes Agent"), [
-    'warning: the view posted what is no intent: {"type":"not an intent"}',
+    'warning: ignored an invalid message from the view: {"type":"not an intent"}',
   ]);
   extension.post({ type: "manageTrust" });
-  assert.deepEqual(editor.ran.at(-1), ["workbench.trust.manage"]);
+  assert.deepEqual(editor.executedCommands.at(-1), ["workbench.trust.manage"]);
   editor.isTrusted = true;
   editor.events.trust.fire(undefined);
   await extension.until(({ connection }) => connection.status === "ready");
 });
 
 test("a file with unsaved changes is read and edited as the user has it", async () => {
-  await begin();
+  await connect();
   const path = join(extension.folder, "a.txt");
   const document = new TextDocument(Uri.file(path), "mine\nold\n", "old\n");
   editor.documents.push(document);
-  assert.equal(await told(`edit ${path}`), "mine\nold\n");
+  assert.equal(await promptAgent(`edit ${path}`), "mine\nold\n");
   assert.deepEqual([document.text, document.saved, editor.edits], ["mine\nnew\n", "old\n", [["old", "new"]]]);
   const { session } = await extension.until((state) => state.session.changes.length === 1);
   assert.equal(session.changes[0]?.label, "a.txt");
   extension.post({ type: "openChange", path });
-  await extension.until(() => editor.ran.at(-1)?.[0] === "vscode.diff");
-  const [, left, right, title] = editor.ran.at(-1) ?? [];
+  await extension.until(() => editor.executedCommands.at(-1)?.[0] === "vscode.diff");
+  const [, left, right, title] = editor.executedCommands.at(-1) ?? [];
   assert.equal(editor.contents.get("acp-server-diff")?.(left as Uri), "mine\nold\n");
   assert.deepEqual([String(right), title], [`file:${path}`, "a.txt (before ↔ now)"]);
 });
 
-test("a command runs in a terminal of VS Code's, and its output is bounded", async () => {
-  await begin();
-  assert.deepEqual(await told("run"), { length: 100, truncated: true });
+test("a command runs in a VS Code terminal, and its output is bounded", async () => {
+  await connect();
+  assert.deepEqual(await promptAgent("run"), { length: 100, truncated: true });
   const [terminal] = editor.terminals;
   terminal?.show();
   assert.match(terminal?.written ?? "", /x{5000}\r\n.*\[exit code 0\]/s);
 });
 
-test("the agent is told where the user is, and of problems in what it wrote", async () => {
-  await begin();
+test("the agent is notified of the active file and of problems in files that it wrote", async () => {
+  await connect();
   const path = join(extension.folder, "b.py");
   const document = new TextDocument(Uri.file(path), "old\n");
   editor.documents.push(document);
@@ -104,13 +104,13 @@ test("the agent is told where the user is, and of problems in what it wrote", as
   editor.active = { document, selection: new Range(line, line) };
   editor.events.editor.fire(undefined);
   await extension.until((state) => state.editor.label === "b.py");
-  await told(`edit ${path}`);
-  const range = NOWHERE;
+  await promptAgent(`edit ${path}`);
+  const range = START_OF_FILE;
   editor.diagnostics.set(path, [{ severity: DiagnosticSeverity.Error, message: "unused", range, source: "ruff" }]);
   editor.events.diagnostics.fire({ uris: [Uri.file(path), new Uri("output", "/log")] });
   await extension.until((state) => state.editor.problems === 1);
   const items = [{ severity: "error", message: "unused", line: 1, endLine: 1, source: "ruff", code: "" }];
-  assert.deepEqual(await told("heard"), [
+  assert.deepEqual(await promptAgent("received"), [
     ["_hermes/active_file", { sessionId: "s", path, line: 7 }],
     ["_hermes/diagnostics", { sessionId: "s", path, items }],
   ]);
@@ -120,30 +120,30 @@ for (const [choice, answer] of [
   ["Allow Once", { outcome: { outcome: "selected", optionId: "yes" } }],
   ["Reject", { outcome: { outcome: "selected", optionId: "no" } }],
 ] as const) {
-  test(`a question that comes while the chat is hidden is told, and answered with ${choice}`, async () => {
-    await begin();
+  test(`a permission request while the chat is hidden shows a notification, answered with ${choice}`, async () => {
+    await connect();
     extension.isVisible = false;
     editor.choice = choice;
-    assert.deepEqual(await told("permission"), answer);
-    assert.ok(editor.asked.includes('information Hermes asks: Edit it ["Allow Once","Reject","Show Chat"]'));
+    assert.deepEqual(await promptAgent("permission"), answer);
+    assert.ok(editor.calls.includes('information Hermes asks: Edit it ["Allow Once","Reject","Show Chat"]'));
   });
 }
 
-test("a question has a badge and a place in the status bar until it is answered", async () => {
-  await begin();
-  const answered = told("permission");
+test("an open question shows in the badge and the status bar until it is answered", async () => {
+  await connect();
+  const answered = promptAgent("permission");
   const { session } = await extension.until((state) => state.session.questions.length === 1);
-  assert.deepEqual(extension.badge, { value: 1, tooltip: "1 question waits" });
+  assert.deepEqual(extension.badge, { value: 1, tooltip: "1 question is waiting for you" });
   assert.equal(editor.statusBar[0]?.text, "$(bell-dot) Hermes asks");
-  assert.ok(!editor.asked.some((what) => what.startsWith("information")), "it was told though it is seen");
+  assert.ok(!editor.calls.some((call) => call.startsWith("information")), "a notification appeared although the chat is visible");
   extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "no" });
   await answered;
   assert.deepEqual([extension.badge, editor.statusBar[0].text], [undefined, "$(hubot) Hermes"]);
 });
 
-test("commands reach the view, and settings of the server offer a new start", async () => {
-  await begin();
-  for (const [command, what] of [
+test("commands reach the view, and a change of server settings offers a restart", async () => {
+  await connect();
+  for (const [command, call] of [
     ["focus", "focusInput"],
     ["showSessions", "showSessions"],
     ["showContext", "showContext"],
@@ -152,27 +152,27 @@ test("commands reach the view, and settings of the server offer a new start", as
     const { number } = extension.state.request;
     extension.run(command);
     const { request } = await extension.until((state) => state.request.number > number);
-    assert.equal(request.what, what);
-    assert.ok(editor.ran.some(([name]) => name === "acpServer.chat.focus"));
+    assert.equal(request.action, call);
+    assert.ok(editor.executedCommands.some(([name]) => name === "acpServer.chat.focus"));
   }
   await extension.run("toggleFollow");
   await extension.until((state) => state.isFollowing);
   await extension.run("signIn");
-  assert.ok(editor.asked.some((what) => what.startsWith("warning The agent offers no way to sign in")));
+  assert.ok(editor.calls.some((call) => call.startsWith("warning The agent offers no sign-in method")));
   await extension.run("showLog");
-  assert.ok(editor.asked.includes("show Hermes Agent"));
+  assert.ok(editor.calls.includes("show Hermes Agent"));
   editor.choice = "Restart the Server";
   editor.events.configuration.fire({ affectsConfiguration: (name) => name === "acpServer.trace" });
   editor.events.configuration.fire({ affectsConfiguration: (name) => name === "acpServer.command" });
   await extension.until(({ connection }) => connection.status === "starting");
   await extension.until(({ connection }) => connection.status === "ready");
-  const offers = editor.asked.filter((what) => what.includes("settings have changed"));
+  const offers = editor.calls.filter((call) => call.includes("settings changed"));
   assert.equal(offers.length, 1);
 });
 
-test("a view that is closed is told nothing, and the next one all", async () => {
-  await begin();
-  await told("heard");
+test("a reopened view gets the whole state", async () => {
+  await connect();
+  await promptAgent("received");
   extension.closeView();
   const { session } = extension.state;
   extension.show().post({ type: "ready" });
@@ -180,9 +180,9 @@ test("a view that is closed is told nothing, and the next one all", async () => 
   assert.deepEqual(extension.state.session, session);
 });
 
-test("messages are traced as lines of JSON while the setting says so", async () => {
+test("messages are traced as JSON lines if the setting is on", async () => {
   editor.settings.set("acpServer.trace", "messages");
-  await begin();
+  await connect();
   const lines = editor.channels.get("Hermes Agent Trace") ?? [];
   const methods = lines.map((line) => JSON.stringify(JSON.parse(line))).join("\n");
   assert.match(methods, /"method":"initialize"/);
@@ -190,7 +190,7 @@ test("messages are traced as lines of JSON while the setting says so", async () 
 });
 
 test("the page may load our script and styles and nothing else", () => {
-  const page = pageOf({ source: "https://x.test", script: "s.js", styles: "s.css" });
+  const page = renderPage({ cspSource: "https://x.test", script: "s.js", styles: "s.css" });
   const policy = /content="([^"]+)"/.exec(page)?.[1] ?? "";
   const nonce = /nonce="([^"]+)"/.exec(page)?.[1] ?? "-";
   assert.deepEqual(policy.split("; "), [

@@ -1,21 +1,21 @@
-/** Open documents and texts that are no files, in VS Code's words. */
+/** Open documents and virtual documents in VS Code. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { DiffDocuments } from "../../src/extension/diffDocuments.js";
-import { EditorDocuments } from "../../src/extension/documents.js";
-import { Files } from "../../src/host/files.js";
-import { FakeFiles } from "../support/surroundings.js";
+import { VsCodeDocuments } from "../../src/extension/documents.js";
+import { FileService } from "../../src/host/fileService.js";
+import { FakeFiles } from "../support/fakes.js";
 import { editor, resetEditor, TextDocument, Uri } from "../support/vscode.js";
 
 const PATH = "/project/a.txt";
 const OLD = "one\ntwo\nthree\n";
 
-let documents = new EditorDocuments();
+let documents = new VsCodeDocuments();
 let disk = new FakeFiles();
 
 beforeEach(() => {
   resetEditor();
-  documents = new EditorDocuments();
+  documents = new VsCodeDocuments();
   disk = new FakeFiles();
 });
 
@@ -25,17 +25,17 @@ function open(text: string, saved = text, uri = Uri.file(PATH)): TextDocument {
   return document;
 }
 
-function files(): Files {
-  return new Files(documents, disk);
+function fileService(): FileService {
+  return new FileService(documents, disk);
 }
 
 async function write(content: string): Promise<(string | null)[]> {
   const before: (string | null)[] = [];
-  await files().write({ sessionId: "s", path: PATH, content }, (_session, _path, text) => before.push(text));
+  await fileService().write({ sessionId: "s", path: PATH, content }, (_session, _path, text) => before.push(text));
   return before;
 }
 
-test("only files that are open are found, whatever else VS Code has open", () => {
+test("only open files are found, no other kinds of documents", () => {
   open("x", "x", new Uri("git", PATH));
   open("x", "x", Uri.file("/project/b.txt"));
   const closed = open("x");
@@ -45,15 +45,15 @@ test("only files that are open are found, whatever else VS Code has open", () =>
   assert.equal(documents.find(PATH)?.text, "x");
 });
 
-test("a read sees what is not saved yet, and lines are counted in that", async () => {
+test("a read includes unsaved changes, also when counting lines", async () => {
   open("mine\none\ntwo\n", OLD);
   disk.disk.set(PATH, OLD);
   const request = { sessionId: "s", path: PATH };
-  assert.deepEqual(await files().read(request), { content: "mine\none\ntwo\n" });
-  assert.deepEqual(await files().read({ ...request, line: 2, limit: 1 }), { content: "one\n" });
+  assert.deepEqual(await fileService().read(request), { content: "mine\none\ntwo\n" });
+  assert.deepEqual(await fileService().read({ ...request, line: 2, limit: 1 }), { content: "one\n" });
 });
 
-test("a write is one edit of the part that differs, saved where nothing was unsaved", async () => {
+test("a write edits only the differing range, and saves if nothing was unsaved", async () => {
   const document = open(OLD);
   assert.deepEqual(await write("one\n2\nthree\n"), [OLD]);
   assert.deepEqual(editor.edits, [["two", "2"]]);
@@ -73,17 +73,17 @@ test("line endings of the document are kept", async () => {
   assert.equal(document.text, "one\r\ntwo\r\nthree\r\n");
 });
 
-test("the same text is no edit", async () => {
+test("writing the same text makes no edit", async () => {
   open(OLD);
   await write(OLD);
   assert.deepEqual(editor.edits, []);
 });
 
-test("an edit that VS Code refuses, and a file that cannot be saved, are failures", async () => {
+test("an edit that VS Code refuses and a failed save are errors", async () => {
   const document = open(OLD);
-  editor.takesEdits = false;
+  editor.acceptsEdits = false;
   await assert.rejects(write("x"), { data: { message: `the editor refused to change ${PATH}` } });
-  editor.takesEdits = true;
+  editor.acceptsEdits = true;
   document.canSave = false;
   await assert.rejects(write("x"), { data: { message: `${PATH} could not be saved` } });
 });
@@ -93,19 +93,19 @@ test("a file that is not open is written to the disk", async () => {
   assert.equal(disk.disk.get(PATH), "new\n");
 });
 
-test("two texts are shown side by side as documents of their own", async () => {
+test("a diff shows two texts as virtual documents", async () => {
   const diffs = new DiffDocuments();
   const content = (uri: unknown): string | undefined => editor.contents.get("acp-server-diff")?.(uri as Uri);
   await diffs.show(PATH, "old", "new");
   await diffs.show(PATH, "older", null);
-  const [[, left, right, title, options] = [], [, before, now, later] = []] = editor.ran;
+  const [[, left, right, title, options] = [], [, before, now, later] = []] = editor.executedCommands;
   assert.deepEqual([content(left), content(right), title], ["old", "new", "a.txt (proposed)"]);
   assert.deepEqual([content(before), String(now), later], ["older", `file:${PATH}`, "a.txt (before ↔ now)"]);
-  // The language is told by the name, as of a file.
+  // VS Code derives the language from the path, as for a file.
   assert.deepEqual([(left as Uri).path, (left as Uri).scheme, options], [PATH, "acp-server-diff", { preview: true }]);
 });
 
-test("of such texts the newest are kept, and none behind the end", async () => {
+test("only the newest virtual documents are kept, and none after disposal", async () => {
   const diffs = new DiffDocuments();
   const content = (number: number): string | undefined =>
     editor.contents.get("acp-server-diff")?.(new Uri("acp-server-diff", PATH, String(number)));

@@ -17,18 +17,18 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a file that is not there is null, and can be removed all the same", async () => {
+test("a missing file reads as null, and removing it is no error", async () => {
   assert.equal(await disk.read(file), null);
   await disk.remove(file);
 });
 
-test("a new file gets its folders", async () => {
+test("a new file's directories are created", async () => {
   const deep = join(folder, "b", "c", "d.txt");
   await disk.write(deep, "x");
   assert.equal(await disk.read(deep), "x");
 });
 
-test("a file keeps its mode and its byte order mark, and nothing is left beside it", async () => {
+test("a file keeps its mode and byte order mark, and no temporary file remains", async () => {
   await writeFile(file, "\uFEFFold");
   await chmod(file, 0o755);
   assert.equal(await disk.read(file), "old");
@@ -38,7 +38,7 @@ test("a file keeps its mode and its byte order mark, and nothing is left beside 
   assert.deepEqual(await readdir(folder), ["a.sh"]);
 });
 
-test("links stay links, and both names of a file stay names of it", async () => {
+test("symbolic links and hard links are preserved", async () => {
   const [pointer, other] = [join(folder, "pointer"), join(folder, "other")];
   await writeFile(file, "old");
   await symlink(file, pointer);
@@ -50,6 +50,6 @@ test("links stay links, and both names of a file stay names of it", async () => 
   assert.equal(await readFile(file, "utf8"), "both");
 });
 
-test("a file that cannot be read is told, not taken for missing", async () => {
+test("an unreadable file is an error, not a missing file", async () => {
   await assert.rejects(disk.read(folder), { code: "EISDIR" });
 });

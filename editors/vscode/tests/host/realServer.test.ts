@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Controller } from "../../src/host/controller.js";
-import { Hub } from "../../src/host/hub.js";
-import type { Launch } from "../../src/host/locating.js";
+import { ViewPublisher } from "../../src/host/viewPublisher.js";
+import type { ServerCommand } from "../../src/host/serverLocator.js";
 import { NodeDisk } from "../../src/host/nodeDisk.js";
 import { startServer } from "../../src/host/serverProcess.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
-import { FakeDesk, FakeDrawer, FakeFiles, FakeLog, FakeMemory, FakePanel } from "../support/surroundings.js";
+import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "../support/fakes.js";
 
-/** The program of a real server; without it these tests have nothing to talk to. */
+/** The program of a real server; without it these tests are skipped. */
 const SERVER = process.env["ACP_SERVER"];
 const skip = SERVER === undefined ? "ACP_SERVER does not name a server" : false;
 const DEADLINE_MILLISECONDS = 30_000;
@@ -42,10 +42,10 @@ say: Done.
 `;
 
 const folders: string[] = [];
-const opened: Session[] = [];
+const sessions: ServerSession[] = [];
 after(async () => {
-  for (const { host } of opened) host.dispose();
-  await Promise.all(opened.flatMap(({ ends }) => ends)); // it writes into its home until then
+  for (const { host } of sessions) host.dispose();
+  await Promise.all(sessions.flatMap(({ ends }) => ends)); // the server writes to its home until it exits
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
@@ -55,78 +55,78 @@ async function folder(): Promise<string> {
   return made;
 }
 
-class Session {
-  readonly desk = new FakeDesk();
+class ServerSession {
+  readonly editorWindow = new FakeEditorWindow();
   readonly log = new FakeLog();
   readonly ends: Promise<unknown>[] = [];
   readonly host: Controller;
   view: ViewState = EMPTY_VIEW;
   #onView: () => void = () => undefined;
 
-  constructor(launch: Launch, workspace: string) {
-    this.desk.folders = [workspace];
-    const hub = new Hub();
-    hub.attach(({ kind, events }) => {
+  constructor(serverCommand: ServerCommand, workspace: string) {
+    this.editorWindow.folders = [workspace];
+    const viewPublisher = new ViewPublisher();
+    viewPublisher.attach(({ kind, events }) => {
       this.view = reduceAll(kind === "replay" ? EMPTY_VIEW : this.view, events);
       this.#onView();
     });
     this.host = new Controller(
       {
         version: "test",
-        desk: this.desk,
+        editorWindow: this.editorWindow,
         documents: new FakeFiles(),
         disk: new NodeDisk(),
-        panel: new FakePanel(),
-        memory: new FakeMemory(),
-        drawer: new FakeDrawer(),
+        terminalPanel: new FakeTerminalPanel(),
+        workspaceState: new FakeWorkspaceState(),
+        textStore: new FakeTextStore(),
         log: this.log,
-        locate: () => Promise.resolve(launch),
-        start: (found, cwd) => {
+        locateServer: () => Promise.resolve(serverCommand),
+        startServer: (found, cwd) => {
           const server = startServer(found, cwd, this.log, () => false);
-          this.ends.push(server.ended);
-          return { ...server, ended: server.ended.then(({ lastWords }) => lastWords || "ended") };
+          this.ends.push(server.exited);
+          return { ...server, ended: server.exited.then(({ stderrTail }) => stderrTail || "ended") };
         },
         problemsOf: () => [],
         isTrusted: () => true,
-        followsAtFirst: () => false,
+        shouldFollowInitially: () => false,
         wait: () => Promise.resolve(),
         now: () => Date.now(),
         onState: () => undefined,
         onPermission: () => undefined,
       },
-      hub,
+      viewPublisher,
     );
   }
 
-  until(isSo: (view: ViewState) => boolean): Promise<ViewState> {
+  until(isMatch: (view: ViewState) => boolean): Promise<ViewState> {
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         reject(new Error(`${this.log.lines.join("\n")}\n${JSON.stringify(this.view.session)}`));
       }, DEADLINE_MILLISECONDS);
-      const look = (): void => {
-        if (!isSo(this.view)) return;
-        clearTimeout(late);
+      const check = (): void => {
+        if (!isMatch(this.view)) return;
+        clearTimeout(timer);
         resolve(this.view);
       };
-      this.#onView = look;
-      look();
+      this.#onView = check;
+      check();
     });
   }
 }
 
-function saidLast(view: ViewState): string {
+function lastAgentText(view: ViewState): string {
   const item = view.session.items.at(-1);
   return item?.kind === "agent" ? item.text : "";
 }
 
-/** Return what stands below what; thoughts and notices aside. */
+/** Return the order of entries, without thoughts and notices. */
 function outlineOf(items: ViewState["session"]["items"]): string[] {
   const kinds = items.flatMap((item) => (item.kind === "ending" ? [item.reason] : [item.kind]));
   return kinds.filter((kind) => ["user", "agent", "call", "cancelled"].includes(kind));
 }
 
-/** Allow what is asked until the turn is over; whether a command is asked about is the server's. */
-async function allowAll(session: Session): Promise<void> {
+/** Allow every permission request until the turn ends. The server decides which calls need permission. */
+async function allowAll(session: ServerSession): Promise<void> {
   await session.until((view) => view.session.isRunning);
   for (;;) {
     const { session: now } = await session.until(
@@ -135,34 +135,34 @@ async function allowAll(session: Session): Promise<void> {
     const [question] = now.questions;
     if (question?.kind !== "permission") return;
     const optionId = question.options.find(({ kind }) => kind === "allow_once")?.optionId ?? "";
-    await session.host.do({ type: "permit", questionId: question.id, optionId });
+    await session.host.handle({ type: "permit", questionId: question.id, optionId });
     await session.until((view) => !view.session.questions.includes(question));
   }
 }
 
-test("a real server edits through us, asks, runs in our terminal, and is loaded again", { skip }, async () => {
+test("a real server edits files, asks for permission, runs a terminal, and its session is loaded again", { skip }, async () => {
   const [home, workspace] = [await folder(), await folder()];
   const script = join(home, "work.script");
   const greeting = join(workspace, "greeting.txt");
   await writeFile(script, SCRIPT);
   await writeFile(greeting, "Hello there.\n");
-  const launch: Launch = {
+  const serverCommand: ServerCommand = {
     command: SERVER ?? "",
-    program: [],
-    serving: ["serve", "--unstable", "true", "--model", `scripted:${script}`],
+    programArguments: [],
+    serveArguments: ["serve", "--unstable", "true", "--model", `scripted:${script}`],
     environment: { HERMES_HOME: home },
   };
-  const session = new Session(launch, workspace);
+  const session = new ServerSession(serverCommand, workspace);
   const { host } = session;
-  opened.push(session);
-  await host.do({ type: "ready" });
+  sessions.push(session);
+  await host.handle({ type: "ready" });
   const { connection } = await session.until((view) => view.connection.status === "ready");
   const can = { images: true, steer: true, list: true, load: true, delete: true, fork: true };
-  assert.deepEqual(connection.can, can);
+  assert.deepEqual(connection.features, can);
 
   const switches = { withSelection: false, withFile: false, withProblems: false };
   const draft = { text: "go", images: [], files: [], ...switches };
-  const turn = host.do({ type: "send", draft, manner: "turn" });
+  const turn = host.handle({ type: "send", draft, busyMode: "turn" });
   await allowAll(session);
   await turn;
   const done = await session.until((view) => !view.session.isRunning && view.session.changes.length === 1);
@@ -173,22 +173,22 @@ test("a real server edits through us, asks, runs in our terminal, and is loaded 
   const [terminal] = Object.values(done.session.terminals);
   assert.deepEqual([terminal?.output, terminal?.exit?.exitCode], ["Hello world.\n", 3]);
 
-  // A command of the server's own is a prompt too; the mark stands behind the third.
-  const say = (text: string): Promise<void> => host.do({ type: "send", draft: { ...draft, text }, manner: "turn" });
+  // A slash command counts as a prompt too, so the turn end comes after the third prompt.
+  const say = (text: string): Promise<void> => host.handle({ type: "send", draft: { ...draft, text }, busyMode: "turn" });
   await say("/help");
   const stopped = say("slowly");
-  await session.until((view) => view.session.isRunning && saidLast(view).includes("so on"));
-  await host.do({ type: "stop" });
+  await session.until((view) => view.session.isRunning && lastAgentText(view).includes("so on"));
+  await host.handle({ type: "stop" });
   await stopped;
   const { session: before } = await session.until((view) => view.session.items.at(-1)?.kind === "ending");
 
   const { id } = done.session;
   host.restart();
-  const again = await session.until(
+  const reloaded = await session.until(
     (view) => view.connection.status === "ready" && view.session.id === id && !view.session.isLoading,
   );
-  assert.deepEqual(outlineOf(again.session.items), outlineOf(before.items));
+  assert.deepEqual(outlineOf(reloaded.session.items), outlineOf(before.items));
   await session.until((view) => view.session.changes.length === 1);
-  await host.do({ type: "revert", path: greeting, hunkId: "" });
+  await host.handle({ type: "revert", path: greeting, hunkId: "" });
   assert.equal(await readFile(greeting, "utf8"), "Hello there.\n");
 });

@@ -6,7 +6,7 @@ import { hunksBetween, withHunkKept, withHunkReverted } from "../../src/shared/h
 const OLD = "one\ntwo\nthree\nfour\nfive\n";
 const NEW = "one\n2\nthree\nfour\nfour and a half\nfive";
 
-test("lines keep their endings, so that joining gives the text back", () => {
+test("lines keep their line endings, so joining them restores the text", () => {
   assert.deepEqual(linesOf("a\r\nb\n\nc"), ["a\r\n", "b\n", "\n", "c"]);
   assert.deepEqual(linesOf(""), []);
 });
@@ -26,7 +26,7 @@ test("a new file is one hunk of additions", () => {
   assert.deepEqual([hunk?.removed, hunk?.added, rest], [[], ["a\n", "b\n"], []]);
 });
 
-test("keeping every hunk of a text makes the old one the new one", () => {
+test("keeping every hunk turns the old text into the new text", () => {
   let old = OLD;
   for (let hunk = hunksBetween(old, NEW)[0]; hunk !== undefined; hunk = hunksBetween(old, NEW)[0]) {
     old = withHunkKept(old, hunk);
@@ -40,7 +40,7 @@ test("reverting one hunk leaves the others", () => {
   assert.equal(withHunkReverted(NEW, first), NEW.replace("2\n", "two\n"));
 });
 
-test("random edits are described exactly", () => {
+test("the changes of random edits rebuild the new text", () => {
   let seed = 7;
   const random = (below: number): number => {
     seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -48,18 +48,18 @@ test("random edits are described exactly", () => {
   };
   for (let round = 0; round < 300; round += 1) {
     const old = Array.from({ length: random(20) }, () => `${String(random(5))}\n`);
-    const fresh = Array.from({ length: random(20) }, () => `${String(random(5))}\n`);
+    const newLines = Array.from({ length: random(20) }, () => `${String(random(5))}\n`);
     const rebuilt: string[] = [];
     let at = 0;
-    for (const change of lineChanges(old, fresh)) {
-      rebuilt.push(...old.slice(at, change.oldStart), ...fresh.slice(change.newStart, change.newEnd));
+    for (const change of lineChanges(old, newLines)) {
+      rebuilt.push(...old.slice(at, change.oldStart), ...newLines.slice(change.newStart, change.newEnd));
       at = change.oldEnd;
     }
-    assert.deepEqual([...rebuilt, ...old.slice(at)], fresh);
+    assert.deepEqual([...rebuilt, ...old.slice(at)], newLines);
   }
 });
 
-test("texts that share nothing are replaced whole, quickly", () => {
+test("completely different texts are one replacement, computed quickly", () => {
   const many = (mark: string): string[] => Array.from({ length: 5000 }, (_, n) => `${mark}${String(n)}`);
   assert.equal(lineChanges(many("a"), many("b")).length, 1);
 });

@@ -4,46 +4,46 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { SessionEvent, ViewEvent } from "../../src/shared/events.js";
 import { EventLog } from "../../src/shared/eventLog.js";
 import { reduceAll } from "../../src/shared/reducer.js";
-import { EMPTY_VIEW, type Item, type SessionState } from "../../src/shared/state.js";
-import { MOST_SHOWN } from "../../src/shared/terminals.js";
+import { EMPTY_VIEW, type TranscriptItem, type SessionState } from "../../src/shared/state.js";
+import { MAX_SHOWN } from "../../src/shared/terminalOutput.js";
 
-const update = (of: SessionUpdate): SessionEvent => ({ type: "update", update: of });
-const said = (text: string, messageId = "m1"): SessionEvent =>
+const update = (fields: SessionUpdate): SessionEvent => ({ type: "update", update: fields });
+const agentChunk = (text: string, messageId = "m1"): SessionEvent =>
   update({ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } });
-const call = (of: Partial<SessionUpdate> & { toolCallId: string }): SessionEvent =>
-  update({ sessionUpdate: "tool_call_update", ...of } as SessionUpdate);
-const begun = (id = "c1"): SessionEvent =>
+const call = (fields: Partial<SessionUpdate> & { toolCallId: string }): SessionEvent =>
+  update({ sessionUpdate: "tool_call_update", ...fields } as SessionUpdate);
+const callStarted = (id = "c1"): SessionEvent =>
   update({ sessionUpdate: "tool_call", toolCallId: id, title: "Edit", kind: "edit" });
 
 function sessionAfter(...events: ViewEvent[]): SessionState {
   return reduceAll(EMPTY_VIEW, events).session;
 }
 
-function callIn(session: SessionState, id = "c1"): Extract<Item, { kind: "call" }>["call"] {
+function callIn(session: SessionState, id = "c1"): Extract<TranscriptItem, { kind: "call" }>["call"] {
   const item = session.items.find((each) => each.kind === "call" && each.call.id === id);
   assert.ok(item?.kind === "call");
   return item.call;
 }
 
 test("chunks of a message are one entry, and another message is another", () => {
-  const { items } = sessionAfter(said("a"), said("b"), said("c", "m2"));
+  const { items } = sessionAfter(agentChunk("a"), agentChunk("b"), agentChunk("c", "m2"));
   assert.deepEqual(
     items.map((item) => item.kind === "agent" && item.text),
     ["ab", "c"],
   );
 });
 
-test("a message that was cut goes on behind a notice", () => {
+test("an interrupted message continues after a notice", () => {
   const notice = update({ sessionUpdate: "notice", severity: "warning", title: "Asked again" });
-  const { items } = sessionAfter(said("a"), notice, said("b"));
+  const { items } = sessionAfter(agentChunk("a"), notice, agentChunk("b"));
   assert.deepEqual(
     items.map((item) => (item.kind === "agent" ? item.text : item.kind)),
     ["ab", "notice"],
   );
 });
 
-test("a message that goes on behind a call is a new entry", () => {
-  const { items } = sessionAfter(said("a"), begun(), said("b"));
+test("a message that continues after a tool call is a new entry", () => {
+  const { items } = sessionAfter(agentChunk("a"), callStarted(), agentChunk("b"));
   assert.deepEqual(
     items.map((item) => item.kind),
     ["agent", "call", "agent"],
@@ -55,20 +55,20 @@ test("thoughts and answers are kept apart", () => {
     sessionUpdate: "agent_thought_chunk",
     content: { type: "text", text: "hm" },
   });
-  const { items } = sessionAfter(thought, said("a"));
+  const { items } = sessionAfter(thought, agentChunk("a"));
   assert.deepEqual(
     items.map((item) => item.kind),
     ["thought", "agent"],
   );
 });
 
-test("fields of a call that are not sent keep what they were", () => {
-  const session = sessionAfter(begun(), call({ toolCallId: "c1", status: "in_progress" }));
+test("fields missing from a tool call update keep their values", () => {
+  const session = sessionAfter(callStarted(), call({ toolCallId: "c1", status: "in_progress" }));
   const { title, kind, status } = callIn(session);
   assert.deepEqual({ title, kind, status }, { title: "Edit", kind: "edit", status: "in_progress" });
 });
 
-test("an update of a call that nobody has heard of shows it", () => {
+test("an update of an unknown tool call adds the call", () => {
   const { title, status } = callIn(sessionAfter(call({ toolCallId: "c1", title: "Late" })));
   assert.deepEqual({ title, status }, { title: "Late", status: "pending" });
 });
@@ -80,7 +80,7 @@ test("instructions and parents come from a call's meta", () => {
 });
 
 test("output under a call's meta is a terminal", () => {
-  const meta = (of: Record<string, unknown>): SessionEvent => call({ toolCallId: "c1", _meta: of });
+  const meta = (fields: Record<string, unknown>): SessionEvent => call({ toolCallId: "c1", _meta: fields });
   const session = sessionAfter(
     meta({ terminal_info: { terminal_id: "t", cwd: "/" } }),
     meta({ terminal_output: { terminal_id: "t", data: "a" } }),
@@ -88,21 +88,21 @@ test("output under a call's meta is a terminal", () => {
     meta({ terminal_exit: { terminal_id: "t", exit_code: 3, signal: null } }),
   );
   const exit = { exitCode: 3, signal: null };
-  assert.deepEqual(session.terminals, { t: { output: "ab", isCut: false, exit } });
+  assert.deepEqual(session.terminals, { t: { output: "ab", isTruncated: false, exit } });
 });
 
-test("of a terminal's output the end is shown", () => {
-  const data = `${"x".repeat(MOST_SHOWN)}\nlast`;
-  const session = sessionAfter({ type: "terminal", id: "t", data, isCut: false });
+test("the end of a terminal's output is shown", () => {
+  const data = `${"x".repeat(MAX_SHOWN)}\nlast`;
+  const session = sessionAfter({ type: "terminal", id: "t", data, isTruncated: false });
   const terminal = session.terminals["t"];
   assert.ok(terminal);
   assert.ok(terminal.output.endsWith("last"));
-  assert.ok(terminal.output.length <= MOST_SHOWN && terminal.isCut);
+  assert.ok(terminal.output.length <= MAX_SHOWN && terminal.isTruncated);
 });
 
-test("a turn that is cancelled leaves no call open and no question", () => {
+test("a cancelled turn leaves no tool call running and no question open", () => {
   const session = sessionAfter(
-    begun(),
+    callStarted(),
     { type: "running", startedAt: 1 },
     { type: "permission", questionId: "q", call: { toolCallId: "c1" }, options: [] },
     { type: "ended", reason: "cancelled", error: "" },
@@ -112,37 +112,37 @@ test("a turn that is cancelled leaves no call open and no question", () => {
   assert.deepEqual([session.questions, session.isRunning], [[], false]);
 });
 
-test("a permission carries its call's diff, and its answer is shown on the call", () => {
+test("a permission request carries its call's diff, and the answer is shown on the call", () => {
   const content = [{ type: "diff" as const, path: "/a", oldText: "a", newText: "b" }];
   const options = [{ optionId: "y", name: "Allow once", kind: "allow_once" as const }];
-  const asked: SessionEvent = {
+  const permissionAsked: SessionEvent = {
     type: "permission",
     questionId: "q",
     call: { toolCallId: "c1", title: "Edit a", content },
     options,
   };
-  const answered: SessionEvent = {
+  const permissionAnswered: SessionEvent = {
     type: "answered",
     questionId: "q",
     outcome: { outcome: "selected", optionId: "y", name: "Allow once" },
   };
-  const during = sessionAfter(begun(), asked);
+  const during = sessionAfter(callStarted(), permissionAsked);
   const expected = { kind: "permission", id: "q", callId: "c1", title: "Edit a", options };
   assert.deepEqual(during.questions, [expected]);
-  const { decision, content: shown } = callIn(sessionAfter(begun(), asked, answered));
+  const { decision, content: shown } = callIn(sessionAfter(callStarted(), permissionAsked, permissionAnswered));
   assert.deepEqual({ decision, shown }, { decision: "Allow once", shown: content });
 });
 
-test("what the agent repeats of our own prompt is shown once", () => {
+test("a prompt that the agent echoes is shown once", () => {
   const block = { type: "text" as const, text: "hi" };
   const { items } = sessionAfter(
-    { type: "prompted", id: "p", blocks: [block], manner: "turn" },
+    { type: "prompted", id: "p", blocks: [block], busyMode: "turn" },
     update({ sessionUpdate: "user_message_chunk", messageId: "u", content: block }),
   );
   assert.equal(items.length, 1);
 });
 
-test("the mode option and the modes are in step", () => {
+test("the mode option also sets the current mode", () => {
   const modes = { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] };
   const option = {
     id: "mode",
@@ -174,32 +174,32 @@ test("a compaction is one entry from its start to its end", () => {
   ]);
 });
 
-test("a variant that is not known changes nothing", () => {
+test("an unknown update variant changes nothing", () => {
   const unknown = { sessionUpdate: "from_the_future" } as unknown as SessionUpdate;
   assert.equal(sessionAfter(update(unknown)), EMPTY_VIEW.session);
 });
 
-test("another session begins empty", () => {
+test("a different session starts empty", () => {
   const opened: SessionEvent = { type: "session", id: "s2", cwd: "/", title: "", isLoading: false };
-  assert.deepEqual(sessionAfter(said("a"), opened).items, []);
+  assert.deepEqual(sessionAfter(agentChunk("a"), opened).items, []);
 });
 
-test("the log keeps less than what came, and its fold is the same", () => {
+test("the log is shorter than the events, and reduces to the same state", () => {
   const diff = (newText: string): SessionEvent =>
     call({ toolCallId: "c1", content: [{ type: "diff", path: "/a", newText }] });
   const option = { optionId: "y", name: "Allow", kind: "allow_once" as const };
   const events: SessionEvent[] = [
     { type: "session", id: "s", cwd: "/", title: "", isLoading: false },
     { type: "running", startedAt: 5 },
-    ...Array.from({ length: 50 }, (_, n) => said(String(n))),
-    begun(),
+    ...Array.from({ length: 50 }, (_, n) => agentChunk(String(n))),
+    callStarted(),
     ...Array.from({ length: 20 }, (_, n) => diff("x".repeat(n))),
     { type: "permission", questionId: "q", call: { toolCallId: "c1", title: "?" }, options: [option] },
     { type: "answered", questionId: "q", outcome: { outcome: "cancelled" } },
     diff("last"),
     call({ toolCallId: "c1", status: "completed" }),
-    { type: "terminal", id: "t", data: "a", isCut: false },
-    { type: "terminal", id: "t", data: "b", isCut: false },
+    { type: "terminal", id: "t", data: "a", isTruncated: false },
+    { type: "terminal", id: "t", data: "b", isTruncated: false },
     update({ sessionUpdate: "usage_update", used: 1, size: 10 }),
     update({ sessionUpdate: "usage_update", used: 2, size: 10 }),
     { type: "ended", reason: "end_turn", error: "" },

@@ -1,27 +1,27 @@
-// An agent as a process: JSON lines, no SDK. A prompt is the name of what it then asks of the editor.
+// An agent process that speaks JSON lines without the SDK. A prompt names the action to perform.
 import { createInterface } from "node:readline";
 
-const heard = [];
+const received = [];
 const waiting = new Map();
-let asked = 0;
+let lastId = 0;
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 const ask = (method, params) =>
   new Promise((resolve) => {
-    asked += 1;
-    waiting.set(asked, resolve);
-    send({ id: asked, method, params });
+    lastId += 1;
+    waiting.set(lastId, resolve);
+    send({ id: lastId, method, params });
   });
 
-const DEEDS = {
+const ACTIONS = {
   async edit({ sessionId, path }) {
     const { content } = await ask("fs/read_text_file", { sessionId, path });
     await ask("fs/write_text_file", { sessionId, path, content: content.replace("old", "new") });
     return content;
   },
   async run({ sessionId }) {
-    const made = { sessionId, command: process.execPath, args: ["-p", "'x'.repeat(5000)"], outputByteLimit: 100 };
-    const { terminalId } = await ask("terminal/create", made);
+    const request = { sessionId, command: process.execPath, args: ["-p", "'x'.repeat(5000)"], outputByteLimit: 100 };
+    const { terminalId } = await ask("terminal/create", request);
     await ask("terminal/wait_for_exit", { sessionId, terminalId });
     const { output, truncated } = await ask("terminal/output", { sessionId, terminalId });
     await ask("terminal/release", { sessionId, terminalId });
@@ -35,7 +35,7 @@ const DEEDS = {
     const toolCall = { toolCallId: "c1", title: "Edit it" };
     return ask("session/request_permission", { sessionId, toolCall, options });
   },
-  heard: () => heard,
+  received: () => received,
 };
 
 const ANSWERS = {
@@ -43,8 +43,8 @@ const ANSWERS = {
   "session/new": () => ({ sessionId: "s" }),
   async "session/prompt"({ sessionId, prompt }) {
     const [name, path] = prompt[0].text.split(" ");
-    const done = await DEEDS[name]({ sessionId, path });
-    const content = { type: "text", text: JSON.stringify(done) };
+    const result = await ACTIONS[name]({ sessionId, path });
+    const content = { type: "text", text: JSON.stringify(result) };
     send({ method: "session/update", params: { sessionId, update: { sessionUpdate: "agent_message_chunk", content } } });
     return { stopReason: "end_turn" };
   },
@@ -53,6 +53,6 @@ const ANSWERS = {
 createInterface({ input: process.stdin }).on("line", async (line) => {
   const { id, method, params, result } = JSON.parse(line);
   if (method === undefined) return waiting.get(id)?.(result);
-  if (id === undefined) return heard.push([method, params]);
+  if (id === undefined) return received.push([method, params]);
   send({ id, result: await ANSWERS[method]?.(params) ?? {} });
 });

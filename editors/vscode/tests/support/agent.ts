@@ -1,4 +1,4 @@
-/** An agent in memory: the SDK's own, over crossed streams, that does as a test tells it. */
+/** In-memory agent, built with the SDK over paired streams, whose behaviour a test defines. */
 import {
   agent,
   methods,
@@ -15,7 +15,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { FORK_METHOD, STEERING_METHOD } from "../../src/host/connection.js";
 
-/** What the agent does in a turn. */
+/** The agent's behaviour in a turn. */
 export type Turn = (turn: {
   readonly client: AgentContext;
   readonly sessionId: string;
@@ -26,7 +26,7 @@ export type Turn = (turn: {
   readonly show: (update: SessionUpdate) => Promise<void>;
 }) => Promise<PromptResponse>;
 
-export const GREETING: InitializeResponse = {
+export const INITIALIZE_RESPONSE: InitializeResponse = {
   protocolVersion: PROTOCOL_VERSION,
   agentInfo: { name: "fake", title: "Fake Agent", version: "1" },
   agentCapabilities: {
@@ -49,7 +49,7 @@ function modeOption(currentValue: string): SessionConfigOption {
   return { id: "mode", name: "Mode", type: "select", category: "mode", currentValue, options };
 }
 
-const OPENED: Omit<NewSessionResponse, "sessionId"> = {
+const SESSION_RESPONSE: Omit<NewSessionResponse, "sessionId"> = {
   modes: {
     currentModeId: "ask",
     availableModes: [
@@ -61,95 +61,95 @@ const OPENED: Omit<NewSessionResponse, "sessionId"> = {
 };
 
 export class FakeAgent {
-  /** Every request and notification that came, in order: method and parameters. */
-  readonly heard: [string, unknown][] = [];
+  /** Received requests and notifications in order: method and parameters. */
+  readonly received: [string, unknown][] = [];
   turn: Turn = () => Promise.resolve({ stopReason: "end_turn" });
-  /** What loading a session tells before its answer. */
-  past: SessionUpdate[] = [];
-  greeting: InitializeResponse = GREETING;
+  /** Updates that `session/load` replays before its response. */
+  history: SessionUpdate[] = [];
+  initializeResponse: InitializeResponse = INITIALIZE_RESPONSE;
   steering: "injected" | "failed" = "injected";
   #sessions = 0;
   readonly #cancels = new Map<string, () => void>();
 
-  /** Return the client's end of a new connection, and how it is cut. */
+  /** Open a connection; return the client's stream and a function that closes it. */
   open(): { stream: Stream; close: () => void } {
-    const there = new TransformStream<AnyMessage, AnyMessage>();
-    const back = new TransformStream<AnyMessage, AnyMessage>();
-    const connection = this.#app().connect({ readable: there.readable, writable: back.writable });
+    const toAgent = new TransformStream<AnyMessage, AnyMessage>();
+    const toClient = new TransformStream<AnyMessage, AnyMessage>();
+    const connection = this.#app().connect({ readable: toAgent.readable, writable: toClient.writable });
     return {
-      stream: { readable: back.readable, writable: there.writable },
+      stream: { readable: toClient.readable, writable: toAgent.writable },
       close: () => {
         connection.close();
       },
     };
   }
 
-  /** Return the parameters of what came under a method. */
-  heardOf(method: string): unknown[] {
-    return this.heard.filter(([name]) => name === method).map(([, params]) => params);
+  /** Return the parameters of all received messages of a method. */
+  paramsOf(method: string): unknown[] {
+    return this.received.filter(([name]) => name === method).map(([, params]) => params);
   }
 
   #app(): ReturnType<typeof agent> {
     const { session } = methods.agent;
-    const note = <T>(method: string, params: T): T => {
-      this.heard.push([method, params]);
+    const record = <T>(method: string, params: T): T => {
+      this.received.push([method, params]);
       return params;
     };
     const raw = (params: unknown): unknown => params;
     const app = agent({ name: "fake" })
       .onRequest(methods.agent.initialize, ({ params }) => {
-        note("initialize", params);
-        return this.greeting;
+        record("initialize", params);
+        return this.initializeResponse;
       })
       .onRequest(methods.agent.authenticate, ({ params }) => {
-        note("authenticate", params);
+        record("authenticate", params);
       })
       .onRequest(session.new, ({ params }) => {
-        note("session/new", params);
+        record("session/new", params);
         this.#sessions += 1;
-        return { sessionId: `session-${String(this.#sessions)}`, ...OPENED };
+        return { sessionId: `session-${String(this.#sessions)}`, ...SESSION_RESPONSE };
       })
       .onRequest(session.load, async ({ params, client }) => {
-        const { sessionId } = note("session/load", params);
-        for (const update of this.past) {
+        const { sessionId } = record("session/load", params);
+        for (const update of this.history) {
           await client.notify(methods.client.session.update, { sessionId, update });
         }
-        return OPENED;
+        return SESSION_RESPONSE;
       })
       .onRequest(session.list, ({ params }) => {
-        note("session/list", params);
+        record("session/list", params);
         const info = { cwd: "/project", title: "Earlier", updatedAt: "2026-01-02T03:04:05Z" };
         return { sessions: [{ sessionId: "earlier", ...info }] };
       })
       .onRequest(session.delete, ({ params }) => {
-        note("session/delete", params);
+        record("session/delete", params);
       })
       .onRequest(session.setMode, ({ params }) => {
-        note("session/set_mode", params);
+        record("session/set_mode", params);
       })
       .onRequest(session.setConfigOption, ({ params }) => {
-        note("session/set_config_option", params);
+        record("session/set_config_option", params);
         return { configOptions: [modeOption("plan")] };
       })
       .onRequest(session.prompt, ({ params, client }) => {
-        note("session/prompt", params);
+        record("session/prompt", params);
         return this.#run(params.sessionId, params.prompt, client);
       })
       .onNotification(session.cancel, ({ params }) => {
-        note("session/cancel", params);
+        record("session/cancel", params);
         this.#cancels.get(params.sessionId)?.();
       });
     for (const method of ["_hermes/active_file", "_hermes/diagnostics"]) {
       app.onNotification(method, raw, ({ params }) => {
-        note(method, params);
+        record(method, params);
       });
     }
     app.onRequest(STEERING_METHOD, raw, ({ params }) => {
-      note(STEERING_METHOD, params);
+      record(STEERING_METHOD, params);
       return { outcome: this.steering };
     });
     app.onRequest(FORK_METHOD, raw, ({ params }) => {
-      note(FORK_METHOD, params);
+      record(FORK_METHOD, params);
       return { sessionId: "fork" };
     });
     return app;

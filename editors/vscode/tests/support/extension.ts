@@ -1,4 +1,4 @@
-/** The whole extension in a VS Code in memory, and the view that it fills. */
+/** The whole extension in an in-memory VS Code, with the state of its view. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { editor, resetEditor, Uri } from "./vscode.js";
 
 const DEADLINE_MILLISECONDS = 20_000;
 
-export class Extension {
+export class TestExtension {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "acp-server-extension-")));
-  readonly memory = new Map<string, unknown>();
-  readonly owned: { dispose(): void }[] = [];
+  readonly workspaceState = new Map<string, unknown>();
+  readonly disposables: { dispose(): void }[] = [];
   html = "";
   state: ViewState = EMPTY_VIEW;
   badge: { value: number; tooltip: string } | undefined;
@@ -29,16 +29,16 @@ export class Extension {
   }
 
   activate(): this {
-    const memory = {
-      get: (key: string) => this.memory.get(key),
+    const workspaceState = {
+      get: (key: string) => this.workspaceState.get(key),
       update: (key: string, value: unknown) => {
-        this.memory.set(key, value);
+        this.workspaceState.set(key, value);
         return Promise.resolve();
       },
     };
     const context = {
-      subscriptions: this.owned,
-      workspaceState: memory,
+      subscriptions: this.disposables,
+      workspaceState: workspaceState,
       storageUri: Uri.file(join(this.folder, "storage")),
       extensionUri: Uri.file("/extension"),
       extension: { packageJSON: { version: "1" } },
@@ -47,7 +47,7 @@ export class Extension {
     return this;
   }
 
-  /** Show the chat's view. */
+  /** Resolve the chat's webview. */
   show(): this {
     const webview = {
       options: {},
@@ -83,12 +83,12 @@ export class Extension {
     return this;
   }
 
-  /** Post something, as the view does. */
+  /** Post a message as the webview. */
   post(message: unknown): void {
     this.#post(message);
   }
 
-  /** Close the view, as a user does who moves it. */
+  /** Close the view, as VS Code does when the user moves it. */
   closeView(): void {
     this.#close();
   }
@@ -97,25 +97,25 @@ export class Extension {
     return editor.commands.get(`acpServer.${command}`)?.();
   }
 
-  until(isSo: (state: ViewState) => boolean): Promise<ViewState> {
+  until(isMatch: (state: ViewState) => boolean): Promise<ViewState> {
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         const log = editor.channels.get("Hermes Agent")?.join("\n") ?? "";
-        reject(new Error(`the view did not become so: ${JSON.stringify(this.state)}\n${log}`));
+        reject(new Error(`the view did not reach the expected state: ${JSON.stringify(this.state)}\n${log}`));
       }, DEADLINE_MILLISECONDS);
-      const look = (): void => {
-        if (!isSo(this.state)) return;
-        clearTimeout(late);
-        this.#watchers.delete(look);
+      const check = (): void => {
+        if (!isMatch(this.state)) return;
+        clearTimeout(timer);
+        this.#watchers.delete(check);
         resolve(this.state);
       };
-      this.#watchers.add(look);
-      look();
+      this.#watchers.add(check);
+      check();
     });
   }
 
   close(): void {
-    for (const each of this.owned) each.dispose();
+    for (const each of this.disposables) each.dispose();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

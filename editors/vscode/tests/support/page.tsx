@@ -1,4 +1,4 @@
-/** The view in a page of jsdom. */
+/** The view in a jsdom page. */
 import { JSDOM } from "jsdom";
 import type { Intent } from "../../src/shared/intents.js";
 import type { ViewEvent } from "../../src/shared/events.js";
@@ -9,7 +9,7 @@ const dom = new JSDOM('<!DOCTYPE html><html lang="en"><head><title>t</title></he
 });
 const { window } = dom;
 
-// What the view's modules look for in a browser's global scope, before they are imported.
+// Browser globals that the view's modules need; set before the modules are imported.
 Object.assign(globalThis, {
   window,
   document: window.document,
@@ -25,50 +25,50 @@ Object.assign(globalThis, {
   cancelAnimationFrame: window.cancelAnimationFrame.bind(window),
 });
 
-// The user is here: jsdom counts a page as focused only once a part of it was.
+// jsdom reports the page as focused only after an element was focused.
 window.document.hasFocus = () => true;
-// There is nothing to draw on, and axe asks whether there is.
+// jsdom has no canvas, and axe checks for one.
 window.HTMLCanvasElement.prototype.getContext = () => null;
 
 const { createRoot } = await import("preact/compat/client");
 const { act } = await import("preact/test-utils");
 const { App } = await import("../../src/webview/App.js");
-const { HostProvider, NOTHING_KEPT } = await import("../../src/webview/posting.js");
+const { HostProvider, EMPTY_SAVED_STATE: NOTHING_KEPT } = await import("../../src/webview/hostContext.js");
 const { reduceAll } = await import("../../src/shared/reducer.js");
 const { EMPTY_VIEW } = await import("../../src/shared/state.js");
-type Kept = typeof NOTHING_KEPT;
+type SavedViewState = typeof NOTHING_KEPT;
 
 export { act, dom };
 
-export class Page {
+export class TestPage {
   readonly root: HTMLElement;
   readonly posted: Intent[] = [];
-  kept: Kept;
-  readonly #drawing: ReturnType<typeof createRoot>;
+  savedState: SavedViewState;
+  readonly #renderRoot: ReturnType<typeof createRoot>;
   #state = EMPTY_VIEW;
 
-  constructor(kept: Kept = NOTHING_KEPT) {
-    this.kept = kept;
+  constructor(savedState: SavedViewState = NOTHING_KEPT) {
+    this.savedState = savedState;
     document.body.replaceChildren();
     this.root = document.createElement("div");
     document.body.append(this.root);
-    this.#drawing = createRoot(this.root);
-    this.#draw();
+    this.#renderRoot = createRoot(this.root);
+    this.#render();
   }
 
-  /** Show what events make of what is shown. */
-  async tell(...events: readonly ViewEvent[]): Promise<this> {
+  /** Apply events to the state and render it. */
+  async dispatch(...events: readonly ViewEvent[]): Promise<this> {
     this.#state = reduceAll(this.#state, events);
     await act(() => {
-      this.#draw();
+      this.#render();
     });
     return this;
   }
 
-  /** Return the part with this test id; the first one. */
+  /** Return the first element with this test id. */
   find(testId: string): HTMLElement {
     const found = this.findAll(testId)[0];
-    if (found === undefined) throw new Error(`nothing is called ${testId}: ${this.root.textContent}`);
+    if (found === undefined) throw new Error(`no element has the test id ${testId}: ${this.root.textContent}`);
     return found;
   }
 
@@ -89,7 +89,7 @@ export class Page {
     });
   }
 
-  /** Write into an input, as a user does. */
+  /** Type into an input. */
   async write(target: HTMLElement, text: string): Promise<void> {
     const field = target as HTMLTextAreaElement;
     await act(() => {
@@ -100,25 +100,25 @@ export class Page {
   }
 
   close(): void {
-    this.#drawing.unmount();
+    this.#renderRoot.unmount();
     this.root.remove();
   }
 
-  #draw(): void {
+  #render(): void {
     const host = {
       post: (intent: Intent) => this.posted.push(intent),
-      keep: (kept: Kept) => {
-        this.kept = kept;
+      saveState: (savedState: SavedViewState) => {
+        this.savedState = savedState;
       },
-      kept: this.kept,
+      savedState: this.savedState,
     };
     this.#host ??= host;
-    this.#drawing.render(
+    this.#renderRoot.render(
       <HostProvider value={this.#host}>
         <App state={this.#state} />
       </HostProvider>,
     );
   }
 
-  #host: { post(intent: Intent): void; keep(kept: Kept): void; readonly kept: Kept } | undefined;
+  #host: { post(intent: Intent): void; saveState(savedState: SavedViewState): void; readonly savedState: SavedViewState } | undefined;
 }

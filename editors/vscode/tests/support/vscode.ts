@@ -1,8 +1,8 @@
 /**
- * As much of VS Code as the extension touches, in memory.
+ * In-memory fake of the parts of VS Code's API that the extension uses.
  *
- * Owns what is open, shown, said and listened to; a test sets it up and looks at it afterwards.
- * `resetEditor` makes all of it new. Whatever is registered is noted, and so is what is let go.
+ * A test sets up `editor` and inspects it afterwards. Registrations and disposals are recorded.
+ * `resetEditor` replaces it with a fresh one.
  */
 
 interface Disposable {
@@ -84,7 +84,7 @@ export class Uri {
   }
 }
 
-/** A document as VS Code has it. Its disk is `saved`. */
+/** A document; `saved` is its text on disk. */
 export class TextDocument {
   readonly uri: Uri;
   text: string;
@@ -166,7 +166,7 @@ interface Pty {
   handleInput(data: string): void;
 }
 
-/** A terminal in the panel, and what was written to it. */
+/** A terminal in the panel, with the output written to it. */
 export class Terminal {
   readonly options: Readonly<Record<string, unknown>> & { readonly name: string; readonly pty?: Pty };
   written = "";
@@ -205,28 +205,28 @@ interface Provider {
   resolveWebviewView(view: unknown): void;
 }
 
-function freshEditor() {
+function createEditor() {
   return {
-    /** What was asked of VS Code, in words. */
-    asked: [] as string[],
+    /** Calls of VS Code's API, as text. */
+    calls: [] as string[],
     disposed: 0,
-    commands: new Map<string, (...given: unknown[]) => unknown>(),
-    ran: [] as [string, ...unknown[]][],
+    commands: new Map<string, (...args: unknown[]) => unknown>(),
+    executedCommands: [] as [string, ...unknown[]][],
     providers: [] as Provider[],
     contents: new Map<string, (uri: Uri) => string>(),
     documents: [] as TextDocument[],
     edits: [] as [string, string][],
-    takesEdits: true,
+    acceptsEdits: true,
     terminals: [] as Terminal[],
     statusBar: [] as StatusBarItem[],
     channels: new Map<string, string[]>(),
     settings: new Map<string, unknown>(),
     folders: [] as Uri[],
-    found: [] as Uri[],
+    foundFiles: [] as Uri[],
     tabs: [] as Uri[],
     active: undefined as { document: TextDocument; selection: Range } | undefined,
     diagnostics: new Map<string, object[]>(),
-    /** What the user chooses when asked; undefined for nothing. */
+    /** The user's choice in dialogs; undefined to dismiss them. */
     choice: undefined as string | undefined,
     isTrusted: false,
     isFocused: true,
@@ -242,30 +242,30 @@ function freshEditor() {
   };
 }
 
-export let editor = freshEditor();
+export let editor = createEditor();
 
 export function resetEditor(): void {
-  editor = freshEditor();
+  editor = createEditor();
 }
 
-function noted(what: string, letGo: () => void = () => undefined): Disposable {
-  const { asked } = editor;
+function recordCall(call: string, onDispose: () => void = () => undefined): Disposable {
+  const { calls } = editor;
   const owner = editor;
-  asked.push(what);
+  calls.push(call);
   return {
     dispose: () => {
       owner.disposed += 1;
-      letGo();
+      onDispose();
     },
   };
 }
 
-type EventName = keyof ReturnType<typeof freshEditor>["events"];
+type EventName = keyof ReturnType<typeof createEditor>["events"];
 
-function listening(name: EventName): (listener: Listener<never>) => Disposable {
+function onEvent(name: EventName): (listener: Listener<never>) => Disposable {
   return (listener) => {
     const registered = (editor.events[name].event as (listener: Listener<never>) => Disposable)(listener);
-    return noted(`listener ${name}`, () => {
+    return recordCall(`listener ${name}`, () => {
       registered.dispose();
     });
   };
@@ -279,15 +279,15 @@ function channel(name: string): object {
     (text: string): void => {
       lines.push(`${level}${text}`);
     };
-  const show = (): void => void editor.asked.push(`show ${name}`);
+  const show = (): void => void editor.calls.push(`show ${name}`);
   const levels = { info: log(""), warn: log("warning: "), error: log("error: "), appendLine: log("") };
-  return { ...levels, show, ...noted(`channel ${name}`) };
+  return { ...levels, show, ...recordCall(`channel ${name}`) };
 }
 
 const answer =
   (kind: string) =>
   (message: string, ...rest: unknown[]): Promise<string | undefined> => {
-    editor.asked.push(`${kind} ${message} ${JSON.stringify(rest)}`);
+    editor.calls.push(`${kind} ${message} ${JSON.stringify(rest)}`);
     return Promise.resolve(editor.choice);
   };
 
@@ -304,7 +304,7 @@ export const window = {
   createOutputChannel: channel,
   createStatusBarItem: (): StatusBarItem => {
     const empty = { tooltip: undefined, backgroundColor: undefined, accessibilityInformation: undefined };
-    const item = { name: "", command: "", text: "", ...empty, show: () => undefined, ...noted("status bar") };
+    const item = { name: "", command: "", text: "", ...empty, show: () => undefined, ...recordCall("status bar") };
     editor.statusBar.push(item);
     return item;
   },
@@ -315,21 +315,21 @@ export const window = {
   },
   registerWebviewViewProvider: (id: string, provider: Provider) => {
     editor.providers.push(provider);
-    return noted(`view ${id}`);
+    return recordCall(`view ${id}`);
   },
   showTextDocument: (uri: Uri, options: unknown) => {
-    editor.asked.push(`open ${uri.toString()} ${JSON.stringify(options)}`);
+    editor.calls.push(`open ${uri.toString()} ${JSON.stringify(options)}`);
     return Promise.resolve();
   },
   showWarningMessage: answer("warning"),
   showInformationMessage: answer("information"),
   showQuickPick: (items: { label: string }[]) => {
-    editor.asked.push(`pick ${items.map(({ label }) => label).join(", ")}`);
+    editor.calls.push(`pick ${items.map(({ label }) => label).join(", ")}`);
     return Promise.resolve(items.find(({ label }) => label === editor.choice));
   },
-  onDidChangeActiveTextEditor: listening("editor"),
-  onDidChangeTextEditorSelection: listening("selection"),
-  onDidCloseTerminal: listening("closedTerminal"),
+  onDidChangeActiveTextEditor: onEvent("editor"),
+  onDidChangeTextEditorSelection: onEvent("selection"),
+  onDidCloseTerminal: onEvent("closedTerminal"),
 };
 
 export const workspace = {
@@ -348,46 +348,46 @@ export const workspace = {
     provider: { provideTextDocumentContent(uri: Uri): string },
   ) => {
     editor.contents.set(scheme, (uri) => provider.provideTextDocumentContent(uri));
-    return noted(`documents ${scheme}`);
+    return recordCall(`documents ${scheme}`);
   },
   applyEdit: (edit: WorkspaceEdit): Promise<boolean> => {
-    for (const [uri, range, text] of editor.takesEdits ? edit.replacements : []) {
+    for (const [uri, range, text] of editor.acceptsEdits ? edit.replacements : []) {
       const document = editor.documents.find((each) => each.uri.toString() === uri.toString());
       if (document === undefined) continue;
       const [start, end] = [document.offsetAt(range.start), document.offsetAt(range.end)];
       editor.edits.push([document.text.slice(start, end), text]);
       document.text = document.text.slice(0, start) + text + document.text.slice(end);
     }
-    return Promise.resolve(editor.takesEdits);
+    return Promise.resolve(editor.acceptsEdits);
   },
   findFiles: (pattern: string, _without: unknown, most: number): Promise<Uri[]> => {
-    editor.asked.push(`find ${pattern} ${String(most)}`);
-    return Promise.resolve(editor.found);
+    editor.calls.push(`find ${pattern} ${String(most)}`);
+    return Promise.resolve(editor.foundFiles);
   },
-  onDidSaveTextDocument: listening("save"),
-  onDidGrantWorkspaceTrust: listening("trust"),
-  onDidChangeConfiguration: listening("configuration"),
+  onDidSaveTextDocument: onEvent("save"),
+  onDidGrantWorkspaceTrust: onEvent("trust"),
+  onDidChangeConfiguration: onEvent("configuration"),
 };
 
 export const languages = {
-  onDidChangeDiagnostics: listening("diagnostics"),
+  onDidChangeDiagnostics: onEvent("diagnostics"),
   getDiagnostics: (uri: Uri) => editor.diagnostics.get(uri.path) ?? [],
 };
 
 export const commands = {
-  registerCommand: (name: string, deed: (...given: unknown[]) => unknown) => {
-    editor.commands.set(name, deed);
-    return noted(`command ${name}`);
+  registerCommand: (name: string, handler: (...args: unknown[]) => unknown) => {
+    editor.commands.set(name, handler);
+    return recordCall(`command ${name}`);
   },
-  executeCommand: (name: string, ...given: unknown[]) => {
-    editor.ran.push([name, ...given]);
+  executeCommand: (name: string, ...args: unknown[]) => {
+    editor.executedCommands.push([name, ...args]);
     return Promise.resolve();
   },
 };
 
 export const env = {
   openExternal: (uri: Uri) => {
-    editor.asked.push(`browse ${uri.toString()}`);
+    editor.calls.push(`browse ${uri.toString()}`);
     return Promise.resolve(true);
   },
 };

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import axe from "axe-core";
 import type { ViewEvent } from "../../src/shared/events.js";
-import { dom, Page } from "../support/page.js";
-import { FORM, OPENED, QUEUED, READY, TOLD, WHOLE } from "../support/story.js";
+import { dom, TestPage } from "../support/page.js";
+import { FORM_REQUEST, SESSION_OPENED, QUEUED_PROMPT, READY, CONVERSATION, FULL_CONVERSATION } from "../support/conversation.js";
 
-// Axe looks at its own window: the page's, with jsdom's limits (no layout, so no colours).
+// axe must run in the page's own window. jsdom has no layout, so colours cannot be checked.
 (dom.window as unknown as { eval(code: string): void }).eval(axe.source);
-const { axe: inPage } = dom.window as unknown as { axe: typeof axe };
+const { axe: axeInPage } = dom.window as unknown as { axe: typeof axe };
 
-async function faults(page: Page): Promise<string[]> {
-  const found = await inPage.run(page.root.ownerDocument, {
+async function violationsOf(page: TestPage): Promise<string[]> {
+  const found = await axeInPage.run(page.root.ownerDocument, {
     rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
   });
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
@@ -19,24 +19,24 @@ async function faults(page: Page): Promise<string[]> {
 const failed: ViewEvent = { ...READY, status: "failed", message: "why" };
 
 for (const [name, events, presses] of [
-  ["the welcome", OPENED, []],
+  ["the welcome", SESSION_OPENED, []],
   ["signing in", [READY, { type: "signIn", isNeeded: true, message: "no key" }], []],
   ["a server that cannot be started", [failed], []],
-  ["a conversation with all there is", WHOLE, ["plan-toggle", "changes-toggle", "changed-file-toggle"]],
-  ["a form", [...OPENED, ...TOLD, FORM, QUEUED], []],
-  ["the list of sessions", WHOLE, ["header-sessions"]],
-  ["the context", WHOLE, ["header-context"]],
+  ["a conversation with all there is", FULL_CONVERSATION, ["plan-toggle", "changes-toggle", "changed-file-toggle"]],
+  ["a form", [...SESSION_OPENED, ...CONVERSATION, FORM_REQUEST, QUEUED_PROMPT], []],
+  ["the list of sessions", FULL_CONVERSATION, ["header-sessions"]],
+  ["the context", FULL_CONVERSATION, ["header-context"]],
 ] as const satisfies readonly (readonly [string, readonly ViewEvent[], readonly string[]])[]) {
   test(`${name} passes axe`, async () => {
-    const page = await new Page().tell(...events);
+    const page = await new TestPage().dispatch(...events);
     for (const testId of presses) await page.press(testId);
-    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await violationsOf(page), []);
   });
 }
 
 test("the list of completions passes axe", async () => {
-  const page = await new Page().tell(...OPENED);
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   await page.write(page.find("composer-input"), "/co");
   assert.equal(page.findAll("completion").length, 2);
-  assert.deepEqual(await faults(page), []);
+  assert.deepEqual(await violationsOf(page), []);
 });

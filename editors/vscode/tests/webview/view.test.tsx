@@ -1,81 +1,81 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { ViewEvent } from "../../src/shared/events.js";
-import { Page } from "../support/page.js";
-import { SETTLING_MILLISECONDS } from "../../src/webview/focus.js";
-import { ASKS, FORM, OPENED, QUEUED, READY, TOLD, WHOLE } from "../support/story.js";
+import { TestPage } from "../support/page.js";
+import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
+import { PERMISSION_REQUEST, FORM_REQUEST, SESSION_OPENED, QUEUED_PROMPT, READY, CONVERSATION, FULL_CONVERSATION } from "../support/conversation.js";
 
-const FAILED: ViewEvent = { type: "ended", reason: "error", error: "The endpoint is down." };
+const TURN_FAILED: ViewEvent = { type: "ended", reason: "error", error: "The endpoint is down." };
 const switches = { withFile: true, withSelection: true, withProblems: false };
 
-test("a prompt is sent with Enter, and the input is empty then", async () => {
-  const page = await new Page().tell(...OPENED);
+test("Enter sends the prompt and empties the input", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "hello");
   await page.key(input, "Enter", { shiftKey: true });
   assert.deepEqual(page.posted, []);
   await page.key(input, "Enter");
   const draft = { text: "hello", images: [], files: [], ...switches };
-  assert.deepEqual(page.posted, [{ type: "send", draft, manner: "turn" }]);
+  assert.deepEqual(page.posted, [{ type: "send", draft, busyMode: "turn" }]);
   assert.equal(input.value, "");
 });
 
-test("what is written while the server is away stays where it is", async () => {
+test("text typed while the server restarts stays in the input", async () => {
   const away = { ...READY, status: "restarting" } as const;
-  const page = await new Page().tell(...OPENED, away);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, away);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "hello");
   await page.key(input, "Enter");
   assert.deepEqual([page.posted, input.value], [[], "hello"]);
-  await page.tell(READY);
+  await page.dispatch(READY);
   await page.key(input, "Enter");
   assert.deepEqual(page.posted.map(({ type }) => type), ["send"]);
 });
 
-for (const [key, manner] of [
+for (const [key, busyMode] of [
   [{}, "steer"],
   [{ altKey: true }, "queue"],
 ] as const) {
-  test(`while it works, a prompt is sent to ${manner}`, async () => {
-    const page = await new Page().tell(...OPENED, ...TOLD);
+  test(`while the agent works, a prompt is sent with the mode ${busyMode}`, async () => {
+    const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
     const input = page.find("composer-input");
     await page.write(input, "wait");
     await page.key(input, "Enter", key);
     const [sent] = page.posted;
-    assert.equal(sent?.type === "send" && sent.manner, manner);
+    assert.equal(sent?.type === "send" && sent.busyMode, busyMode);
   });
 }
 
 test("Escape stops the turn", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.key(page.find("composer-input"), "Escape");
   assert.deepEqual(page.posted, [{ type: "stop" }]);
 });
 
-test("a draft outlives a reload", async () => {
-  const page = await new Page().tell(...OPENED);
+test("a draft survives a reload", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   await page.write(page.find("composer-input"), "half a thou");
-  const again = await new Page(page.kept).tell(...OPENED);
+  const again = await new TestPage(page.savedState).dispatch(...SESSION_OPENED);
   assert.equal((again.find("composer-input") as HTMLTextAreaElement).value, "half a thou");
 });
 
 test("a prompt that could not be sent is put back once", async () => {
   const back: ViewEvent = { type: "restore", text: "again", number: 1 };
-  const page = await new Page().tell(...OPENED, back);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, back);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   assert.equal(input.value, "again");
   await page.write(input, "");
-  const reloaded = await new Page(page.kept).tell(...OPENED, back);
+  const reloaded = await new TestPage(page.savedState).dispatch(...SESSION_OPENED, back);
   assert.equal((reloaded.find("composer-input") as HTMLTextAreaElement).value, "");
 });
 
 test("commands are completed from a slash, with the keyboard alone", async () => {
-  const page = await new Page().tell(...OPENED);
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "/co");
   assert.deepEqual(
     page.findAll("completion").map((each) => each.textContent),
-    ["/compactSum the conversation up to make room", "/contextShow what the model is told"],
+    ["/compactSummarize the conversation", "/contextShow the system prompt"],
   );
   await page.key(input, "ArrowDown");
   await page.key(input, "Enter");
@@ -84,12 +84,12 @@ test("commands are completed from a slash, with the keyboard alone", async () =>
 });
 
 test("files are completed from an at sign, and go with the prompt", async () => {
-  const page = await new Page().tell(...OPENED);
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "see @gree");
   assert.deepEqual(page.posted, [{ type: "findFiles", query: "gree" }]);
   const paths = [{ path: "/project/src/greeting.py", label: "src/greeting.py" }];
-  await page.tell({ type: "files", query: "gree", paths });
+  await page.dispatch({ type: "files", query: "gree", paths });
   await page.key(input, "Tab");
   assert.equal(input.value, "see @src/greeting.py ");
   await page.key(input, "Enter");
@@ -97,18 +97,18 @@ test("files are completed from an at sign, and go with the prompt", async () => 
   assert.deepEqual(sent?.type === "send" && sent.draft.files, ["/project/src/greeting.py"]);
 });
 
-test("a permission has the focus on rejecting, and keys answer it", async () => {
+test("a permission request focuses the reject button, and keys answer it", async () => {
   for (const [key, optionId] of [
     ["y", "once"],
     ["a", "always"],
     ["n", "no"],
   ] as const) {
     mock.timers.enable({ apis: ["Date"], now: 1000 });
-    const page = await new Page().tell(...OPENED, ...TOLD, ...ASKS);
+    const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST);
     assert.equal(document.activeElement, page.find("permission-reject_once"));
     await page.key(page.find("permission"), key);
-    assert.deepEqual(page.posted, [], "a key that was on its way answers nothing");
-    mock.timers.tick(SETTLING_MILLISECONDS);
+    assert.deepEqual(page.posted, [], "a key pressed too early answers nothing");
+    mock.timers.tick(KEY_GUARD_MILLISECONDS);
     await page.key(page.find("permission"), key);
     assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId }]);
     page.close();
@@ -116,27 +116,27 @@ test("a permission has the focus on rejecting, and keys answer it", async () => 
   }
 });
 
-test("a permission takes no focus from somebody who is writing", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
+test("a permission request does not take the focus from a user who is typing", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   const input = page.find("composer-input");
   await page.write(input, "yes and no");
   input.focus();
-  await page.tell(...ASKS);
+  await page.dispatch(...PERMISSION_REQUEST);
   assert.equal(document.activeElement, input);
   assert.equal(page.find("announcer").textContent, "The agent asks for permission: `git push origin main`");
 });
 
-test("a permission waits for the focus while the user is in the editor", async () => {
+test("a permission request waits for the focus while the user is in the editor", async () => {
   const hasFocus = mock.method(document, "hasFocus", () => false);
-  const page = await new Page().tell(...OPENED, ...TOLD, ...ASKS);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST);
   assert.notEqual(document.activeElement, page.find("permission-reject_once"));
   window.dispatchEvent(new window.Event("focus"));
   assert.equal(document.activeElement, page.find("permission-reject_once"));
   hasFocus.mock.restore();
 });
 
-test("a picture that is dropped goes with the prompt, other files do not", async () => {
-  const page = await new Page().tell(...OPENED);
+test("a dropped image is attached to the prompt, other files are not", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const dropped = [
     new window.File([new Uint8Array([1, 2, 3])], "a.png", { type: "image/png" }),
     new window.File(["x"], "a.svg", { type: "image/svg+xml" }),
@@ -146,8 +146,8 @@ test("a picture that is dropped goes with the prompt, other files do not", async
   });
   page.find("composer-input").dispatchEvent(event);
   for (let round = 0; round < 100 && page.findAll("attached-image").length === 0; round += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 5)); // a file is read in its own time
-    await page.tell();
+    await new Promise((resolve) => setTimeout(resolve, 5)); // the file is read asynchronously
+    await page.dispatch();
   }
   await page.key(page.find("composer-input"), "Enter");
   const [sent] = page.posted;
@@ -155,16 +155,16 @@ test("a picture that is dropped goes with the prompt, other files do not", async
   assert.deepEqual(images, [{ mimeType: "image/png", data: "AQID" }]);
 });
 
-test("a permission is within its call's card and goes with the turn", async () => {
-  const page = await new Page().tell(...WHOLE);
+test("a permission request is inside its tool call's card and disappears with the turn", async () => {
+  const page = await new TestPage().dispatch(...FULL_CONVERSATION);
   assert.equal(page.find("permission").closest('[data-testid="tool-call"]')?.getAttribute("data-call-id"), "c4");
-  await page.tell({ type: "ended", reason: "cancelled", error: "" });
+  await page.dispatch({ type: "ended", reason: "cancelled", error: "" });
   assert.equal(page.findAll("permission").length, 0);
   assert.equal(page.findAll("tool-call").at(-1)?.getAttribute("data-status"), "failed");
 });
 
-test("a form sends what was filled in and nothing else", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD, FORM);
+test("a form sends only the filled-in fields", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, FORM_REQUEST);
   await page.press("choice-hi");
   await page.press("choice-Ada");
   await page.press("elicitation-submit");
@@ -173,8 +173,8 @@ test("a form sends what was filled in and nothing else", async () => {
   ]);
 });
 
-test("cards show their kind, status, places, diff and terminal", async () => {
-  const page = await new Page().tell(...WHOLE);
+test("cards show their kind, status, locations, diff and terminal", async () => {
+  const page = await new TestPage().dispatch(...FULL_CONVERSATION);
   const cards = page.findAll("tool-call").map(({ dataset }) => `${dataset["kind"] ?? ""} ${dataset["status"] ?? ""}`);
   assert.deepEqual(cards, ["read completed", "edit completed", "execute completed", "execute pending"]);
   assert.match(page.find("diff").textContent, /\+4−3/);
@@ -185,7 +185,7 @@ test("cards show their kind, status, places, diff and terminal", async () => {
 });
 
 test("changes are kept and reverted per file and per hunk", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.press("changes-toggle");
   await page.press("keep-file");
   await page.press("changed-file-toggle");
@@ -196,14 +196,14 @@ test("changes are kept and reverted per file and per hunk", async () => {
   assert.ok(second?.type === "revert" && second.path === path && second.hunkId !== "");
 });
 
-test("what waits can be taken back", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD, QUEUED);
+test("a queued prompt can be moved back to the input", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, QUEUED_PROMPT);
   await page.press("unqueue");
   assert.deepEqual(page.posted, [{ type: "unqueue", id: "q1" }]);
 });
 
 test("sessions are searched, opened, renamed, forked and deleted", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.press("header-sessions");
   await page.write(page.find("session-search"), "BUILD");
   assert.equal(page.findAll("session").length, 1);
@@ -222,23 +222,23 @@ test("sessions are searched, opened, renamed, forked and deleted", async () => {
   assert.equal(page.findAll("session-list").length, 0);
 });
 
-test("the context panel shows instructions, those of folders too, and skills", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
+test("the context panel shows instruction files, also from subdirectories, and skills", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.press("header-context");
   const shown = [...page.findAll("context-instruction"), ...page.findAll("context-skill")];
   assert.deepEqual(
     shown.map((each) => each.textContent.trim()),
-    ["AGENTS.md loaded", "src/AGENTS.md loaded with a folder", "code-review bundled"],
+    ["AGENTS.md loaded", "src/AGENTS.md loaded for a subdirectory", "code-review bundled"],
   );
 });
 
-test("the usage ring says how full the window is and what it cost", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD);
-  assert.equal(page.find("usage").title, "24% of the window: 48k of 200k tokens, $0.12");
+test("the usage ring shows the usage of the context window and the cost", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
+  assert.equal(page.find("usage").title, "24% of the context window: 48k of 200k tokens, $0.12");
 });
 
 test("options are chosen in pickers", async () => {
-  const page = await new Page().tell(...OPENED);
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const picker = page.find("picker-model") as HTMLSelectElement;
   picker.value = "claude-opus-5";
   picker.dispatchEvent(new window.Event("change", { bubbles: true }));
@@ -252,28 +252,28 @@ for (const [status, testId, intent] of [
   ["failed", "welcome-restart", "restart"],
 ] as const) {
   test(`a connection that is ${status} leads to ${intent}`, async () => {
-    const page = await new Page().tell({ ...READY, status, message: "why" });
+    const page = await new TestPage().dispatch({ ...READY, status, message: "why" });
     await page.press(testId);
     assert.deepEqual(page.posted, [{ type: intent }]);
   });
 }
 
-test("the welcome leads to signing in, the way in a terminal first", async () => {
-  const page = await new Page().tell(READY, { type: "signIn", isNeeded: true, message: "there is no key yet" });
+test("the welcome offers the sign-in methods, terminal methods first", async () => {
+  const page = await new TestPage().dispatch(READY, { type: "signIn", isNeeded: true, message: "there is no key yet" });
   assert.match(page.find("welcome-sign-in").textContent, /there is no key yetSign in in a terminalAPI key/);
   await page.press("sign-in-setup");
-  assert.deepEqual(page.posted, [{ type: "signIn", wayId: "setup" }]);
+  assert.deepEqual(page.posted, [{ type: "signIn", methodId: "setup" }]);
 });
 
-test("a suggestion is put into the input", async () => {
-  const page = await new Page().tell(...OPENED);
+test("a suggestion is inserted into the input", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
   const [, suggestion] = [...page.root.querySelectorAll<HTMLElement>(".suggestion")];
   suggestion?.click();
-  await page.tell();
+  await page.dispatch();
   assert.match((page.find("composer-input") as HTMLTextAreaElement).value, /no test covers/);
 });
 
 test("a failed turn says why", async () => {
-  const page = await new Page().tell(...OPENED, ...TOLD, FAILED);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, TURN_FAILED);
   assert.equal(page.find("ending").textContent, "The endpoint is down.");
 });

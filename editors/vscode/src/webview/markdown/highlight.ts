@@ -1,8 +1,7 @@
 /**
- * Code in colours.
+ * Syntax highlighting.
  *
- * Owns which languages are known. Makes nodes, never HTML: nothing of what an agent says is parsed
- * as a page.
+ * Creates DOM nodes instead of HTML, so that the agent's text is never parsed as HTML.
  */
 import type { ElementContent, Root } from "hast";
 import bash from "highlight.js/lib/languages/bash";
@@ -32,8 +31,8 @@ import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
 
-/** Longer code is shown without colours. */
-const MOST_CHARACTERS = 60_000;
+/** Longer code is shown without highlighting. */
+const MAX_CHARACTERS = 60_000;
 
 const lowlight = createLowlight({
   bash,
@@ -64,28 +63,28 @@ const lowlight = createLowlight({
 });
 lowlight.registerAlias({ bash: ["sh", "shell", "zsh", "console"], ini: ["toml"], python: ["py3"] });
 
-/** Return code as nodes, coloured where its language is known. */
-export function highlighted(code: string, language: string): DocumentFragment {
+/** Return code as DOM nodes, highlighted if the language is known. */
+export function highlightCode(code: string, language: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  if (code.length > MOST_CHARACTERS || !lowlight.registered(language)) fragment.append(code);
-  else appendAll(fragment, lowlight.highlight(language, code).children);
+  if (code.length > MAX_CHARACTERS || !lowlight.registered(language)) fragment.append(code);
+  else appendNodes(fragment, lowlight.highlight(language, code).children);
   return fragment;
 }
 
-function appendAll(parent: Node, children: Root["children"] | ElementContent[]): void {
+function appendNodes(parent: Node, children: Root["children"] | ElementContent[]): void {
   for (const child of children) {
     if (child.type === "text") parent.appendChild(document.createTextNode(child.value));
     if (child.type !== "element") continue;
     const span = document.createElement("span");
     const { className } = child.properties;
     if (Array.isArray(className)) span.className = className.join(" ");
-    appendAll(span, child.children);
+    appendNodes(span, child.children);
     parent.appendChild(span);
   }
 }
 
-/** Return the language that a file's name stands for; empty where it is not known. */
+/** Return the language of a file name; empty if unknown. */
 export function languageOf(path: string): string {
-  const ending = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return lowlight.registered(ending) ? ending : "";
+  const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return lowlight.registered(extension) ? extension : "";
 }

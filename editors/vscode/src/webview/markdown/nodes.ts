@@ -1,73 +1,73 @@
 /**
- * Markdown's tokens as nodes of the page.
+ * Renders Markdown tokens as DOM nodes.
  *
- * Owns how each kind of token looks. No HTML is ever parsed: tags in a text are shown as text, so
- * there is nothing to sanitise. Links are told to whoever asked, and go nowhere by themselves.
+ * HTML is never parsed: tags in a text are shown as text, so there is nothing to sanitise. Links have
+ * no target of their own; a click calls `onLink`.
  */
 import type { MarkedToken, Token, Tokens } from "marked";
-import { highlighted } from "./highlight.js";
+import { highlightCode } from "./highlight.js";
 
 export type OnLink = (href: string) => void;
 
-export interface Drawing {
+export interface RenderOptions {
   readonly onLink: OnLink;
-  /** Code that still grows is not coloured above a size. */
+  /** Whether the text still streams; long code is then not highlighted. */
   readonly isGrowing: boolean;
 }
 
-const MOST_GROWING = 4000;
+const MAX_GROWING_CODE_CHARACTERS = 4000;
 const DATA_IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,/;
 
-/** Return the node of a block; null for one that shows nothing. */
-export function blockOf(token: Token, drawing: Drawing): HTMLElement | null {
+/** Return the element of a block token; null for an invisible one. */
+export function renderBlock(token: Token, options: RenderOptions): HTMLElement | null {
   const marked = token as MarkedToken;
   switch (marked.type) {
     case "heading":
-      return filled(`h${String(Math.min(marked.depth + 2, 6))}`, marked.tokens, drawing);
+      return renderElement(`h${String(Math.min(marked.depth + 2, 6))}`, marked.tokens, options);
     case "paragraph":
-      return filled("p", marked.tokens, drawing);
+      return renderElement("p", marked.tokens, options);
     case "text":
-      return filled("p", marked.tokens ?? [marked], drawing);
+      return renderElement("p", marked.tokens ?? [marked], options);
     case "code":
-      return codeOf(marked, drawing);
+      return renderCode(marked, options);
     case "list":
-      return listOf(marked, drawing);
+      return renderList(marked, options);
     case "blockquote":
-      return withBlocks(document.createElement("blockquote"), marked.tokens, drawing);
+      return appendBlocks(document.createElement("blockquote"), marked.tokens, options);
     case "table":
-      return tableOf(marked, drawing);
+      return renderTable(marked, options);
     case "hr":
       return document.createElement("hr");
     case "html":
-      return textIn("p", marked.raw.trim());
+      return textElement("p", marked.raw.trim());
     case "space":
     case "def":
       return null;
     default:
-      return textIn("p", token.raw);
+      return textElement("p", token.raw);
   }
 }
 
-function withBlocks<E extends HTMLElement>(parent: E, tokens: readonly Token[], drawing: Drawing): E {
+function appendBlocks<E extends HTMLElement>(parent: E, tokens: readonly Token[], options: RenderOptions): E {
   for (const token of tokens) {
-    const node = blockOf(token, drawing);
+    const node = renderBlock(token, options);
     if (node !== null) parent.append(node);
   }
   return parent;
 }
 
-function codeOf(token: Tokens.Code, drawing: Drawing): HTMLElement {
+function renderCode(token: Tokens.Code, options: RenderOptions): HTMLElement {
   const language = (token.lang ?? "").split(/\s/, 1)[0] ?? "";
   const block = document.createElement("div");
   block.className = "code-block";
   const bar = document.createElement("div");
   bar.className = "code-bar";
-  bar.append(textIn("span", language), copyButton(token.text));
+  bar.append(textElement("span", language), copyButton(token.text));
   const pre = document.createElement("pre");
-  pre.tabIndex = 0; // it scrolls, so it must be reachable by keys
+  pre.tabIndex = 0; // it scrolls, so it must be focusable by keyboard
   const code = document.createElement("code");
-  const isPlain = drawing.isGrowing && token.text.length > MOST_GROWING;
-  code.append(isPlain ? token.text : highlighted(token.text, language.toLowerCase()));
+  const isPlain = options.isGrowing && token.text.length > MAX_GROWING_CODE_CHARACTERS;
+  code.append(isPlain ? token.text : highlightCode(token.text, language.toLowerCase()));
   pre.append(code);
   block.append(bar, pre);
   return block;
@@ -87,28 +87,28 @@ function copyButton(text: string): HTMLElement {
   return button;
 }
 
-function listOf(token: Tokens.List, drawing: Drawing): HTMLElement {
+function renderList(token: Tokens.List, options: RenderOptions): HTMLElement {
   const list = document.createElement(token.ordered ? "ol" : "ul");
   if (token.ordered && token.start !== "" && token.start !== 1) {
     list.setAttribute("start", String(token.start));
   }
-  list.append(...token.items.map((item) => itemOf(item, drawing)));
+  list.append(...token.items.map((item) => renderItem(item, options)));
   return list;
 }
 
-function itemOf(token: Tokens.ListItem, drawing: Drawing): HTMLElement {
+function renderItem(token: Tokens.ListItem, options: RenderOptions): HTMLElement {
   const item = document.createElement("li");
   if (token.task) item.append(token.checked === true ? "☑ " : "☐ ");
   for (const child of token.tokens) {
     if (child.type === "checkbox") continue;
     const inline = child.type === "text" ? (child as Tokens.Text) : null;
-    if (inline === null) withBlocks(item, [child], drawing);
-    else withInlines(item, inline.tokens ?? [inline], drawing);
+    if (inline === null) appendBlocks(item, [child], options);
+    else appendInlines(item, inline.tokens ?? [inline], options);
   }
   return item;
 }
 
-function tableOf(token: Tokens.Table, drawing: Drawing): HTMLElement {
+function renderTable(token: Tokens.Table, options: RenderOptions): HTMLElement {
   const scroller = document.createElement("div");
   scroller.className = "table";
   scroller.tabIndex = 0;
@@ -116,55 +116,55 @@ function tableOf(token: Tokens.Table, drawing: Drawing): HTMLElement {
   scroller.setAttribute("aria-label", "Table");
   const table = document.createElement("table");
   const head = table.createTHead().insertRow();
-  head.append(...token.header.map((cell) => cellOf("th", cell, drawing)));
+  head.append(...token.header.map((cell) => renderCell("th", cell, options)));
   const body = table.createTBody();
   for (const cells of token.rows) {
-    body.insertRow().append(...cells.map((cell) => cellOf("td", cell, drawing)));
+    body.insertRow().append(...cells.map((cell) => renderCell("td", cell, options)));
   }
   scroller.append(table);
   return scroller;
 }
 
-function cellOf(tag: "th" | "td", cell: Tokens.TableCell, drawing: Drawing): HTMLElement {
-  const node = filled(tag, cell.tokens, drawing);
+function renderCell(tag: "th" | "td", cell: Tokens.TableCell, options: RenderOptions): HTMLElement {
+  const node = renderElement(tag, cell.tokens, options);
   if (cell.align !== null) node.classList.add(`align-${cell.align}`);
   return node;
 }
 
-function filled(tag: string, tokens: readonly Token[], drawing: Drawing): HTMLElement {
-  return withInlines(document.createElement(tag), tokens, drawing);
+function renderElement(tag: string, tokens: readonly Token[], options: RenderOptions): HTMLElement {
+  return appendInlines(document.createElement(tag), tokens, options);
 }
 
-function withInlines(parent: HTMLElement, tokens: readonly Token[], drawing: Drawing): HTMLElement {
-  for (const token of tokens) parent.append(inlineOf(token as MarkedToken, drawing));
+function appendInlines(parent: HTMLElement, tokens: readonly Token[], options: RenderOptions): HTMLElement {
+  for (const token of tokens) parent.append(renderInline(token as MarkedToken, options));
   return parent;
 }
 
-function inlineOf(token: MarkedToken, drawing: Drawing): Node {
+function renderInline(token: MarkedToken, options: RenderOptions): Node {
   switch (token.type) {
     case "text":
-      if (token.tokens !== undefined) return filled("span", token.tokens, drawing);
-      return document.createTextNode(unescaped(token.text));
+      if (token.tokens !== undefined) return renderElement("span", token.tokens, options);
+      return document.createTextNode(decodeEntities(token.text));
     case "escape":
       return document.createTextNode(token.text);
     case "strong":
     case "em":
     case "del":
-      return filled(token.type, token.tokens, drawing);
+      return renderElement(token.type, token.tokens, options);
     case "codespan":
-      return textIn("code", token.text);
+      return textElement("code", token.text);
     case "br":
       return document.createElement("br");
     case "link":
-      return linkOf(token, drawing);
+      return renderLink(token, options);
     case "image":
-      return imageOf(token, drawing);
+      return renderImage(token, options);
     default:
       return document.createTextNode(token.raw);
   }
 }
 
-function linkOf(token: Tokens.Link, { onLink, isGrowing }: Drawing): HTMLElement {
+function renderLink(token: Tokens.Link, { onLink, isGrowing }: RenderOptions): HTMLElement {
   const link = document.createElement("a");
   link.href = "#";
   link.title = token.href;
@@ -172,11 +172,14 @@ function linkOf(token: Tokens.Link, { onLink, isGrowing }: Drawing): HTMLElement
     event.preventDefault();
     onLink(token.href);
   });
-  return withInlines(link, token.tokens, { onLink, isGrowing });
+  return appendInlines(link, token.tokens, { onLink, isGrowing });
 }
 
-/** Pictures from elsewhere are not loaded: that would tell somebody what is read. */
-function imageOf(token: Tokens.Image, { onLink }: Drawing): HTMLElement {
+/**
+ * Render data images inline and remote images as links: loading a remote image could leak
+ * information to its server.
+ */
+function renderImage(token: Tokens.Image, { onLink }: RenderOptions): HTMLElement {
   if (DATA_IMAGE.test(token.href)) {
     const image = document.createElement("img");
     image.src = token.href;
@@ -185,10 +188,10 @@ function imageOf(token: Tokens.Image, { onLink }: Drawing): HTMLElement {
   }
   const name = token.text === "" ? token.href : token.text;
   const text: Tokens.Text = { type: "text", raw: name, text: name, escaped: false };
-  return linkOf({ ...token, type: "link", tokens: [text] }, { onLink, isGrowing: false });
+  return renderLink({ ...token, type: "link", tokens: [text] }, { onLink, isGrowing: false });
 }
 
-function textIn(tag: string, text: string): HTMLElement {
+function textElement(tag: string, text: string): HTMLElement {
   const node = document.createElement(tag);
   node.textContent = text;
   return node;
@@ -203,6 +206,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&nbsp;": "\u00a0",
 };
 
-function unescaped(text: string): string {
+function decodeEntities(text: string): string {
   return text.replaceAll(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity);
 }

@@ -1,10 +1,10 @@
-/** What goes with the prompt: the file, the selection, its problems, and pictures. */
+/** Attachments of the prompt: the active file, the selection, its problems, and images. */
 import type { JSX } from "preact";
 import type { PastedImage } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 
-export interface Switches {
+export interface AttachmentSwitches {
   readonly withFile: boolean;
   readonly withSelection: boolean;
   readonly withProblems: boolean;
@@ -12,9 +12,9 @@ export interface Switches {
 
 interface AttachmentsProps {
   readonly editor: ViewState["editor"];
-  readonly switches: Switches;
+  readonly switches: AttachmentSwitches;
   readonly images: readonly PastedImage[];
-  readonly onSwitch: (switches: Switches) => void;
+  readonly onSwitch: (switches: AttachmentSwitches) => void;
   readonly onRemove: (index: number) => void;
 }
 
@@ -24,12 +24,12 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
   const hasSelection = firstLine > 0;
   const name = label.split(/[/\\]/).at(-1) ?? label;
   return (
-    <div class="attachments" role="group" aria-label="Goes with the prompt">
+    <div class="attachments" role="group" aria-label="Attached to the prompt">
       {editor.file !== "" && !hasSelection && (
-        <Switch
+        <ToggleChip
           icon="file"
           text={name}
-          title={`Mention ${label}`}
+          title={`Attach ${label}`}
           testId="attach-file"
           isOn={switches.withFile}
           onToggle={(withFile) => {
@@ -38,10 +38,10 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
         />
       )}
       {hasSelection && (
-        <Switch
+        <ToggleChip
           icon="file"
           text={`${name}:${String(firstLine)}-${String(lastLine)}`}
-          title="Send the selection"
+          title="Attach the selection"
           testId="attach-selection"
           isOn={switches.withSelection}
           onToggle={(withSelection) => {
@@ -50,10 +50,10 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
         />
       )}
       {problems > 0 && (
-        <Switch
+        <ToggleChip
           icon="warning"
           text={problems === 1 ? "1 problem" : `${String(problems)} problems`}
-          title={`Send what is wrong with ${label}`}
+          title={`Attach the problems in ${label}`}
           testId="attach-problems"
           isOn={switches.withProblems}
           onToggle={(withProblems) => {
@@ -66,8 +66,8 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
           key={index}
           type="button"
           class="thumbnail"
-          title="Remove the picture"
-          aria-label="Remove the picture"
+          title="Remove the image"
+          aria-label="Remove the image"
           data-testid="attached-image"
           onClick={() => {
             onRemove(index);
@@ -80,7 +80,7 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
   );
 }
 
-interface SwitchProps {
+interface ToggleChipProps {
   readonly icon: IconName;
   readonly text: string;
   readonly title: string;
@@ -89,7 +89,7 @@ interface SwitchProps {
   readonly onToggle: (isOn: boolean) => void;
 }
 
-function Switch({ icon, text, title, testId, isOn, onToggle }: SwitchProps): JSX.Element {
+function ToggleChip({ icon, text, title, testId, isOn, onToggle }: ToggleChipProps): JSX.Element {
   return (
     <button
       type="button"

@@ -1,42 +1,42 @@
-/** The list of commands or files that fit what is being written. */
+/** List of completions: commands or files that match the query. */
 import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import type { ViewState } from "../../shared/state.js";
-import { fitting, type Completing } from "../completing.js";
+import { matchingCommands, type CompletionQuery } from "../completion.js";
 import { Icon } from "../Icon.js";
 
-const MOST_SHOWN = 12;
+const MAX_COMPLETIONS = 12;
 
-export interface Choice {
+export interface CompletionChoice {
   readonly inserted: string;
   readonly detail: string;
-  /** The file that is meant; empty for a command. */
+  /** Path of the file; empty for a command. */
   readonly path: string;
 }
 
-/** Return what can be chosen; files that were found for an earlier query are none. */
+/** Return the choices for a query. Found files are ignored unless they match the current query's prefix. */
 export function choicesFor(
-  { kind, query }: Completing,
+  { kind, query }: CompletionQuery,
   commands: readonly AvailableCommand[],
   files: ViewState["files"],
-): Choice[] {
+): CompletionChoice[] {
   if (kind === "command") {
-    return fitting(commands, query)
-      .slice(0, MOST_SHOWN)
+    return matchingCommands(commands, query)
+      .slice(0, MAX_COMPLETIONS)
       .map(({ name, description }) => ({ inserted: `/${name}`, detail: description, path: "" }));
   }
   if (!query.startsWith(files.query)) return [];
   const found = files.paths.filter(({ label }) => label.toLowerCase().includes(query.toLowerCase()));
-  return found.slice(0, MOST_SHOWN).map(({ path, label }) => ({ inserted: `@${label}`, detail: "", path }));
+  return found.slice(0, MAX_COMPLETIONS).map(({ path, label }) => ({ inserted: `@${label}`, detail: "", path }));
 }
 
 interface CompletionsProps {
-  readonly choices: readonly Choice[];
+  readonly choices: readonly CompletionChoice[];
   readonly active: number;
-  readonly onTake: (choice: Choice) => void;
+  readonly onChoose: (choice: CompletionChoice) => void;
 }
 
-export function Completions({ choices, active, onTake }: CompletionsProps): JSX.Element {
+export function Completions({ choices, active, onChoose }: CompletionsProps): JSX.Element {
   return (
     <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions">
       {choices.map((choice, index) => (
@@ -47,8 +47,8 @@ export function Completions({ choices, active, onTake }: CompletionsProps): JSX.
           aria-selected={index === active}
           data-testid="completion"
           onMouseDown={(event) => {
-            event.preventDefault(); // the input keeps the focus
-            onTake(choice);
+            event.preventDefault(); // keeps the focus in the input
+            onChoose(choice);
           }}
         >
           {choice.path !== "" && <Icon name="file" />}

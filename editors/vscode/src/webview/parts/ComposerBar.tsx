@@ -1,6 +1,6 @@
-/** Below the input: the agent's choices, how full the window is, and what can be done now. */
+/** Bar below the input: pickers, usage of the context window, and send, steer, queue and stop buttons. */
 import type { JSX } from "preact";
-import type { Manner } from "../../shared/events.js";
+import type { BusyMode } from "../../shared/events.js";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, IconButton } from "../Icon.js";
 import { Pickers } from "./Pickers.js";
@@ -9,7 +9,7 @@ import { UsageRing } from "./UsageRing.js";
 interface ComposerBarProps {
   readonly state: ViewState;
   readonly canSend: boolean;
-  readonly onSend: (manner: Manner) => void;
+  readonly onSend: (busyMode: BusyMode) => void;
   readonly onStop: () => void;
 }
 
@@ -23,12 +23,12 @@ export function ComposerBar({ state, canSend, onSend, onStop }: ComposerBarProps
       <UsageRing usage={session.usage} />
       {session.isRunning && canSend && (
         <>
-          {connection.can.steer && (
-            <button type="button" class="secondary" title="Say it now (Enter)" data-testid="steer" onClick={() => { onSend("steer"); }}>
+          {connection.features.steer && (
+            <button type="button" class="secondary" title="Send to the running turn (Enter)" data-testid="steer" onClick={() => { onSend("steer"); }}>
               Steer
             </button>
           )}
-          <button type="button" class="secondary" title="Send it afterwards (Alt+Enter)" data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
+          <button type="button" class="secondary" title="Send after this turn (Alt+Enter)" data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
             Queue
           </button>
         </>

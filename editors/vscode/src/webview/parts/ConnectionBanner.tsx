@@ -1,4 +1,4 @@
-/** One line on top while the server is started again or the user is to sign in. */
+/** Banner above the transcript while the server restarts or the user must sign in. */
 import type { JSX } from "preact";
 import type { ViewState } from "../../shared/state.js";
 import { Icon } from "../Icon.js";
@@ -11,7 +11,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
       <div class="banner warning" role="status" data-testid="banner-restarting">
         <Icon name="loading" spins />
         <div>
-          <p>The server has ended and is started again.</p>
+          <p>The server stopped and is restarting.</p>
           {connection.message !== "" && <p class="small">{connection.message}</p>}
         </div>
       </div>
@@ -22,8 +22,8 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
     <div class="banner" role="status" data-testid="banner-sign-in">
       <Icon name="lock" />
       <div>
-        <p>{signIn.message === "" ? "Sign in to go on." : signIn.message}</p>
-        <SignInButtons ways={connection.signInWays} />
+        <p>{signIn.message === "" ? "Sign in to continue." : signIn.message}</p>
+        <SignInButtons methods={connection.signInMethods} />
       </div>
     </div>
   );

@@ -1,40 +1,40 @@
-/** Which files of instructions and which skills are in force. */
+/** Panel with the active instruction files and skills. */
 import type { JSX } from "preact";
-import type { Instruction } from "../../shared/events.js";
+import type { InstructionFile } from "../../shared/events.js";
 import type { SessionState, ViewState } from "../../shared/state.js";
 import { IconButton, Icon } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 export function ContextPanel({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
   const { post } = useHost();
   const { context } = state;
-  const touched = touchedBy(state.session).filter(
+  const fromCalls = instructionsFromCalls(state.session).filter(
     (path) => !context.instructions.some((each) => each.path === path),
   );
   return (
     <section class="panel" aria-label="Context" data-testid="context-panel">
       <div class="panel-head">
-        <h2>In force here</h2>
+        <h2>Active context</h2>
         <IconButton
           icon="refresh"
-          label="Look again"
+          label="Refresh"
           testId="context-refresh"
           onPress={() => {
             post({ type: "refreshContext" });
           }}
         />
-        <IconButton icon="close" label="Close the context" testId="context-close" onPress={onClose} />
+        <IconButton icon="close" label="Close the context panel" testId="context-close" onPress={onClose} />
       </div>
-      {context.status === "loading" && <p class="small empty">Looking…</p>}
+      {context.status === "loading" && <p class="small empty">Loading…</p>}
       {context.message !== "" && <p class="small empty">{context.message}</p>}
       <h3>Instructions</h3>
-      {context.instructions.length + touched.length === 0 && <p class="small empty">No files of instructions.</p>}
+      {context.instructions.length + fromCalls.length === 0 && <p class="small empty">No instruction files.</p>}
       <ul>
         {context.instructions.map((each) => (
-          <File key={each.path} instruction={each} />
+          <InstructionRow key={each.path} instruction={each} />
         ))}
-        {touched.map((path) => (
-          <File key={path} instruction={{ path, outcome: "loaded with a folder", reason: "" }} />
+        {fromCalls.map((path) => (
+          <InstructionRow key={path} instruction={{ path, outcome: "loaded for a subdirectory", reason: "" }} />
         ))}
       </ul>
       <h3>Skills</h3>
@@ -50,7 +50,7 @@ export function ContextPanel({ state, onClose }: { state: ViewState; onClose: ()
   );
 }
 
-function File({ instruction }: { instruction: Instruction }): JSX.Element {
+function InstructionRow({ instruction }: { instruction: InstructionFile }): JSX.Element {
   const { post } = useHost();
   const { path, outcome, reason } = instruction;
   return (
@@ -71,7 +71,7 @@ function File({ instruction }: { instruction: Instruction }): JSX.Element {
   );
 }
 
-function touchedBy(session: SessionState): string[] {
+function instructionsFromCalls(session: SessionState): string[] {
   const paths = session.items.flatMap((item) => (item.kind === "call" ? item.call.instructions : []));
   return [...new Set(paths)];
 }

@@ -1,34 +1,30 @@
-/**
- * A diff within a call, also while it grows.
- *
- * Owns how much of it is drawn: the changes and some lines around them.
- */
+/** Diff in a tool call, also while it streams: the changes with some context lines. */
 import type { ToolCallContent } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf } from "../../shared/diff.js";
 import { IconButton } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
-const AROUND = 3;
-const MOST_LINES = 200;
+const CONTEXT_LINES = 3;
+const MAX_LINES = 200;
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap";
   readonly text: string;
-  /** The number in the new text, or in the old one for what was removed; 0 for a gap. */
+  /** Line number in the new text, or in the old text for a removed line; 0 for a gap. */
   readonly number: number;
 }
 
 type Diff = Extract<ToolCallContent, { type: "diff" }>;
 
 export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: string; isGrowing: boolean }): JSX.Element {
-  const [isWhole, setIsWhole] = useState(false);
+  const [isExpanded, setIsWhole] = useState(false);
   const { post } = useHost();
   const lines = useMemo(() => diffLines(diff.oldText ?? "", diff.newText), [diff.oldText, diff.newText]);
-  // What grows is looked at where it grows; what is done, from its beginning.
-  const cut = isGrowing ? lines.slice(-MOST_LINES) : lines.slice(0, MOST_LINES);
-  const shown = isWhole ? lines : cut;
+  // A streaming diff shows its end, where it grows; a finished one shows its beginning.
+  const visible = isGrowing ? lines.slice(-MAX_LINES) : lines.slice(0, MAX_LINES);
+  const shown = isExpanded ? lines : visible;
   const count = (kind: DiffLine["kind"]): number => lines.filter((line) => line.kind === kind).length;
   return (
     <div class="diff" data-testid="diff">
@@ -49,7 +45,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
       </div>
       <div class="diff-lines" tabIndex={0} role="group" aria-label={`Changes in ${diff.path}`}>
         {shown.map((line, index) => (
-          <Line key={index} line={line} />
+          <DiffLineView key={index} line={line} />
         ))}
       </div>
       {shown.length < lines.length && (
@@ -69,7 +65,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
 
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;
 
-export function Line({ line }: { line: DiffLine }): JSX.Element {
+export function DiffLineView({ line }: { line: DiffLine }): JSX.Element {
   if (line.kind === "gap") return <div class="diff-line gap">⋯</div>;
   return (
     <div class={`diff-line ${line.kind}`}>
@@ -82,34 +78,34 @@ export function Line({ line }: { line: DiffLine }): JSX.Element {
   );
 }
 
-/** Return a diff's lines, with some around each change and gaps between. */
-export function diffLines(old: string, fresh: string): DiffLine[] {
-  const [before, after] = [linesOf(old), linesOf(fresh)];
+/** Return a diff's lines: each change with context lines, and gaps in between. */
+export function diffLines(oldText: string, newText: string): DiffLine[] {
+  const [before, after] = [linesOf(oldText), linesOf(newText)];
   const lines: DiffLine[] = [];
   let next = 0;
   const same = (from: number, to: number): void => {
-    for (let at = from; at < to; at += 1) lines.push(lineOf("same", after[at] ?? "", at + 1));
+    for (let at = from; at < to; at += 1) lines.push(diffLine("same", after[at] ?? "", at + 1));
   };
   for (const change of lineChanges(before, after)) {
-    const start = Math.max(change.newStart - AROUND, next);
+    const start = Math.max(change.newStart - CONTEXT_LINES, next);
     const isFirst = lines.length === 0;
-    if (!isFirst) same(next, Math.min(next + AROUND, start));
-    if (start > next + (isFirst ? 0 : AROUND)) lines.push({ kind: "gap", text: "", number: 0 });
-    same(Math.max(start, isFirst ? 0 : Math.min(next + AROUND, start)), change.newStart);
+    if (!isFirst) same(next, Math.min(next + CONTEXT_LINES, start));
+    if (start > next + (isFirst ? 0 : CONTEXT_LINES)) lines.push({ kind: "gap", text: "", number: 0 });
+    same(Math.max(start, isFirst ? 0 : Math.min(next + CONTEXT_LINES, start)), change.newStart);
     for (let at = change.oldStart; at < change.oldEnd; at += 1) {
-      lines.push(lineOf("removed", before[at] ?? "", at + 1));
+      lines.push(diffLine("removed", before[at] ?? "", at + 1));
     }
     for (let at = change.newStart; at < change.newEnd; at += 1) {
-      lines.push(lineOf("added", after[at] ?? "", at + 1));
+      lines.push(diffLine("added", after[at] ?? "", at + 1));
     }
     next = change.newEnd;
   }
-  const end = Math.min(next + AROUND, after.length);
+  const end = Math.min(next + CONTEXT_LINES, after.length);
   same(next, end);
   if (end < after.length && lines.length > 0) lines.push({ kind: "gap", text: "", number: 0 });
   return lines;
 }
 
-function lineOf(kind: DiffLine["kind"], text: string, number: number): DiffLine {
+function diffLine(kind: DiffLine["kind"], text: string, number: number): DiffLine {
   return { kind, text: text.replace(/\r?\n$/, ""), number };
 }

@@ -1,24 +1,23 @@
 /**
- * A question of the agent's with a form, or with a page to go to.
- *
- * Owns which field shows which kind of value. Nothing is sent but what the user sends.
+ * Elicitation from the agent: a form to fill in, or a page to open. Nothing is sent before the user
+ * submits it.
  */
 import type { ElicitationPropertySchema, ElicitationSchema } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ElicitationEvent } from "../../shared/events.js";
 import { isRecord, type FormContent } from "../../shared/intents.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
-export function ElicitationCard({ asked }: { asked: ElicitationEvent }): JSX.Element {
+export function ElicitationCard({ request }: { request: ElicitationEvent }): JSX.Element {
   const { post } = useHost();
-  const { questionId } = asked;
+  const { questionId } = request;
   return (
     <section class="entry elicitation" aria-label="Question" data-testid="elicitation" data-question-id={questionId}>
-      <p class="words">{asked.message}</p>
-      {asked.form === null ? (
+      <p class="message-text">{request.message}</p>
+      {request.form === null ? (
         <>
-          <p class="small">{asked.url}</p>
+          <p class="small">{request.url}</p>
           <div class="buttons">
             <button
               type="button"
@@ -34,7 +33,7 @@ export function ElicitationCard({ asked }: { asked: ElicitationEvent }): JSX.Ele
           </div>
         </>
       ) : (
-        <Form form={asked.form} questionId={questionId} />
+        <Form form={request.form} questionId={questionId} />
       )}
     </section>
   );
@@ -63,7 +62,7 @@ function Form({ form, questionId }: { form: ElicitationSchema; questionId: strin
   const required = new Set(form.required ?? []);
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    post({ type: "fillIn", questionId, content: filledIn(values) });
+    post({ type: "fillIn", questionId, content: withoutEmptyTexts(values) });
   };
   return (
     <form onSubmit={onSubmit}>
@@ -103,8 +102,8 @@ function defaultsOf(properties: readonly [string, ElicitationPropertySchema][]):
   return values;
 }
 
-/** What was left empty is left out: an empty text is no answer. */
-function filledIn(values: FormContent): FormContent {
+/** Drop empty texts: an empty field is not an answer. */
+function withoutEmptyTexts(values: FormContent): FormContent {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 }
 
@@ -160,8 +159,8 @@ function Input({ id, schema, isRequired, value, onValue }: FieldProps): JSX.Elem
   }
   const isNumber = schema.type === "number" || schema.type === "integer";
   const onInput = (event: Event): void => {
-    const { value: written, valueAsNumber } = event.currentTarget as HTMLInputElement;
-    onValue(isNumber && written !== "" ? valueAsNumber : written);
+    const { value: text, valueAsNumber } = event.currentTarget as HTMLInputElement;
+    onValue(isNumber && text !== "" ? valueAsNumber : text);
   };
   return (
     <input
@@ -181,10 +180,10 @@ interface Choice {
 }
 
 function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps & { choices: readonly Choice[] }): JSX.Element {
-  const isMany = schema.type === "array";
+  const isMultiple = schema.type === "array";
   const chosen = Array.isArray(value) ? value : typeof value === "string" ? [value] : [];
   const toggle = (choice: string, isChosen: boolean): void => {
-    if (!isMany) onValue(choice);
+    if (!isMultiple) onValue(choice);
     else onValue(isChosen ? [...chosen, choice] : chosen.filter((each) => each !== choice));
   };
   return (
@@ -192,9 +191,9 @@ function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps
       {choices.map((choice) => (
         <label key={choice.value} class="choice">
           <input
-            type={isMany ? "checkbox" : "radio"}
+            type={isMultiple ? "checkbox" : "radio"}
             name={id}
-            required={isRequired && !isMany}
+            required={isRequired && !isMultiple}
             checked={chosen.includes(choice.value)}
             data-testid={`choice-${choice.value}`}
             onChange={(event) => {
@@ -208,17 +207,17 @@ function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps
   );
 }
 
-/** Return what can be chosen from; null for a field that is written. */
+/** Return the choices of a field; null for a free-text field. */
 export function choicesOf(schema: ElicitationPropertySchema): Choice[] | null {
   const source: unknown = schema.type === "array" && "items" in schema ? schema.items : schema;
   if (!isRecord(source)) return null;
-  const titled = source["oneOf"] ?? source["anyOf"];
-  if (Array.isArray(titled)) {
-    return titled.filter(isRecord).map((each) => ({
+  const titledOptions = source["oneOf"] ?? source["anyOf"];
+  if (Array.isArray(titledOptions)) {
+    return titledOptions.filter(isRecord).map((each) => ({
       value: String(each["const"]),
       title: typeof each["title"] === "string" ? each["title"] : String(each["const"]),
     }));
   }
-  const plain = source["enum"];
-  return Array.isArray(plain) ? plain.map((each) => ({ value: String(each), title: String(each) })) : null;
+  const enumValues = source["enum"];
+  return Array.isArray(enumValues) ? enumValues.map((each) => ({ value: String(each), title: String(each) })) : null;
 }

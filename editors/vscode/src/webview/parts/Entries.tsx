@@ -1,42 +1,42 @@
-/** The entries of the transcript that are not calls. */
+/** Transcript entries other than tool calls. */
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Item } from "../../shared/state.js";
+import type { TranscriptItem } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 import { Markdown } from "../markdown/Markdown.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
-type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
+type ItemOf<K extends TranscriptItem["kind"]> = Extract<TranscriptItem, { kind: K }>;
 
-const MANNERS = { turn: "", steer: "said while it worked", queue: "queued" } as const;
+const BUSY_MODE_LABELS = { turn: "", steer: "sent while the agent worked", queue: "queued" } as const;
 
-export function User({ item }: { item: Of<"user"> }): JSX.Element {
-  const manner = MANNERS[item.manner];
+export function UserMessage({ item }: { item: ItemOf<"user"> }): JSX.Element {
+  const busyModeLabel = BUSY_MODE_LABELS[item.busyMode];
   return (
-    <section class="entry user" aria-label="You" data-testid="user-message">
-      {manner !== "" && <p class="manner">{manner}</p>}
+    <section class="entry user-message" aria-label="You" data-testid="user-message">
+      {busyModeLabel !== "" && <p class="busy-mode">{busyModeLabel}</p>}
       {item.blocks.map((block, index) => (
-        <Block key={index} block={block} />
+        <PromptBlock key={index} block={block} />
       ))}
     </section>
   );
 }
 
-function Block({ block }: { block: ContentBlock }): JSX.Element {
-  if (block.type === "text") return <p class="words">{block.text}</p>;
-  return <Media block={block} />;
+function PromptBlock({ block }: { block: ContentBlock }): JSX.Element {
+  if (block.type === "text") return <p class="message-text">{block.text}</p>;
+  return <MediaBlock block={block} />;
 }
 
-export function Said({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {
+export function AgentMessage({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {
   return (
-    <section class="entry said" aria-label="Agent" data-testid="agent-message">
+    <section class="entry agent-message" aria-label="Agent" data-testid="agent-message">
       <Markdown text={text} isGrowing={isGrowing} />
     </section>
   );
 }
 
-/** A thought is folded; while it is thought, its last line shows that something goes on. */
+/** A collapsed thought; its last line is shown as a preview. */
 export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const hint = text.trim().split("\n").at(-1) ?? "";
@@ -62,8 +62,8 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
 
 const SHOWN_IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 
-/** A picture, or something that stands for a file. */
-export function Media({ block }: { block: ContentBlock }): JSX.Element {
+/** An image, or a chip for a resource. */
+export function MediaBlock({ block }: { block: ContentBlock }): JSX.Element {
   const { post } = useHost();
   if (block.type === "image" && SHOWN_IMAGES.test(block.mimeType)) {
     return <img class="picture" src={`data:${block.mimeType};base64,${block.data}`} alt="Attached" />;
@@ -98,7 +98,7 @@ function nameOf(uri: string): string {
 
 const SEVERITY_ICONS: Readonly<Record<string, IconName>> = { error: "error", warning: "warning" };
 
-export function Notice({ item }: { item: Of<"notice"> }): JSX.Element {
+export function Notice({ item }: { item: ItemOf<"notice"> }): JSX.Element {
   const severity = item.severity in SEVERITY_ICONS ? item.severity : "info";
   return (
     <aside class={`entry notice ${severity}`} aria-label="Notice" data-testid="notice">
@@ -111,14 +111,14 @@ export function Notice({ item }: { item: Of<"notice"> }): JSX.Element {
   );
 }
 
-const COMPACTIONS: Readonly<Record<string, string>> = {
-  in_progress: "Summing the conversation up to make room…",
-  completed: "The conversation was summed up to make room.",
-  failed: "The conversation could not be summed up.",
-  cancelled: "Summing up was stopped.",
+const COMPACTION_LABELS: Readonly<Record<string, string>> = {
+  in_progress: "Compacting the conversation…",
+  completed: "The conversation was compacted.",
+  failed: "The conversation could not be compacted.",
+  cancelled: "Compaction was stopped.",
 };
 
-export function Compaction({ item }: { item: Of<"compaction"> }): JSX.Element {
+export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <aside class="entry compaction" aria-label="Summary" data-testid="compaction">
@@ -131,7 +131,7 @@ export function Compaction({ item }: { item: Of<"compaction"> }): JSX.Element {
         }}
       >
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
-        <span>{COMPACTIONS[item.status] ?? item.status}</span>
+        <span>{COMPACTION_LABELS[item.status] ?? item.status}</span>
       </button>
       {item.error !== "" && <p class="small">{item.error}</p>}
       {isOpen && <Markdown text={item.summary} isGrowing={item.status === "in_progress"} />}
@@ -139,21 +139,21 @@ export function Compaction({ item }: { item: Of<"compaction"> }): JSX.Element {
   );
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const TURN_END_TEXTS: Readonly<Record<string, string>> = {
   cancelled: "Stopped.",
-  cut: "Stopped: the connection to the agent ended.",
-  refusal: "The agent declined to go on.",
-  max_tokens: "The answer was cut: it became too long.",
-  max_turn_requests: "The turn was ended: it took too many steps.",
+  cut: "Stopped: the connection to the agent was lost.",
+  refusal: "The agent refused to continue.",
+  max_tokens: "The answer was cut off at the length limit.",
+  max_turn_requests: "The turn stopped at the step limit.",
   error: "The turn failed.",
 };
 
-export function Ending({ reason, error }: { reason: string; error: string }): JSX.Element {
+export function TurnEndNotice({ reason, error }: { reason: string; error: string }): JSX.Element {
   const isError = error !== "";
   return (
-    <aside class={`entry ending ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
+    <aside class={`entry turn-end ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
       <Icon name={isError ? "error" : reason === "cancelled" || reason === "cut" ? "stop" : "warning"} />
-      <p>{isError ? error : (REASONS[reason] ?? reason)}</p>
+      <p>{isError ? error : (TURN_END_TEXTS[reason] ?? reason)}</p>
     </aside>
   );
 }

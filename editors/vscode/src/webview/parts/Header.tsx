@@ -1,8 +1,11 @@
-/** The head of the view: which session is shown, and the ways to others. */
+/**
+ * Header: title of the shown session, and buttons for the session list, follow mode, context and a
+ * new session.
+ */
 import type { JSX } from "preact";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, IconButton } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 export type PanelName = "none" | "sessions" | "context";
 
@@ -47,7 +50,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
       />
       <IconButton
         icon="book"
-        label="Instructions and skills in force"
+        label="Active instructions and skills"
         testId="header-context"
         isPressed={panel === "context"}
         onPress={() => {

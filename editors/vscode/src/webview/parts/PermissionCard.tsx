@@ -1,15 +1,15 @@
 /**
- * The question whether a call may do what it shows.
+ * Permission request of a tool call.
  *
- * Owns the keys (y, a, n) and the focus, which is on rejecting. The answer to nothing is nothing:
- * only a press or a key answers.
+ * Answered only by a click or by the keys y, a and n. The reject button gets the focus, so that an
+ * accidental Enter rejects.
  */
 import type { PermissionOption, PermissionOptionKind } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { PermissionQuestion } from "../../shared/state.js";
-import { focusQuietly, SETTLING_MILLISECONDS } from "../focus.js";
-import { useHost } from "../posting.js";
+import { focusUnlessTyping, KEY_GUARD_MILLISECONDS } from "../focus.js";
+import { useHost } from "../hostContext.js";
 
 const KEYS: Readonly<Record<string, PermissionOptionKind>> = {
   y: "allow_once",
@@ -25,7 +25,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
   const shownAt = useRef(0);
   useEffect(() => {
     shownAt.current = Date.now();
-    return focusQuietly(reject.current);
+    return focusUnlessTyping(reject.current);
   }, [questionId]);
   const choose = (option: PermissionOption): void => {
     post({ type: "permit", questionId, optionId: option.optionId });
@@ -33,7 +33,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
   const onKeyDown = (event: KeyboardEvent): void => {
     const kind = KEYS[event.key.toLowerCase()];
     if (kind === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (Date.now() - shownAt.current < SETTLING_MILLISECONDS) return;
+    if (Date.now() - shownAt.current < KEY_GUARD_MILLISECONDS) return;
     const option = options.find((each) => each.kind === kind);
     if (option === undefined) return;
     event.preventDefault();
@@ -61,15 +61,15 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
           }}
         >
           {option.name}
-          <Key option={option} options={options} />
+          <KeyHint option={option} options={options} />
         </button>
       ))}
     </div>
   );
 }
 
-/** The key that chooses an option, if it is the first of its kind. */
-function Key({ option, options }: { option: PermissionOption; options: readonly PermissionOption[] }): JSX.Element | null {
+/** Keyboard hint of an option, shown only on the first option of its kind. */
+function KeyHint({ option, options }: { option: PermissionOption; options: readonly PermissionOption[] }): JSX.Element | null {
   const [key] = Object.entries(KEYS).find(([, kind]) => kind === option.kind) ?? [];
   const isFirst = options.find(({ kind }) => kind === option.kind) === option;
   return key !== undefined && isFirst ? <kbd>{key}</kbd> : null;

@@ -1,14 +1,14 @@
-/** The agent's choices: mode, model and whatever else it offers. */
+/** Pickers for the agent's options: mode, model and others. */
 import type { SessionConfigOption, SessionConfigSelectOptions, SessionModeState } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 interface PickersProps {
   readonly modes: SessionModeState | null;
   readonly options: readonly SessionConfigOption[];
 }
 
-/** Options come in the agent's order; modes are shown where no option stands for them. */
+/** Options in the agent's order. Modes have their own picker unless an option of category `mode` exists. */
 export function Pickers({ modes, options }: PickersProps): JSX.Element {
   const hasMode = options.some(({ category }) => category === "mode");
   return (
@@ -60,7 +60,7 @@ function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element 
       label={name}
       testId={`picker-${optionId}`}
       value={option.currentValue}
-      choices={flat(option.options)}
+      choices={flattenOptions(option.options)}
       onChoose={(value) => {
         post({ type: "setOption", optionId, value });
       }}
@@ -74,7 +74,7 @@ interface Choice {
   readonly group?: string;
 }
 
-function flat(options: SessionConfigSelectOptions): Choice[] {
+function flattenOptions(options: SessionConfigSelectOptions): Choice[] {
   return options.flatMap((each): Choice[] => {
     if (!("options" in each)) return [{ value: each.value, name: each.name }];
     return each.options.map(({ value, name }) => ({ value, name, group: each.name }));

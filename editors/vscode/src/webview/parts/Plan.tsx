@@ -1,4 +1,4 @@
-/** The agent's plan: folded to what it does now, unfolded to all of it. */
+/** The agent's plan: collapsed to the current entry, or expanded to all entries. */
 import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,8 +1,8 @@
-/** What waits behind the turn; it can be taken back into the input. */
+/** Queued prompts; each can be moved back to the input. */
 import type { JSX } from "preact";
 import type { QueuedPrompt } from "../../shared/events.js";
 import { IconButton } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 export function Queue({ prompts }: { prompts: readonly QueuedPrompt[] }): JSX.Element | null {
   const { post } = useHost();
@@ -15,7 +15,7 @@ export function Queue({ prompts }: { prompts: readonly QueuedPrompt[] }): JSX.El
           <span class="ellipsis">{text}</span>
           <IconButton
             icon="close"
-            label="Take back"
+            label="Move back to the input"
             testId="unqueue"
             onPress={() => {
               post({ type: "unqueue", id });

@@ -1,19 +1,15 @@
-/**
- * The sessions there are: take one up, name it, fork it, delete it.
- *
- * Owns the search and which title is being written.
- */
+/** List of sessions with search, open, rename, fork and delete. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionSummary } from "../../shared/events.js";
 import type { ViewState } from "../../shared/state.js";
-import { agoOf } from "../format.js";
+import { formatAge } from "../format.js";
 import { Icon, IconButton } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 export function SessionList({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
-  const [wanted, setWanted] = useState("");
-  const found = state.sessions.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase()));
+  const [query, setQuery] = useState("");
+  const found = state.sessions.filter(({ title }) => title.toLowerCase().includes(query.toLowerCase()));
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Escape") onClose();
   };
@@ -25,41 +21,41 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
           placeholder="Search sessions"
           aria-label="Search sessions"
           data-testid="session-search"
-          value={wanted}
+          value={query}
           onInput={(event) => {
-            setWanted(event.currentTarget.value);
+            setQuery(event.currentTarget.value);
           }}
         />
-        <IconButton icon="close" label="Close the sessions" testId="session-list-close" onPress={onClose} />
+        <IconButton icon="close" label="Close the session list" testId="session-list-close" onPress={onClose} />
       </div>
       {found.length === 0 && <p class="small empty">No sessions yet.</p>}
       <ul class="sessions">
         {found.map((session) => (
-          <Row key={session.id} session={session} state={state} onClose={onClose} />
+          <SessionRow key={session.id} session={session} state={state} onClose={onClose} />
         ))}
       </ul>
     </section>
   );
 }
 
-interface RowProps {
+interface SessionRowProps {
   readonly session: SessionSummary;
   readonly state: ViewState;
   readonly onClose: () => void;
 }
 
-function Row({ session, state, onClose }: RowProps): JSX.Element {
+function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
   const { post } = useHost();
-  const [isNaming, setIsNaming] = useState(false);
+  const [isRenaming, setIsRenaming] = useState(false);
   const { id, isRunning, updatedAt } = session;
   const title = session.title === "" ? "Untitled" : session.title;
-  const { can } = state.connection;
+  const { features } = state.connection;
   const isShown = id === state.session.id;
   const rename = (name: string): void => {
-    setIsNaming(false);
+    setIsRenaming(false);
     if (name.trim() !== title) post({ type: "renameSession", id, title: name });
   };
-  if (isNaming) return <Naming title={title} onDone={rename} />;
+  if (isRenaming) return <TitleInput title={title} onDone={rename} />;
   return (
     <li class={isShown ? "session shown" : "session"} data-testid="session" data-session-id={id}>
       <button
@@ -74,7 +70,7 @@ function Row({ session, state, onClose }: RowProps): JSX.Element {
       >
         {isRunning && <Icon name="loading" spins />}
         <span class="ellipsis">{title}</span>
-        <span class="small">{agoOf(updatedAt, Date.now())}</span>
+        <span class="small">{formatAge(updatedAt, Date.now())}</span>
       </button>
       <span class="row-actions">
         <IconButton
@@ -82,10 +78,10 @@ function Row({ session, state, onClose }: RowProps): JSX.Element {
           label={`Rename ${title}`}
           testId="session-rename"
           onPress={() => {
-            setIsNaming(true);
+            setIsRenaming(true);
           }}
         />
-        {can.fork && (
+        {features.fork && (
           <IconButton
             icon="fork"
             label={`Fork ${title}`}
@@ -96,7 +92,7 @@ function Row({ session, state, onClose }: RowProps): JSX.Element {
             }}
           />
         )}
-        {can.delete && (
+        {features.delete && (
           <IconButton
             icon="trash"
             label={`Delete ${title}`}
@@ -111,7 +107,7 @@ function Row({ session, state, onClose }: RowProps): JSX.Element {
   );
 }
 
-function Naming({ title, onDone }: { title: string; onDone: (title: string) => void }): JSX.Element {
+function TitleInput({ title, onDone }: { title: string; onDone: (title: string) => void }): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
     const { value } = event.currentTarget as HTMLInputElement;
     if (event.key === "Enter") onDone(value);

@@ -1,12 +1,12 @@
-/** The ways to sign in that the agent offers. */
+/** Buttons for the agent's sign-in methods. */
 import type { JSX } from "preact";
-import type { SignInWay } from "../../shared/events.js";
-import { useHost } from "../posting.js";
+import type { SignInMethod } from "../../shared/events.js";
+import { useHost } from "../hostContext.js";
 
-export function SignInButtons({ ways }: { ways: readonly SignInWay[] }): JSX.Element {
+export function SignInButtons({ methods }: { methods: readonly SignInMethod[] }): JSX.Element {
   const { post } = useHost();
-  // The one in a terminal asks for what is missing, so it comes first.
-  const sorted = [...ways].sort((a, b) => Number(b.isTerminal) - Number(a.isTerminal));
+  // Terminal methods come first, because they prompt for missing keys.
+  const sorted = [...methods].sort((a, b) => Number(b.isTerminal) - Number(a.isTerminal));
   return (
     <div class="buttons">
       {sorted.map((way, index) => (
@@ -17,7 +17,7 @@ export function SignInButtons({ ways }: { ways: readonly SignInWay[] }): JSX.Ele
           title={way.description}
           data-testid={`sign-in-${way.id}`}
           onClick={() => {
-            post({ type: "signIn", wayId: way.id });
+            post({ type: "signIn", methodId: way.id });
           }}
         >
           {way.name}

@@ -1,26 +1,26 @@
-/** A command's terminal within its call: what it printed, in its colours, and how it ended. */
+/** Terminal in a tool call: the command's coloured output and its exit status. */
 import type { TerminalExitStatus } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { TerminalState } from "../../shared/state.js";
 import { ansiSpans } from "../ansi.js";
 import { IconButton } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 
 export function TerminalView({ id, terminal }: { id: string; terminal: TerminalState | undefined }): JSX.Element {
   const { post } = useHost();
   const output = terminal?.output ?? "";
   const spans = useMemo(() => ansiSpans(output), [output]);
-  const screen = useRef<HTMLPreElement>(null);
+  const outputElement = useRef<HTMLPreElement>(null);
   useLayoutEffect(() => {
-    if (screen.current !== null) screen.current.scrollTop = screen.current.scrollHeight;
+    if (outputElement.current !== null) outputElement.current.scrollTop = outputElement.current.scrollHeight;
   }, [output]);
   const exit = terminal?.exit ?? null;
   const isRunning = terminal !== undefined && exit === null;
   return (
     <div class="terminal" data-testid="terminal">
-      {terminal?.isCut === true && <p class="small">The beginning is not shown.</p>}
-      <pre ref={screen} tabIndex={0} role="group" aria-label="Output of the command">
+      {terminal?.isTruncated === true && <p class="small">Earlier output is not shown.</p>}
+      <pre ref={outputElement} tabIndex={0} role="group" aria-label="Output of the command">
         {spans.map((span, index) => (
           <span key={index} class={span.classes}>
             {span.text}
@@ -28,7 +28,7 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
         ))}
       </pre>
       <div class="terminal-foot">
-        <Ending exit={exit} isRunning={isRunning} />
+        <ExitStatus exit={exit} isRunning={isRunning} />
         {isRunning && (
           <>
             <IconButton
@@ -41,7 +41,7 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
             />
             <IconButton
               icon="stop"
-              label="End the command"
+              label="Stop the command"
               testId="stop-terminal"
               onPress={() => {
                 post({ type: "stopTerminal", id });
@@ -54,16 +54,16 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
   );
 }
 
-function Ending({ exit, isRunning }: { exit: TerminalExitStatus | null; isRunning: boolean }): JSX.Element {
-  const words = exit === null ? (isRunning ? "running" : "") : exitWords(exit);
+function ExitStatus({ exit, isRunning }: { exit: TerminalExitStatus | null; isRunning: boolean }): JSX.Element {
+  const text = exit === null ? (isRunning ? "running" : "") : describeExit(exit);
   return (
     <span class={exit === null || exit.exitCode === 0 ? "exit" : "exit failed"} data-testid="terminal-exit">
-      {words}
+      {text}
     </span>
   );
 }
 
-function exitWords({ exitCode, signal }: TerminalExitStatus): string {
+function describeExit({ exitCode, signal }: TerminalExitStatus): string {
   if (typeof signal === "string") return `ended by ${signal}`;
   return exitCode === 0 ? "exit code 0" : `exit code ${String(exitCode ?? "unknown")}`;
 }

@@ -1,21 +1,21 @@
 /**
- * One tool call: what it is about, how it stands, what it shows, and whether it may.
+ * One tool call: title, status, content and permission request.
  *
- * Owns whether it is unfolded until the user says otherwise.
+ * Decides whether it is expanded, until the user toggles it.
  */
 import type { ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Call, PermissionQuestion, SessionState } from "../../shared/state.js";
+import type { ToolCallState, PermissionQuestion, SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 import { Markdown } from "../markdown/Markdown.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 import { DiffView } from "./DiffView.js";
-import { Media } from "./Entries.js";
+import { MediaBlock } from "./Entries.js";
 import { PermissionCard } from "./PermissionCard.js";
 import { TerminalView } from "./TerminalView.js";
 
-const KINDS: Readonly<Record<Call["kind"], IconName>> = {
+const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   read: "file",
   edit: "edit",
   delete: "trash",
@@ -29,14 +29,14 @@ const KINDS: Readonly<Record<Call["kind"], IconName>> = {
 };
 
 interface ToolCardProps {
-  readonly call: Call;
+  readonly call: ToolCallState;
   readonly question: PermissionQuestion | undefined;
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
 export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Element {
-  const [wish, setWish] = useState<boolean | null>(null);
-  const isOpen = wish ?? (opensByItself(call) || question !== undefined);
+  const [userChoice, setUserChoice] = useState<boolean | null>(null);
+  const isOpen = userChoice ?? (isOpenByDefault(call) || question !== undefined);
   const nested = call.parentId === "" ? "" : "nested";
   return (
     <section
@@ -54,11 +54,11 @@ export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Elem
           aria-expanded={isOpen}
           data-testid="tool-call-toggle"
           onClick={() => {
-            setWish(!isOpen);
+            setUserChoice(!isOpen);
           }}
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
-          <Icon name={KINDS[call.kind]} />
+          <Icon name={KIND_ICONS[call.kind]} />
           <Title text={call.title === "" ? call.name : call.title} />
         </button>
         {call.decision !== "" && <span class="decision">{call.decision}</span>}
@@ -68,7 +68,7 @@ export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Elem
         <div class="call-body">
           <Locations locations={call.locations} />
           {call.content.map((part, index) => (
-            <Part key={index} part={part} call={call} terminals={terminals} />
+            <ContentPart key={index} part={part} call={call} terminals={terminals} />
           ))}
           <Instructions paths={call.instructions} />
         </div>
@@ -78,13 +78,13 @@ export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Elem
   );
 }
 
-/** What changes or runs something is shown; what only looks is folded once it is done. */
-function opensByItself(call: Call): boolean {
+/** Whether a call is expanded by default: failed calls, diffs and terminals are, plain results are not. */
+function isOpenByDefault(call: ToolCallState): boolean {
   if (call.status === "failed") return true;
   return call.content.some(({ type }) => type !== "content");
 }
 
-/** A title with its code as code: `ls` becomes what it is. */
+/** A title whose parts in backticks are shown as code. */
 function Title({ text }: { text: string }): JSX.Element {
   const parts = text.split(/`([^`]*)`/);
   return (
@@ -94,16 +94,16 @@ function Title({ text }: { text: string }): JSX.Element {
   );
 }
 
-const STATUSES: Readonly<Record<Call["status"], [IconName, string]>> = {
+const STATUS_ICONS: Readonly<Record<ToolCallState["status"], [IconName, string]>> = {
   pending: ["circle", "Waiting"],
   in_progress: ["loading", "Running"],
   completed: ["check", "Done"],
   failed: ["error", "Failed"],
 };
 
-function Status({ call, isAsking }: { call: Call; isAsking: boolean }): JSX.Element {
-  const known: [IconName, string] = call.isCancelled ? ["stop", "Stopped"] : STATUSES[call.status];
-  const [icon, label] = isAsking ? (["question", "Asks"] as const) : known;
+function Status({ call, isAsking }: { call: ToolCallState; isAsking: boolean }): JSX.Element {
+  const known: [IconName, string] = call.isCancelled ? ["stop", "Stopped"] : STATUS_ICONS[call.status];
+  const [icon, label] = isAsking ? (["question", "Waiting for your permission"] as const) : known;
   return (
     <span class="status" role="img" aria-label={label} title={label}>
       <Icon name={icon} spins={icon === "loading"} />
@@ -115,7 +115,7 @@ function Locations({ locations }: { locations: readonly ToolCallLocation[] }): J
   const { post } = useHost();
   if (locations.length === 0) return null;
   return (
-    <ul class="locations" aria-label="Places">
+    <ul class="locations" aria-label="Locations">
       {locations.map(({ path, line }) => (
         <li key={`${path}:${String(line)}`}>
           <button
@@ -127,7 +127,7 @@ function Locations({ locations }: { locations: readonly ToolCallLocation[] }): J
               post({ type: "openFile", path, line: line ?? 1 });
             }}
           >
-            {baseOf(path)}
+            {baseName(path)}
             {typeof line === "number" && `:${String(line)}`}
           </button>
         </li>
@@ -136,24 +136,24 @@ function Locations({ locations }: { locations: readonly ToolCallLocation[] }): J
   );
 }
 
-function baseOf(path: string): string {
+function baseName(path: string): string {
   return path.split(/[/\\]/).at(-1) ?? path;
 }
 
-interface PartProps {
+interface ContentPartProps {
   readonly part: ToolCallContent;
-  readonly call: Call;
+  readonly call: ToolCallState;
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
-function Part({ part, call, terminals }: PartProps): JSX.Element {
+function ContentPart({ part, call, terminals }: ContentPartProps): JSX.Element {
   const isGrowing = call.status === "pending" || call.status === "in_progress";
   if (part.type === "diff") return <DiffView diff={part} callId={call.id} isGrowing={isGrowing} />;
   if (part.type === "terminal") {
     return <TerminalView id={part.terminalId} terminal={terminals?.[part.terminalId]} />;
   }
   if (part.content.type === "text") return <Markdown text={part.content.text} isGrowing={isGrowing} />;
-  return <Media block={part.content} />;
+  return <MediaBlock block={part.content} />;
 }
 
 function Instructions({ paths }: { paths: readonly string[] }): JSX.Element | null {

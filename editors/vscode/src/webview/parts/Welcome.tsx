@@ -1,20 +1,19 @@
 /**
- * What is shown while there is nothing to show: the way in, or a beginning.
- *
- * Owns what the user is told in each state of the connection.
+ * Content of an empty view: a message for each connection state, sign-in, or suggestions for a
+ * first prompt.
  */
 import type { JSX } from "preact";
 import type { Intent } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
-import { useHost } from "../posting.js";
+import { useHost } from "../hostContext.js";
 import { SignInButtons } from "./SignInButtons.js";
 
 export const SUGGESTION_EVENT = "suggestion";
 
 const SUGGESTIONS: readonly (readonly [IconName, string, string])[] = [
-  ["search", "Explain this project", "Explain how this project is built, and where to begin reading."],
-  ["beaker", "Find what is not tested", "Find the most important behaviour that no test covers, and propose one."],
+  ["search", "Explain this project", "Explain how this project is structured and where to start reading."],
+  ["beaker", "Find untested code", "Find the most important behaviour that no test covers, and propose one."],
   ["diff", "Review my changes", "/review"],
 ];
 
@@ -23,49 +22,49 @@ export function Welcome({ state }: { state: ViewState }): JSX.Element {
   switch (connection.status) {
     case "untrusted":
       return (
-        <Card icon="lock" title="This workspace is not trusted" testId="welcome-untrusted">
+        <WelcomeCard icon="lock" title="This workspace is not trusted" testId="welcome-untrusted">
           <p>The agent reads files and runs commands, so it starts only where you trust the code.</p>
-          <Deed intent={{ type: "manageTrust" }} label="Manage Workspace Trust" isPrimary />
-        </Card>
+          <ActionButton intent={{ type: "manageTrust" }} label="Manage Workspace Trust" isPrimary />
+        </WelcomeCard>
       );
     case "noFolder":
       return (
-        <Card icon="folder" title="Open a folder" testId="welcome-no-folder">
-          <p>The agent works in the files of a folder.</p>
-          <Deed intent={{ type: "openFolder" }} label="Open Folder" isPrimary />
-        </Card>
+        <WelcomeCard icon="folder" title="Open a folder" testId="welcome-no-folder">
+          <p>The agent works on the files in a folder.</p>
+          <ActionButton intent={{ type: "openFolder" }} label="Open Folder" isPrimary />
+        </WelcomeCard>
       );
     case "missing":
-      return <Missing message={connection.message} />;
+      return <MissingServer message={connection.message} />;
     case "failed":
       return (
-        <Card icon="error" title="The server cannot be started" testId="welcome-failed">
+        <WelcomeCard icon="error" title="The server could not be started" testId="welcome-failed">
           <pre tabIndex={0} class="reason">{connection.message}</pre>
-          <Deed intent={{ type: "restart" }} label="Try Again" isPrimary />
-          <Deed intent={{ type: "showLog" }} label="Show Log" />
-          <Deed intent={{ type: "openSettings" }} label="Settings" />
-        </Card>
+          <ActionButton intent={{ type: "restart" }} label="Try Again" isPrimary />
+          <ActionButton intent={{ type: "showLog" }} label="Show Log" />
+          <ActionButton intent={{ type: "openSettings" }} label="Settings" />
+        </WelcomeCard>
       );
     case "starting":
       return (
-        <Card icon="loading" title="Starting the agent…" testId="welcome-starting">
-          <p class="small">It is there in a moment.</p>
-        </Card>
+        <WelcomeCard icon="loading" title="Starting the agent…" testId="welcome-starting">
+          <p class="small">This takes a few seconds.</p>
+        </WelcomeCard>
       );
     default:
-      if (session.isLoading) return <Card icon="loading" title="Loading…" testId="welcome-loading" />;
-      return signIn.isNeeded ? <SignIn state={state} /> : <Beginning state={state} />;
+      if (session.isLoading) return <WelcomeCard icon="loading" title="Loading…" testId="welcome-loading" />;
+      return signIn.isNeeded ? <SignInCard state={state} /> : <StartCard state={state} />;
   }
 }
 
-interface CardProps {
+interface WelcomeCardProps {
   readonly icon: IconName;
   readonly title: string;
   readonly testId: string;
   readonly children?: preact.ComponentChildren;
 }
 
-function Card({ icon, title, testId, children }: CardProps): JSX.Element {
+function WelcomeCard({ icon, title, testId, children }: WelcomeCardProps): JSX.Element {
   return (
     <section class="welcome" data-testid={testId}>
       <div class="emblem">
@@ -77,7 +76,7 @@ function Card({ icon, title, testId, children }: CardProps): JSX.Element {
   );
 }
 
-function Deed({ intent, label, isPrimary = false }: { intent: Intent; label: string; isPrimary?: boolean }): JSX.Element {
+function ActionButton({ intent, label, isPrimary = false }: { intent: Intent; label: string; isPrimary?: boolean }): JSX.Element {
   const { post } = useHost();
   return (
     <button
@@ -93,35 +92,35 @@ function Deed({ intent, label, isPrimary = false }: { intent: Intent; label: str
   );
 }
 
-function Missing({ message }: { message: string }): JSX.Element {
+function MissingServer({ message }: { message: string }): JSX.Element {
   return (
-    <Card icon="warning" title="acp-server is not installed" testId="welcome-missing">
+    <WelcomeCard icon="warning" title="acp-server is not installed" testId="welcome-missing">
       <p>{message}</p>
       <pre tabIndex={0}>uv tool install hermes-acp-server</pre>
-      <Deed intent={{ type: "restart" }} label="Try Again" isPrimary />
-      <Deed intent={{ type: "openSettings" }} label="Set the Path" />
-      <Deed intent={{ type: "showLog" }} label="Show Log" />
-    </Card>
+      <ActionButton intent={{ type: "restart" }} label="Try Again" isPrimary />
+      <ActionButton intent={{ type: "openSettings" }} label="Set the Path" />
+      <ActionButton intent={{ type: "showLog" }} label="Show Log" />
+    </WelcomeCard>
   );
 }
 
-function SignIn({ state }: { state: ViewState }): JSX.Element {
+function SignInCard({ state }: { state: ViewState }): JSX.Element {
   return (
-    <Card icon="lock" title="Sign in" testId="welcome-sign-in">
-      <p>{state.signIn.message === "" ? "The agent needs a key for its model." : state.signIn.message}</p>
-      <SignInButtons ways={state.connection.signInWays} />
-    </Card>
+    <WelcomeCard icon="lock" title="Sign in" testId="welcome-sign-in">
+      <p>{state.signIn.message === "" ? "The agent needs an API key for its model." : state.signIn.message}</p>
+      <SignInButtons methods={state.connection.signInMethods} />
+    </WelcomeCard>
   );
 }
 
-function Beginning({ state }: { state: ViewState }): JSX.Element {
+function StartCard({ state }: { state: ViewState }): JSX.Element {
   const suggest = (text: string): void => {
     document.dispatchEvent(new CustomEvent(SUGGESTION_EVENT, { detail: text }));
   };
   const { connection } = state;
   return (
-    <Card icon="sparkle" title={connection.agent === "" ? "What shall we do?" : connection.agent} testId="welcome">
-      <p class="lead">It reads, edits and runs, and asks before it does.</p>
+    <WelcomeCard icon="sparkle" title={connection.agent === "" ? "What should the agent do?" : connection.agent} testId="welcome">
+      <p class="introduction">The agent reads and edits files and runs commands, and asks you first.</p>
       <ul class="suggestions" aria-label="Suggestions">
         {SUGGESTIONS.map(([icon, label, text]) => (
           <li key={label}>
@@ -141,6 +140,6 @@ function Beginning({ state }: { state: ViewState }): JSX.Element {
       <p class="small hints">
         <kbd>/</kbd> commands <kbd>@</kbd> files · paste pictures
       </p>
-    </Card>
+    </WelcomeCard>
   );
 }

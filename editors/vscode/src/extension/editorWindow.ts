@@ -1,0 +1,161 @@
+/** Implements the host's `EditorWindow` with VS Code's editors, dialogs and searches. */
+import {
+  commands,
+  DiagnosticSeverity,
+  env,
+  languages,
+  Position,
+  Range,
+  TabInputText,
+  Uri,
+  window,
+  workspace,
+  type Diagnostic,
+} from "vscode";
+import type { CommandLine, EditorWindow, EditorSnapshot, Problem } from "../host/ports.js";
+import type { DiffDocuments } from "./diffDocuments.js";
+import type { ChannelLog } from "./log.js";
+import { SECTION } from "./settings.js";
+
+const EMPTY_SNAPSHOT: EditorSnapshot = { file: "", firstLine: 0, lastLine: 0, selectedText: "", problems: [] };
+const SEVERITIES = {
+  [DiagnosticSeverity.Error]: "error",
+  [DiagnosticSeverity.Warning]: "warning",
+  [DiagnosticSeverity.Information]: "info",
+  [DiagnosticSeverity.Hint]: "hint",
+} as const;
+
+export class VsCodeWindow implements EditorWindow {
+  readonly #diffs: DiffDocuments;
+  readonly #log: ChannelLog;
+
+  constructor(diffs: DiffDocuments, log: ChannelLog) {
+    this.#diffs = diffs;
+    this.#log = log;
+  }
+
+  get folders(): readonly string[] {
+    const folders = workspace.workspaceFolders ?? [];
+    return folders.filter(({ uri }) => uri.scheme === "file").map(({ uri }) => uri.fsPath);
+  }
+
+  snapshot(): EditorSnapshot {
+    const editor = window.activeTextEditor;
+    if (editor?.document.uri.scheme !== "file") return EMPTY_SNAPSHOT;
+    const { document, selection } = editor;
+    return {
+      file: document.uri.fsPath,
+      firstLine: selection.start.line + 1,
+      lastLine: selection.end.line + 1,
+      selectedText: document.getText(selection),
+      problems: problemsOf(document.uri.fsPath),
+    };
+  }
+
+  async openFile(path: string, line: number, takesFocus: boolean): Promise<void> {
+    const position = new Position(Math.max(line - 1, 0), 0);
+    const selection = new Range(position, position);
+    const options = { preview: true, preserveFocus: !takesFocus, selection };
+    await window.showTextDocument(Uri.file(path), options);
+  }
+
+  openDiff(path: string, oldText: string, newText: string | null): Promise<void> {
+    return this.#diffs.show(path, oldText, newText);
+  }
+
+  async openExternal(href: string): Promise<void> {
+    await env.openExternal(Uri.parse(href, true));
+  }
+
+  runInTerminal(name: string, commandLine: CommandLine): Promise<number | null> {
+    const terminal = window.createTerminal({
+      name,
+      shellPath: commandLine.command,
+      shellArgs: [...commandLine.arguments],
+      env: { ...commandLine.environment },
+      cwd: commandLine.cwd,
+      isTransient: true,
+    });
+    terminal.show();
+    return new Promise((resolve) => {
+      const listener = window.onDidCloseTerminal((closed) => {
+        if (closed !== terminal) return;
+        listener.dispose();
+        resolve(closed.exitStatus?.code ?? null);
+      });
+    });
+  }
+
+  async confirm(question: string, action: string): Promise<boolean> {
+    return (await window.showWarningMessage(question, { modal: true }, action)) === action;
+  }
+
+  async showMessage(message: string, actions: readonly string[]): Promise<string | undefined> {
+    return window.showWarningMessage(message, ...actions);
+  }
+
+  async findFiles(query: string, limit: number): Promise<readonly string[]> {
+    if (query === "") return openFiles().slice(0, limit);
+    const found = await workspace.findFiles(globOf(query), undefined, limit * 4);
+    const paths = found.map((uri) => uri.fsPath);
+    return paths.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, limit);
+  }
+
+  showLog(): void {
+    this.#log.show();
+  }
+
+  openSettings(): void {
+    void commands.executeCommand("workbench.action.openSettings", `${SECTION}.command`);
+  }
+
+  manageTrust(): void {
+    void commands.executeCommand("workbench.trust.manage");
+  }
+
+  openFolder(): void {
+    void commands.executeCommand("vscode.openFolder");
+  }
+
+  revealChat(): void {
+    void commands.executeCommand("acpServer.chat.focus");
+  }
+}
+
+/** Return a file's entries of the Problems panel. */
+export function problemsOf(path: string): Problem[] {
+  return languages.getDiagnostics(Uri.file(path)).map(problemOf);
+}
+
+function problemOf(diagnostic: Diagnostic): Problem {
+  const { code } = diagnostic;
+  const value = typeof code === "object" ? code.value : code;
+  return {
+    severity: SEVERITIES[diagnostic.severity],
+    message: diagnostic.message,
+    line: diagnostic.range.start.line + 1,
+    endLine: diagnostic.range.end.line + 1,
+    source: diagnostic.source ?? "",
+    code: value === undefined ? "" : String(value),
+  };
+}
+
+function openFiles(): string[] {
+  const tabs = window.tabGroups.all.flatMap((group) => group.tabs);
+  const paths = tabs.flatMap(({ input }) =>
+    input instanceof TabInputText && input.uri.scheme === "file" ? [input.uri.fsPath] : [],
+  );
+  return [...new Set(paths)];
+}
+
+/** Return a case-insensitive glob for paths that contain a text; `/` separates path components. */
+function globOf(query: string): string {
+  const parts = query.split("/").map((part) => `*${part.replaceAll(/[^]/gu, eitherCase)}*`);
+  return `**/${parts.join("/")}`;
+}
+
+function eitherCase(character: string): string {
+  const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+  if (lower !== upper) return `[${lower}${upper}]`;
+  return /[\w .-]/.test(character) ? character : "?";
+}

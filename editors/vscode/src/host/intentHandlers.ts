@@ -1,0 +1,218 @@
+/**
+ * Handlers for the intents that the view posts.
+ *
+ * A stateless table from intent types to operations of the host.
+ */
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { methods, type ClientContext } from "@agentclientprotocol/sdk";
+import type { Draft, Intent } from "../shared/intents.js";
+import type { BusyMode } from "../shared/events.js";
+import type { EditorReporter } from "./editorReporter.js";
+import type { EditorWindow } from "./ports.js";
+import { promptBlocks } from "./promptBlocks.js";
+import type { Questions } from "./questions.js";
+import type { ReviewService } from "./reviewService.js";
+import type { Session } from "./session.js";
+import type { SessionManager } from "./sessionManager.js";
+import type { TerminalManager } from "./terminalManager.js";
+import type { TurnEndStore } from "./turnEndStore.js";
+import type { ViewPublisher } from "./viewPublisher.js";
+
+const MAX_FOUND_FILES = 30;
+const WEB_URL = /^https?:\/\//;
+
+/** The parts of the host that intents operate on. Implemented by `Controller`. */
+export interface IntentHost {
+  readonly agent: ClientContext;
+  readonly editorReporter: EditorReporter;
+  readonly editorWindow: EditorWindow;
+  readonly questions: Questions;
+  readonly reviews: ReviewService;
+  readonly sessions: SessionManager;
+  readonly terminals: TerminalManager;
+  readonly turnEnds: TurnEndStore;
+  readonly viewPublisher: ViewPublisher;
+  start(): void;
+  restart(): void;
+  labelOf(path: string): string;
+  refreshContext(): Promise<void>;
+  setFollow(isOn: boolean): void;
+  signIn(methodId: string): Promise<void>;
+}
+
+type IntentHandlers = { readonly [T in Intent["type"]]: (intent: Extract<Intent, { type: T }>, host: IntentHost) => unknown };
+
+const HANDLERS: IntentHandlers = {
+  ready: (_, host) => {
+    host.start();
+  },
+  send: ({ draft, busyMode }, host) => send(host, draft, busyMode),
+  stop: (_, host) => host.sessions.shown?.stop(),
+  unqueue: ({ id }, host) => host.sessions.shown?.unqueue(id),
+  newSession: (_, host) => host.sessions.create(),
+  openSession: ({ id }, host) => host.sessions.show(id),
+  forkSession: ({ id }, host) => host.sessions.fork(id),
+  renameSession: ({ id, title }, host) => {
+    host.sessions.rename(id, title);
+  },
+  deleteSession: ({ id }, host) => deleteSession(host, id),
+  listSessions: (_, host) => host.sessions.refresh(),
+  permit: ({ questionId, optionId }, host) => {
+    host.questions.answerPermission(questionId, optionId);
+  },
+  fillIn: ({ questionId, content }, host) => {
+    host.questions.submitForm(questionId, content);
+  },
+  decline: ({ questionId }, host) => {
+    host.questions.decline(questionId);
+  },
+  openUrl: ({ questionId }, host) => openUrl(host, questionId),
+  setMode: ({ modeId }, host) => setMode(host, modeId),
+  setOption: ({ optionId, value }, host) => setOption(host, optionId, value),
+  openFile: ({ path, line }, host) => host.editorWindow.openFile(path, line, true),
+  openLink: ({ href }, host) => openLink(host, href),
+  openDiff: ({ callId, path }, host) => openDiff(host, callId, path),
+  openChange: ({ path }, host) => host.reviews.openDiff(host.viewPublisher.shownSessionId, path),
+  keep: ({ path, hunkId }, host) => host.reviews.keep(host.viewPublisher.shownSessionId, path, hunkId),
+  revert: ({ path, hunkId }, host) => host.reviews.revert(host.viewPublisher.shownSessionId, path, hunkId),
+  keepAll: (_, host) => host.reviews.keepAll(host.viewPublisher.shownSessionId),
+  revertAll: (_, host) => host.reviews.revertAll(host.viewPublisher.shownSessionId),
+  showTerminal: ({ id }, host) => {
+    host.terminals.show(id);
+  },
+  stopTerminal: ({ id }, host) => {
+    host.terminals.stop(id);
+  },
+  findFiles: ({ query }, host) => findFiles(host, query),
+  signIn: ({ methodId }, host) => host.signIn(methodId),
+  refreshContext: (_, host) => host.refreshContext(),
+  follow: ({ isOn }, host) => {
+    host.setFollow(isOn);
+  },
+  manageTrust: (_, host) => {
+    host.editorWindow.manageTrust();
+  },
+  openFolder: (_, host) => {
+    host.editorWindow.openFolder();
+  },
+  restart: (_, host) => {
+    host.restart();
+  },
+  showLog: (_, host) => {
+    host.editorWindow.showLog();
+  },
+  openSettings: (_, host) => {
+    host.editorWindow.openSettings();
+  },
+};
+
+/** Carry out a user's intent. */
+export async function handleIntent(intent: Intent, host: IntentHost): Promise<void> {
+  const handler = HANDLERS[intent.type] as (intent: Intent, host: IntentHost) => unknown;
+  await handler(intent, host);
+}
+
+function requireShownSession(host: IntentHost): Session {
+  const session = host.sessions.shown;
+  if (session === undefined) throw new Error("No session is open.");
+  return session;
+}
+
+async function send(host: IntentHost, draft: Draft, busyMode: BusyMode): Promise<void> {
+  const session = host.sessions.shown;
+  if (session === undefined) {
+    // The server stopped while this intent was in flight: return the text to the input.
+    host.viewPublisher.record(host.viewPublisher.shownSessionId, { type: "restore", text: draft.text, number: Date.now() });
+    return;
+  }
+  const snapshot = host.editorWindow.snapshot();
+  host.editorReporter.sendActiveFileNow(session.id, snapshot);
+  await session.send(promptBlocks(draft, snapshot), busyMode);
+}
+
+async function deleteSession(host: IntentHost, id: string): Promise<void> {
+  if (!(await host.editorWindow.confirm("Delete this session permanently?", "Delete"))) return;
+  await host.sessions.delete(id);
+  host.turnEnds.forget(id);
+  await host.reviews.forget(id);
+}
+
+async function openUrl(host: IntentHost, questionId: string): Promise<void> {
+  const url = host.questions.acceptUrl(questionId);
+  if (WEB_URL.test(url)) await host.editorWindow.openExternal(url);
+}
+
+async function setMode(host: IntentHost, modeId: string): Promise<void> {
+  const { id: sessionId } = requireShownSession(host);
+  const { agent } = host;
+  await agent.request(methods.agent.session.setMode, { sessionId, modeId });
+  const update = { sessionUpdate: "current_mode_update", currentModeId: modeId } as const;
+  host.viewPublisher.record(sessionId, { type: "update", update });
+}
+
+async function setOption(host: IntentHost, configId: string, value: string | boolean): Promise<void> {
+  const { id: sessionId } = requireShownSession(host);
+  const newValue = typeof value === "boolean" ? ({ type: "boolean", value } as const) : { value };
+  const answer = await host.agent.request(methods.agent.session.setConfigOption, {
+    sessionId,
+    configId,
+    ...newValue,
+  });
+  const { configOptions } = answer;
+  const update = { sessionUpdate: "config_option_update", configOptions } as const;
+  host.viewPublisher.record(sessionId, { type: "update", update });
+}
+
+/**
+ * Open a link from the agent: web pages in the browser, files in the editor.
+ *
+ * Other schemes are ignored: `command:` and `vscode:` links could trigger actions in the editor.
+ */
+async function openLink(host: IntentHost, href: string): Promise<void> {
+  if (WEB_URL.test(href)) return host.editorWindow.openExternal(href);
+  const { path, line } = parseFileLink(href, host.editorWindow.folders[0] ?? "");
+  if (path !== "") await host.editorWindow.openFile(path, line, true);
+}
+
+/** Parse a file link with an optional line: `src/a.py#L10`, `src/a.py:10`, `file:///...`. */
+export function parseFileLink(href: string, workspaceDirectory: string): { path: string; line: number } {
+  const address = href.replace(/#.*$/, "");
+  const lineSuffix = /^(.*?):(\d+)(?::\d+)?$/.exec(address);
+  const fragment = /#L(\d+)/.exec(href);
+  const line = Number(fragment?.[1] ?? lineSuffix?.[2] ?? 1);
+  return { path: resolveAddress(lineSuffix?.[1] ?? address, workspaceDirectory), line };
+}
+
+/** Return the absolute path of an address; empty if it is not a file. */
+function resolveAddress(address: string, workspaceDirectory: string): string {
+  if (address.startsWith("file:")) return fileURLToPath(address);
+  if (/^[a-z][a-z0-9+.-]+:/i.test(address) || address === "") return "";
+  const path = decodePath(address);
+  return isAbsolute(path) ? path : join(workspaceDirectory, path);
+}
+
+/** Percent-decode a path; a path with a literal percent sign is returned unchanged. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+async function openDiff(host: IntentHost, callId: string, path: string): Promise<void> {
+  const events = host.viewPublisher.eventsOf(host.viewPublisher.shownSessionId);
+  for (const event of [...events].reverse()) {
+    const call = event.type === "permission" ? event.call : event.type === "update" ? event.update : null;
+    if (call === null || !("toolCallId" in call) || call.toolCallId !== callId) continue;
+    const diff = call.content?.find((part) => part.type === "diff" && part.path === path);
+    if (diff?.type === "diff") return host.editorWindow.openDiff(path, diff.oldText ?? "", diff.newText);
+  }
+}
+
+async function findFiles(host: IntentHost, query: string): Promise<void> {
+  const found = await host.editorWindow.findFiles(query, MAX_FOUND_FILES);
+  const paths = found.map((path) => ({ path, label: host.labelOf(path) }));
+  host.viewPublisher.publish({ type: "files", query, paths });
+}

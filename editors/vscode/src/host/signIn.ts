@@ -1,0 +1,49 @@
+/**
+ * Signs in with one of the agent's authentication methods.
+ *
+ * The user types keys into a terminal, or the agent already stores them: this code never sees a key.
+ */
+import { methods, type AuthMethod, type ClientContext } from "@agentclientprotocol/sdk";
+import { messageOf } from "./errors.js";
+import type { ServerCommand } from "./serverLocator.js";
+import type { EditorWindow } from "./ports.js";
+
+export interface SignInContext {
+  readonly agent: ClientContext;
+  readonly authMethods: readonly AuthMethod[];
+  readonly serverCommand: ServerCommand;
+  readonly cwd: string;
+  readonly editorWindow: EditorWindow;
+}
+
+export type SignInResult =
+  | { readonly isDone: true; readonly needsRestart: boolean }
+  | { readonly isDone: false; readonly message: string };
+
+/** Sign in with the method of this id. */
+export async function signIn(methodId: string, context: SignInContext): Promise<SignInResult> {
+  const authMethod = context.authMethods.find((each) => each.id === methodId);
+  if (authMethod === undefined) return { isDone: false, message: "Unknown sign-in method." };
+  if ("type" in authMethod) return signInInTerminal(authMethod, context);
+  try {
+    await context.agent.request(methods.agent.authenticate, { methodId: authMethod.id });
+    return { isDone: true, needsRestart: false };
+  } catch (error) {
+    return { isDone: false, message: messageOf(error) };
+  }
+}
+
+/** Run the agent's own program with the method's arguments in a visible terminal. */
+async function signInInTerminal(
+  authMethod: Extract<AuthMethod, { type: "terminal" }>,
+  { serverCommand, cwd, editorWindow }: SignInContext,
+): Promise<SignInResult> {
+  const exitCode = await editorWindow.runInTerminal(authMethod.name, {
+    command: serverCommand.command,
+    arguments: [...serverCommand.programArguments, ...(authMethod.args ?? [])],
+    environment: { ...serverCommand.environment, ...authMethod.env },
+    cwd,
+  });
+  if (exitCode === 0) return { isDone: true, needsRestart: true };
+  return { isDone: false, message: "Sign-in was not completed." };
+}

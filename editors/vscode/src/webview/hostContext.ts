@@ -1,0 +1,30 @@
+/** Preact context with the connection to the host and the state that survives a reload of the view. */
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Intent } from "../shared/intents.js";
+
+export interface SavedViewState {
+  readonly draft: string;
+  /** The last returned prompt that was inserted into the input, as `session:number`. */
+  readonly restored: string;
+}
+
+export interface Host {
+  readonly post: (intent: Intent) => void;
+  readonly saveState: (savedState: SavedViewState) => void;
+  readonly savedState: SavedViewState;
+}
+
+export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", restored: "" };
+
+const HostContext = createContext<Host>({
+  post: () => undefined,
+  saveState: () => undefined,
+  savedState: EMPTY_SAVED_STATE,
+});
+
+export const HostProvider = HostContext.Provider;
+
+export function useHost(): Host {
+  return useContext(HostContext);
+}

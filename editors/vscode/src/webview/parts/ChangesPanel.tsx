@@ -1,0 +1,147 @@
+/** Changes by the agent that await review; the user keeps or reverts them per file or per hunk. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ChangedFile } from "../../shared/events.js";
+import type { Hunk } from "../../shared/hunks.js";
+import { Icon, IconButton } from "../Icon.js";
+import { useHost } from "../hostContext.js";
+import { DiffLineView } from "./DiffView.js";
+
+const MAX_LINES = 40;
+
+export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.Element | null {
+  const [isOpen, setIsOpen] = useState(false);
+  const { post } = useHost();
+  if (files.length === 0) return null;
+  const sum = (count: (file: ChangedFile) => number): number =>
+    files.reduce((total, file) => total + count(file), 0);
+  return (
+    <section class="changes" aria-label="Changes" data-testid="changes">
+      <div class="changes-head">
+        <button
+          type="button"
+          class="fold"
+          aria-expanded={isOpen}
+          data-testid="changes-toggle"
+          onClick={() => {
+            setIsOpen(!isOpen);
+          }}
+        >
+          <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
+          <span>
+            {files.length === 1 ? "1 file" : `${String(files.length)} files`}
+            <span class="optional-label"> changed</span>
+          </span>
+          <span class="added-count">+{sum(({ added }) => added)}</span>
+          <span class="removed-count">−{sum(({ removed }) => removed)}</span>
+        </button>
+        <button type="button" class="secondary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
+          Keep
+        </button>
+        <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>
+          Revert
+        </button>
+      </div>
+      {isOpen && (
+        <ul class="changed-files">
+          {files.map((file) => (
+            <ChangedFileRow key={file.path} file={file} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function ChangedFileRow({ file }: { file: ChangedFile }): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
+  const { post } = useHost();
+  const { path, label, kind } = file;
+  return (
+    <li data-testid="changed-file" data-path={path}>
+      <div class="file-row">
+        <button
+          type="button"
+          class="fold"
+          aria-expanded={isOpen}
+          title={path}
+          data-testid="changed-file-toggle"
+          onClick={() => {
+            setIsOpen(!isOpen);
+          }}
+        >
+          <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
+          <span class="ellipsis">{label}</span>
+          {kind !== "changed" && <span class="small">{kind}</span>}
+          <span class="added-count">+{file.added}</span>
+          <span class="removed-count">−{file.removed}</span>
+        </button>
+        <IconButton
+          icon="diff"
+          label={`Open the diff of ${label}`}
+          testId="open-change"
+          onPress={() => {
+            post({ type: "openChange", path });
+          }}
+        />
+        <KeepRevertButtons path={path} hunkId="" label={label} />
+      </div>
+      {isOpen && file.hunks.map((hunk) => <HunkView key={hunk.id} hunk={hunk} path={path} />)}
+    </li>
+  );
+}
+
+function KeepRevertButtons({ path, hunkId, label }: { path: string; hunkId: string; label: string }): JSX.Element {
+  const { post } = useHost();
+  const scope = hunkId === "" ? "file" : "hunk";
+  return (
+    <>
+      <IconButton
+        icon="check"
+        label={`Keep ${label}`}
+        testId={`keep-${scope}`}
+        onPress={() => {
+          post({ type: "keep", path, hunkId });
+        }}
+      />
+      <IconButton
+        icon="discard"
+        label={`Revert ${label}`}
+        testId={`revert-${scope}`}
+        onPress={() => {
+          post({ type: "revert", path, hunkId });
+        }}
+      />
+    </>
+  );
+}
+
+function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
+  const { post } = useHost();
+  const removed = hunk.removed.map((text, index) => ({ kind: "removed", text, number: hunk.oldLine + index }) as const);
+  const added = hunk.added.map((text, index) => ({ kind: "added", text, number: hunk.newLine + index }) as const);
+  const lines = [...removed, ...added];
+  const position = `line ${String(hunk.newLine)}`;
+  return (
+    <div class="hunk" data-testid="hunk">
+      <div class="hunk-head">
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            post({ type: "openFile", path, line: hunk.newLine });
+          }}
+        >
+          {position}
+        </button>
+        <KeepRevertButtons path={path} hunkId={hunk.id} label={position} />
+      </div>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label={`Change at ${position}`}>
+        {lines.slice(0, MAX_LINES).map((line, index) => (
+          <DiffLineView key={index} line={{ ...line, text: line.text.replace(/\r?\n$/, "") }} />
+        ))}
+        {lines.length > MAX_LINES && <div class="diff-line gap">⋯ {lines.length - MAX_LINES} more</div>}
+      </div>
+    </div>
+  );
+}

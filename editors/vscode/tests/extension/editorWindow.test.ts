@@ -1,0 +1,118 @@
+/** The editor window in VS Code: snapshots, dialogs, opening and finding files. */
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { VsCodeWindow } from "../../src/extension/editorWindow.js";
+import { DiffDocuments } from "../../src/extension/diffDocuments.js";
+import { ChannelLog } from "../../src/extension/log.js";
+import { DiagnosticSeverity, editor, Position, Range, resetEditor, Terminal, TextDocument, Uri } from "../support/vscode.js";
+
+let editorWindow: VsCodeWindow;
+
+beforeEach(() => {
+  resetEditor();
+  editorWindow = new VsCodeWindow(new DiffDocuments(), new ChannelLog());
+});
+
+function range(line: number, from: number, to: number): Range {
+  return new Range(new Position(line, from), new Position(line, to));
+}
+
+test("only workspace folders on disk are listed", () => {
+  editor.folders = [Uri.file("/a"), new Uri("vscode-vfs", "/b"), Uri.file("/c")];
+  assert.deepEqual(editorWindow.folders, ["/a", "/c"]);
+});
+
+test("a snapshot has the file, the selection and the problems, with lines from 1", () => {
+  const document = new TextDocument(Uri.file("/a.py"), "one\ntwo\n");
+  editor.active = { document, selection: range(1, 0, 3) };
+  const there = range(0, 0, 3);
+  editor.diagnostics.set("/a.py", [
+    { severity: DiagnosticSeverity.Warning, message: "m", range: there, source: "ruff", code: { value: "F401" } },
+    { severity: DiagnosticSeverity.Hint, message: "h", range: there, code: 7 },
+  ]);
+  const lines = { line: 1, endLine: 1 };
+  assert.deepEqual(editorWindow.snapshot(), {
+    file: "/a.py",
+    firstLine: 2,
+    lastLine: 2,
+    selectedText: "two",
+    problems: [
+      { severity: "warning", message: "m", ...lines, source: "ruff", code: "F401" },
+      { severity: "hint", message: "h", ...lines, source: "", code: "7" },
+    ],
+  });
+});
+
+for (const [name, uri] of [
+  ["nothing", undefined],
+  ["an output", new Uri("output", "/log")],
+] as const) {
+  test(`while ${name} is active, the snapshot is empty`, () => {
+    const selection = range(0, 0, 0);
+    editor.active = uri && { document: new TextDocument(uri, "x"), selection };
+    const nothing = { file: "", firstLine: 0, lastLine: 0, selectedText: "", problems: [] };
+    assert.deepEqual(editorWindow.snapshot(), nothing);
+  });
+}
+
+test("a file is opened at a line, with or without the focus", async () => {
+  await editorWindow.openFile("/a.py", 0, true);
+  await editorWindow.openFile("/a.py", 12, false);
+  const opened = (line: number, preserveFocus: boolean): string => {
+    const lines = { line, character: 0 };
+    const options = { preview: true, preserveFocus, selection: { start: lines, end: lines } };
+    return `open file:/a.py ${JSON.stringify(options)}`;
+  };
+  assert.deepEqual(editor.calls.slice(-2), [opened(0, false), opened(11, true)]);
+});
+
+test("a sign-in command runs in its own terminal and returns its exit code", async () => {
+  const line = { command: "acp-server", arguments: ["setup"], environment: { A: "b" }, cwd: "/project" };
+  const ended = editorWindow.runInTerminal("Sign in", line);
+  const [terminal] = editor.terminals;
+  assert.ok(terminal);
+  const { name, shellPath, shellArgs, env, cwd } = terminal.options;
+  const expected = ["Sign in", "acp-server", ["setup"], { A: "b" }, "/project"];
+  assert.deepEqual([name, shellPath, shellArgs, env, cwd], expected);
+  const another = new Terminal({ name: "another" });
+  another.exitStatus = { code: 9 };
+  editor.events.closedTerminal.fire(another);
+  terminal.exitStatus = { code: 3 };
+  editor.events.closedTerminal.fire(terminal);
+  assert.deepEqual([terminal.isShown, await ended], [true, 3]);
+});
+
+test("a confirmation is modal, and any answer but its action is a no", async () => {
+  editor.choice = "Revert";
+  assert.equal(await editorWindow.confirm("Revert it?", "Revert"), true);
+  editor.choice = undefined;
+  assert.equal(await editorWindow.confirm("Revert it?", "Revert"), false);
+  assert.equal(editor.calls.at(-1), 'warning Revert it? [{"modal":true},"Revert"]');
+});
+
+test("a search ignores case and position, and returns the shortest paths first", async () => {
+  editor.foundFiles = ["/p/deep/in/ab.py", "/p/ab.py", "/p/xab.py"].map((path) => Uri.file(path));
+  assert.deepEqual(await editorWindow.findFiles("a[/b", 2), ["/p/ab.py", "/p/xab.py"]);
+  assert.equal(editor.calls.at(-1), "find **/*[aA]?*/*[bB]* 8");
+});
+
+test("an empty query finds the open files, each once", async () => {
+  editor.tabs = [Uri.file("/a"), new Uri("git", "/b"), Uri.file("/a"), Uri.file("/c")];
+  assert.deepEqual(await editorWindow.findFiles("", 5), ["/a", "/c"]);
+});
+
+test("links, the log, settings, trust and folders use VS Code's own commands", async () => {
+  await editorWindow.openExternal("https://example.com/");
+  editorWindow.showLog();
+  assert.deepEqual(editor.calls.slice(-2), ["browse https://example.com/", "show Hermes Agent"]);
+  editorWindow.openSettings();
+  editorWindow.manageTrust();
+  editorWindow.openFolder();
+  editorWindow.revealChat();
+  assert.deepEqual(editor.executedCommands, [
+    ["workbench.action.openSettings", "acpServer.command"],
+    ["workbench.trust.manage"],
+    ["vscode.openFolder"],
+    ["acpServer.chat.focus"],
+  ]);
+});

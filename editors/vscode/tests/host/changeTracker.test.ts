@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChangeTracker } from "../../src/host/changeTracker.js";
+import { FileService } from "../../src/host/fileService.js";
+import { FakeFiles } from "../support/fakes.js";
+
+const OLD = "one\ntwo\nthree\nfour\n";
+const NEW = "1\ntwo\nthree\n4\n";
+
+async function changed(): Promise<{ fake: FakeFiles; tracker: ChangeTracker }> {
+  const fake = new FakeFiles();
+  fake.disk.set("/a", NEW);
+  const tracker = new ChangeTracker(new FileService(fake, fake), (path) => path.slice(1));
+  await tracker.recordWrite("/a", OLD);
+  return { fake, tracker };
+}
+
+test("a changed file has its hunks and line counts", async () => {
+  const { tracker } = await changed();
+  const [file] = await tracker.list();
+  assert.deepEqual([file?.label, file?.kind, file?.added, file?.removed], ["a", "changed", 2, 2]);
+  assert.deepEqual(
+    file?.hunks.map((hunk) => [hunk.newLine, hunk.removed, hunk.added]),
+    [
+      [1, ["one\n"], ["1\n"]],
+      [4, ["four\n"], ["4\n"]],
+    ],
+  );
+});
+
+test("keeping a hunk leaves the file and the other hunk unchanged", async () => {
+  const { fake, tracker } = await changed();
+  const [file] = await tracker.list();
+  await tracker.keep("/a", file?.hunks[0]?.id ?? "");
+  const [after] = await tracker.list();
+  assert.deepEqual(after?.hunks.map((hunk) => hunk.added), [["4\n"]]);
+  assert.equal(fake.disk.get("/a"), NEW);
+});
+
+test("reverting a hunk undoes only that part", async () => {
+  const { fake, tracker } = await changed();
+  const [file] = await tracker.list();
+  await tracker.revert("/a", file?.hunks[1]?.id ?? "");
+  assert.equal(fake.disk.get("/a"), "1\ntwo\nthree\nfour\n");
+  assert.equal((await tracker.list())[0]?.hunks.length, 1);
+});
+
+test("an unknown hunk changes nothing", async () => {
+  const { fake, tracker } = await changed();
+  await tracker.revert("/a", "0:0:gone");
+  assert.equal(fake.disk.get("/a"), NEW);
+});
+
+test("reverting a file restores the text from before the first write", async () => {
+  const { fake, tracker } = await changed();
+  fake.disk.set("/a", "later\n");
+  await tracker.recordWrite("/a", NEW);
+  await tracker.revert("/a", "");
+  assert.deepEqual([fake.disk.get("/a"), await tracker.list()], [OLD, []]);
+});
+
+test("reverting a new file removes it", async () => {
+  const fake = new FakeFiles();
+  fake.disk.set("/new", "x\n");
+  const tracker = new ChangeTracker(new FileService(fake, fake), (path) => path);
+  await tracker.recordWrite("/new", null);
+  assert.equal((await tracker.list())[0]?.kind, "added");
+  await tracker.revert("/new", "");
+  assert.equal(fake.disk.has("/new"), false);
+});
+
+test("a file with its original text is not a change", async () => {
+  const { fake, tracker } = await changed();
+  fake.disk.set("/a", OLD);
+  assert.deepEqual(await tracker.list(), []);
+});
+
+test("a file changed by others is detected", async () => {
+  const { fake, tracker } = await changed();
+  assert.equal(await tracker.isChangedByOthers("/a"), false);
+  fake.disk.set("/a", `${NEW}mine\n`);
+  assert.equal(await tracker.isChangedByOthers("/a"), true);
+});
+
+test("a tool call's diff counts only if the file matches it", async () => {
+  const fake = new FakeFiles();
+  fake.disk.set("/whole", "b");
+  fake.disk.set("/part", "a long file");
+  const tracker = new ChangeTracker(new FileService(fake, fake), (path) => path);
+  await tracker.recordDiff("/whole", "a", "b");
+  await tracker.recordDiff("/part", "a", "b");
+  await tracker.recordDiff("/gone", "a", "");
+  const listed = (await tracker.list()).map(({ path, kind }) => `${path} ${kind}`);
+  assert.deepEqual(listed, ["/gone deleted", "/whole changed"]);
+});

@@ -1,0 +1,209 @@
+/** In-memory fakes of the host's services: documents, disk, editor window, terminals, log and stores. */
+import type {
+  CommandLine,
+  EditorWindow,
+  Disk,
+  Documents,
+  TextStore,
+  EditorSnapshot,
+  Log,
+  WorkspaceState,
+  OpenDocument,
+  PanelTerminal,
+  Problem,
+  TerminalPanel,
+} from "../../src/host/ports.js";
+
+export class FakeDocument implements OpenDocument {
+  text: string;
+  isDirty: boolean;
+  readonly edits: [number, number, string][] = [];
+  readonly #saved: (text: string) => void;
+
+  constructor(text: string, isDirty: boolean, saved: (text: string) => void) {
+    this.text = text;
+    this.isDirty = isDirty;
+    this.#saved = saved;
+  }
+
+  replace(start: number, end: number, text: string): Promise<boolean> {
+    this.edits.push([start, end, text]);
+    this.text = this.text.slice(0, start) + text + this.text.slice(end);
+    this.isDirty = true;
+    return Promise.resolve(true);
+  }
+
+  save(): Promise<boolean> {
+    this.isDirty = false;
+    this.#saved(this.text);
+    return Promise.resolve(true);
+  }
+}
+
+export class FakeFiles implements Documents, Disk {
+  readonly disk = new Map<string, string>();
+  readonly open = new Map<string, FakeDocument>();
+
+  openDocument(path: string, text: string, isDirty = false): FakeDocument {
+    const document = new FakeDocument(text, isDirty, (saved) => this.disk.set(path, saved));
+    this.open.set(path, document);
+    return document;
+  }
+
+  find(path: string): OpenDocument | undefined {
+    return this.open.get(path);
+  }
+
+  read(path: string): Promise<string | null> {
+    return Promise.resolve(this.disk.get(path) ?? null);
+  }
+
+  write(path: string, text: string): Promise<void> {
+    this.disk.set(path, text);
+    return Promise.resolve();
+  }
+
+  remove(path: string): Promise<void> {
+    this.disk.delete(path);
+    return Promise.resolve();
+  }
+}
+
+export class FakeEditorWindow implements EditorWindow {
+  folders: readonly string[] = ["/project", "/other"];
+  /** Performed actions, as text. */
+  readonly actions: string[] = [];
+  ranCommand: CommandLine | null = null;
+  exitCode: number | null = 0;
+  agrees = true;
+  current: EditorSnapshot = { file: "", firstLine: 0, lastLine: 0, selectedText: "", problems: [] };
+
+  snapshot(): EditorSnapshot {
+    return this.current;
+  }
+
+  openFile(path: string, line: number, takesFocus: boolean): Promise<void> {
+    this.actions.push(`open ${path}:${String(line)}${takesFocus ? " focused" : ""}`);
+    return Promise.resolve();
+  }
+
+  openDiff(path: string, oldText: string, newText: string | null): Promise<void> {
+    this.actions.push(`diff ${path} ${JSON.stringify(oldText)} ${JSON.stringify(newText)}`);
+    return Promise.resolve();
+  }
+
+  openExternal(href: string): Promise<void> {
+    this.actions.push(`browse ${href}`);
+    return Promise.resolve();
+  }
+
+  runInTerminal(_name: string, commandLine: CommandLine): Promise<number | null> {
+    this.ranCommand = commandLine;
+    return Promise.resolve(this.exitCode);
+  }
+
+  confirm(question: string): Promise<boolean> {
+    this.actions.push(`confirm ${question}`);
+    return Promise.resolve(this.agrees);
+  }
+
+  showMessage(message: string): Promise<string | undefined> {
+    this.actions.push(`tell ${message}`);
+    return Promise.resolve(undefined);
+  }
+
+  findFiles(query: string): Promise<readonly string[]> {
+    return Promise.resolve([`/project/src/${query}.py`]);
+  }
+
+  showLog(): void {
+    this.actions.push("log");
+  }
+
+  openSettings(): void {
+    this.actions.push("settings");
+  }
+
+  manageTrust(): void {
+    this.actions.push("trust");
+  }
+
+  openFolder(): void {
+    this.actions.push("folder");
+  }
+
+  revealChat(): void {
+    this.actions.push("chat");
+  }
+}
+
+export class FakeTerminalPanel implements TerminalPanel {
+  readonly calls: string[] = [];
+  interrupt: () => void = () => undefined;
+
+  open(name: string, interrupt: () => void): PanelTerminal {
+    this.interrupt = interrupt;
+    this.calls.push(`open ${name}`);
+    return {
+      write: (data) => this.calls.push(`print ${data}`),
+      end: (status) => this.calls.push(`end ${status}`),
+      show: () => this.calls.push("show"),
+      release: () => this.calls.push("release"),
+    };
+  }
+}
+
+export class FakeLog implements Log {
+  readonly lines: string[] = [];
+
+  info(text: string): void {
+    this.lines.push(text);
+  }
+
+  warn(text: string): void {
+    this.lines.push(`warning: ${text}`);
+  }
+
+  error(text: string): void {
+    this.lines.push(`error: ${text}`);
+  }
+
+  trace(line: string): void {
+    this.lines.push(`trace: ${line}`);
+  }
+}
+
+export class FakeTextStore implements TextStore {
+  readonly texts = new Map<string, string>();
+
+  read(name: string): Promise<string | null> {
+    return Promise.resolve(this.texts.get(name) ?? null);
+  }
+
+  write(name: string, text: string): Promise<void> {
+    this.texts.set(name, text);
+    return Promise.resolve();
+  }
+
+  remove(name: string): Promise<void> {
+    this.texts.delete(name);
+    return Promise.resolve();
+  }
+}
+
+export class FakeWorkspaceState implements WorkspaceState {
+  readonly values = new Map<string, string>();
+
+  get(key: string): string | undefined {
+    return this.values.get(key);
+  }
+
+  set(key: string, value: string | undefined): void {
+    if (value === undefined) this.values.delete(key);
+    else this.values.set(key, value);
+  }
+}
+
+export function problem(message: string): Problem {
+  return { severity: "error", message, line: 3, endLine: 3, source: "ruff", code: "F401" };
+}

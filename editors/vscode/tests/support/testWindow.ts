@@ -1,0 +1,141 @@
+/** A whole host with an in-memory agent, and the view state from its messages. */
+import { Controller } from "../../src/host/controller.js";
+import { ViewPublisher } from "../../src/host/viewPublisher.js";
+import type { ServerCommand } from "../../src/host/serverLocator.js";
+import type { Problem } from "../../src/host/ports.js";
+import type { HostState, ServerHandle } from "../../src/host/hostServices.js";
+import type { HostMessage } from "../../src/shared/events.js";
+import type { Intent } from "../../src/shared/intents.js";
+import { reduceAll } from "../../src/shared/reducer.js";
+import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
+import { FakeAgent } from "./agent.js";
+import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "./fakes.js";
+
+export const SERVER_COMMAND: ServerCommand = {
+  command: "/bin/acp-server",
+  programArguments: [],
+  serveArguments: ["serve"],
+  environment: {},
+};
+
+/** Only a failing test waits this long. */
+const DEADLINE_MILLISECONDS = 30_000;
+
+export class TestWindow {
+  readonly agent = new FakeAgent();
+  readonly editorWindow = new FakeEditorWindow();
+  readonly files: FakeFiles;
+  readonly terminalPanel = new FakeTerminalPanel();
+  readonly log = new FakeLog();
+  readonly workspaceState: FakeWorkspaceState;
+  readonly textStore: FakeTextStore;
+  readonly controller: Controller;
+  readonly problems = new Map<string, readonly Problem[]>();
+  readonly states: HostState[] = [];
+  readonly notifications: string[] = [];
+  readonly backoffs: number[] = [];
+  view: ViewState = EMPTY_VIEW;
+  isTrusted = true;
+  starts = 0;
+  locateServer: () => Promise<ServerCommand> = () => Promise.resolve(SERVER_COMMAND);
+  #crash: (reason: string) => void = () => undefined;
+  readonly #watchers = new Set<() => void>();
+
+  /** Reuse the files, workspace state and text store of an `earlier` window, as after a reload. */
+  constructor(earlier?: TestWindow) {
+    this.files = earlier?.files ?? new FakeFiles();
+    this.workspaceState = earlier?.workspaceState ?? new FakeWorkspaceState();
+    this.textStore = earlier?.textStore ?? new FakeTextStore();
+    this.controller = new Controller(
+      {
+        version: "1",
+        editorWindow: this.editorWindow,
+        documents: this.files,
+        disk: this.files,
+        terminalPanel: this.terminalPanel,
+        workspaceState: this.workspaceState,
+        textStore: this.textStore,
+        log: this.log,
+        locateServer: () => this.locateServer(),
+        startServer: () => this.#start(),
+        runCommandLine: (_launch, [topic]) => Promise.resolve(topic === "context" ? "[]" : "{}"),
+        problemsOf: (path) => this.problems.get(path) ?? [],
+        isTrusted: () => this.isTrusted,
+        shouldFollowInitially: () => false,
+        wait: (milliseconds) => {
+          this.backoffs.push(milliseconds);
+          return Promise.resolve();
+        },
+        now: () => 0,
+        onState: (state) => this.states.push(state),
+        onPermission: (questionId, title) => this.notifications.push(`${questionId} ${title}`),
+      },
+      new ViewPublisher(0),
+    );
+    this.attach();
+  }
+
+  /** Attach a new view, as a reload does. */
+  attach(): void {
+    this.controller.viewPublisher.attach((message: HostMessage) => {
+      const before = message.kind === "replay" ? EMPTY_VIEW : this.view;
+      this.view = reduceAll(before, message.events);
+      for (const watcher of [...this.#watchers]) watcher();
+    });
+  }
+
+  /** Start the server and wait for a session. */
+  async connect(): Promise<this> {
+    void this.handle({ type: "ready" });
+    await this.until((view) => view.connection.status === "ready" && view.session.id !== "");
+    return this;
+  }
+
+  handle(intent: Intent): Promise<void> {
+    return this.controller.handle(intent);
+  }
+
+  /** Send a prompt; resolves when its turn has ended. */
+  prompt(text: string, busyMode: "turn" | "steer" | "queue" = "turn"): Promise<void> {
+    const switches = { withSelection: false, withFile: false, withProblems: false };
+    return this.handle({ type: "send", draft: { text, images: [], files: [], ...switches }, busyMode });
+  }
+
+  /** Wait until the view matches. */
+  until(isMatch: (view: ViewState) => boolean): Promise<ViewState> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new Error(`the view did not reach the expected state: ${JSON.stringify(this.view)}`));
+      }, DEADLINE_MILLISECONDS);
+      const check = (): void => {
+        if (!isMatch(this.view)) return;
+        clearTimeout(timer);
+        this.#watchers.delete(check);
+        resolve(this.view);
+      };
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  /** Make the server stop unexpectedly. */
+  crash(reason: string): void {
+    this.#crash(reason);
+  }
+
+  close(): void {
+    this.controller.dispose();
+  }
+
+  #start(): ServerHandle {
+    this.starts += 1;
+    const { stream, close } = this.agent.open();
+    const ended = new Promise<string>((resolve) => {
+      this.#crash = (reason) => {
+        close();
+        resolve(reason);
+      };
+    });
+    return { stream, ended, dispose: close };
+  }
+}
