@@ -171,11 +171,11 @@ async def test_a_turn_is_cancelled_as_soon_as_a_tool_ends(tmp_path: Path) -> Non
 
 LONG_SECONDS, SOON_SECONDS = 600, 60
 WAITS = {
-    "before it asks again": (overloaded(), Rules(retry_seconds=LONG_SECONDS), "trying again"),
+    "before it asks again": (overloaded(), Rules(retry_seconds=LONG_SECONDS), "retrying in"),
     "before it goes on": (
         reply(say(SAID), faults=[CutAfterEvents(5)]),
         Rules(go_on_seconds=LONG_SECONDS),
-        "going on from there",
+        "continuing from where it stopped",
     ),
 }
 

@@ -62,8 +62,8 @@ async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, name: str) -
             assert await desk.ask() == "end_turn"
         assert desk.said() == "Here I am."
         first, second = desk.notices()
-        assert first.endswith("trying again in a moment (1 of 3)")
-        assert second.endswith("(2 of 3)")
+        assert first.endswith("retrying in a moment (attempt 1 of 3)")
+        assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
         assert [ask.body for ask in api.asks[1:]] == [api.asks[0].body] * 2
@@ -108,14 +108,16 @@ async def test_a_client_without_notices_is_told_by_a_thought(tmp_path: Path) -> 
         open_desk(api, tmp_path, rules) as desk,
     ):
         assert await desk.ask() == "end_turn"
-        assert "is overloaded: Overloaded; trying again" in desk.thoughts()
+        assert "is overloaded: Overloaded; retrying in" in desk.thoughts()
         assert desk.updates("notice") == []
 
 
 async def test_a_long_wait_is_told_in_seconds(tmp_path: Path) -> None:
     async with messages_api([rate_limited(2)]) as api, open_desk(api, tmp_path) as desk:
         pending = desk.begin()
-        await desk.editor.wait_for(lambda _message: "in 2 s (1 of 3)" in str(desk.notices()))
+        await desk.editor.wait_for(
+            lambda _message: "in 2 s (attempt 1 of 3)" in str(desk.notices())
+        )
         desk.cancel()
         await pending.response()
 
@@ -139,7 +141,7 @@ async def test_a_connection_refused_for_good_ends_the_turn(tmp_path: Path) -> No
         with anyio.fail_after(PATIENCE_SECONDS):
             data = await desk.fail()
         assert data["kind"] == "connection"
-        assert "asked 4 times, try again later" in str(data["message"])
+        assert "tried 4 times, try again later" in str(data["message"])
         await api.open_door()
         api.add("Here I am.")
         assert await desk.ask("again") == "end_turn"

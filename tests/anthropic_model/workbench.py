@@ -1,4 +1,4 @@
-"""The whole server in memory, an editor before it and a Messages API behind it.
+"""The complete server in memory, between a test editor and a fake API server.
 
 async with messages_api(["Hello!"]) as api, open_desk(api, tmp_path) as desk:
     assert await desk.ask("hi") == "end_turn"
@@ -60,9 +60,9 @@ from tests.turn.playing import PlayedCall
 
 MODEL = "claude-opus-5-5"
 OTHER_MODEL = "gpt-5.1"
-"""The model of endpoints that speak another form."""
+"""Model id for endpoints with an OpenAI-compatible API."""
 SYSTEM = "Be exact, and say no more than you know. " * 200
-"""Long enough to be worth caching."""
+"""System prompt that is long enough to be cached."""
 TURN_UPDATES = frozenset(
     {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "usage_update"}
 )
@@ -70,7 +70,7 @@ HOST = "127.0.0.1"
 
 
 class Tools:
-    """Two tools: `note` takes its arguments as they are written, `look` takes its time."""
+    """Toolbox with two tools: `note` streams its arguments, `look` does not."""
 
     def __init__(self) -> None:
         self.runs: list[ToolCall] = []
@@ -80,7 +80,7 @@ class Tools:
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """Both."""
+        """Specs of both tools."""
         schema: dict[str, JsonValue] = {
             "type": "object",
             "properties": {"text": {"type": "string"}},
@@ -91,12 +91,12 @@ class Tools:
         )
 
     async def open(self, call_id: str, name: str, sink: Sink) -> PlayedCall:
-        """Show a call."""
+        """Show a call as started."""
         await sink.emit(CallAppeared(call_id, name))
         return PlayedCall(self.run, sink)
 
     async def run(self, call: ToolCall, sink: Sink) -> Outcome:
-        """Answer with what was asked, once the test lets it."""
+        """Record the call and return a result when the test allows it."""
         await sink.emit(CallChanged(call.id, "in_progress"))
         self.runs.append(call)
         self.has_begun.set()
@@ -104,20 +104,20 @@ class Tools:
         return Outcome(f"{call.name}: done")
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Leave a link as it is."""
+        """Return the link unchanged."""
         del sink
         return (link,)
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing."""
 
 
 @dataclass(slots=True)
 class Rules:
-    """How the server of a test differs from the usual one."""
+    """Configuration of the server and of its endpoint."""
 
     model: str | None = ""
-    """Empty for one that the endpoint has, None for none."""
+    """Model id; empty for one that the endpoint offers, None for no configured model."""
     idle_seconds: float = 5.0
     retries: int = 3
     retry_seconds: float = 0.004
@@ -132,78 +132,78 @@ class Rules:
     searches_web: bool = False
     quirks: Quirks = field(default_factory=Quirks)
     join: Callable[[ModelCatalog], ModelCatalog] | None = None
-    """Joins other providers to the one of the test."""
+    """Combines the endpoint's catalog with other providers."""
 
 
 @dataclass(slots=True)
 class Desk:
-    """An editor with an open session."""
+    """Editor with an open session on a server whose models are real adapters."""
 
     editor: Editor
     sessions: SessionRegistry
     tools: Tools
     session_id: str = ""
     translated: list[str] = field(default_factory=list[str])
-    """The data of every event of a stream that the server has looked at."""
+    """Data of every stream event that the adapter has translated."""
 
     async def ask(self, text: str = "hi") -> JsonValue:
-        """Send a prompt; return the stop reason."""
+        """Send a prompt and return the stop reason."""
         return at(await self.editor.prompt(self.session_id, text), "stopReason")
 
     async def fail(self, text: str = "hi") -> Object:
-        """Send a prompt that must fail; return the error's data."""
+        """Send a prompt that must fail, and return the error's data."""
         response = await self.begin(text).response()
         data = at(response["error"], "data")
         assert isinstance(data, dict)
         return data
 
     def begin(self, text: str = "hi") -> Pending:
-        """Send a prompt and go on."""
+        """Send a prompt without waiting for the response."""
         return self.editor.begin_prompt(self.session_id, text)
 
     def cancel(self) -> None:
-        """Cancel."""
+        """Cancel the turn."""
         self.editor.cancel(self.session_id)
 
     def said(self) -> str:
-        """The text of all messages."""
+        """Return the text of all agent messages."""
         return self.editor.said(self.session_id)
 
     def updates(self, kind: str) -> list[JsonValue]:
-        """All updates of a kind."""
+        """Return all updates of a kind."""
         updates = self.editor.updates_of(self.session_id)
         return [update for update in updates if at(update, "sessionUpdate") == kind]
 
     def notices(self) -> list[str]:
-        """The titles of all notices."""
+        """Return the titles of all notices."""
         return [str(at(notice, "title")) for notice in self.updates("notice")]
 
     def thoughts(self) -> str:
-        """The text of all thoughts."""
+        """Return the text of all thoughts."""
         chunks = self.updates("agent_thought_chunk")
         return "".join(str(at(chunk, "content", "text")) for chunk in chunks)
 
     def message_ids(self) -> set[str]:
-        """The ids under which text was shown."""
+        """Return the message ids of all agent messages."""
         return {str(at(chunk, "messageId")) for chunk in self.updates("agent_message_chunk")}
 
     @property
     def session(self) -> Session:
-        """The session itself."""
+        """The server's session object."""
         return self.sessions.find(self.session_id)
 
     def history(self) -> list[Message]:
-        """What is kept of the conversation."""
+        """Return the messages of the session's conversation."""
         return list(self.session.conversation)
 
     async def wait_until_translated(self, count: int) -> None:
-        """Wait until the server has looked at so many events of streams."""
+        """Wait until the adapter has translated at least `count` stream events."""
         with anyio.fail_after(PATIENCE_SECONDS):
-            while len(self.translated) < count:  # noqa: ASYNC110  nobody tells
+            while len(self.translated) < count:  # noqa: ASYNC110  the patched method signals nothing
                 await anyio.sleep(0.001)
 
     async def turn_updates_after(self, pending: Pending) -> list[Object]:
-        """Return what still came of a turn when it had been answered."""
+        """Return the turn's updates that arrived after its response."""
         await pending.response()
         await anyio.wait_all_tasks_blocked()
         messages = self.editor.messages
@@ -217,10 +217,10 @@ def _is_of_turn(message: Object) -> bool:
 
 
 @asynccontextmanager
-async def open_desk(  # noqa: PLR0915  it is one thing
+async def open_desk(  # noqa: PLR0915  one sequence of set-up steps
     api: MessagesApi | MessagesApiInThread, home: Path, rules: Rules | None = None
 ) -> AsyncGenerator[Desk]:
-    """Start a server whose endpoint is `api`, and open a session."""
+    """Start a server whose model endpoint is `api`, and open a session."""
     rules = rules or Rules()
     tools = Tools()
     credential = Credential("the test", api_key=rules.api_key) if rules.api_key else None
@@ -289,7 +289,7 @@ def _only_one(error: BaseException) -> BaseException:
 
 
 def loader_for(form: str, rules: Rules) -> SdkLoader:
-    """Return what speaks a form."""
+    """Return the loader of the SDK for an API form."""
     if form == "messages":
         return messages_loader(partial(mark, ttl=rules.cache_ttl))
     quirks = replace(rules.quirks, form="chat" if form == "chat" else "responses")
@@ -297,7 +297,7 @@ def loader_for(form: str, rules: Rules) -> SdkLoader:
 
 
 def speech_for(form: str) -> Speech:
-    """Return what a catalog knows of an endpoint."""
+    """Return the provider adapter for an API form."""
     if form == "messages":
         return Speech(ANTHROPIC, Facts(no_window), needs_key=True)
     profile = replace(CUSTOM, form=cast("ApiForm", form))
@@ -305,12 +305,12 @@ def speech_for(form: str) -> Speech:
 
 
 def no_window(model_id: str) -> int | None:
-    """There is no table."""
+    """Return None: no context window is known."""
     del model_id
     return None
 
 
-def _counting(stream: type[MessageStream | ChatStream | ResponsesStream], desk: Desk):  # noqa: ANN202  a method, as it was
+def _counting(stream: type[MessageStream | ChatStream | ResponsesStream], desk: Desk):  # noqa: ANN202  a replacement method
     translate = stream.translate
 
     def counting(self: MessageStream, data: str) -> object:
@@ -321,9 +321,10 @@ def _counting(stream: type[MessageStream | ChatStream | ResponsesStream], desk: 
 
 
 def check_history(messages: Sequence[Message]) -> None:
-    """Fail unless a provider would take these messages back, and a user's could come next.
+    """Fail unless a provider would accept these messages followed by a user message.
 
-    Two user messages in a row are one to it: results of a cancelled turn, and the next prompt.
+    Consecutive user messages are allowed, since providers merge them: results of a cancelled turn
+    and the next prompt.
     """
     for index, message in enumerate(messages):
         following = messages[index + 1] if index + 1 < len(messages) else None
@@ -347,7 +348,7 @@ def _check_calls(message: AssistantMessage, following: Message | None) -> None:
 
 
 def text_kept(messages: Sequence[Message]) -> str:
-    """Return everything that the model said, as it is kept, without what stands for silence."""
+    """Return the stored text of the model, without the placeholder for an empty answer."""
     said = (message for message in messages if isinstance(message, AssistantMessage))
     texts = (part.text for each in said for part in each.parts if isinstance(part, Text))
     return "".join(text for text in texts if not text.startswith(NO_ANSWER.split("{")[0]))

@@ -1,9 +1,8 @@
-"""Finds in the source every place that writes, deletes, runs, ends or connects to something.
+"""Finds every place in the source that writes, deletes, runs, signals or connects.
 
-A place counts when it is mentioned, called or not: a function that is handed on is called later.
-What a name leads to is known from the imports of its module. Of a method, only its name is known;
-so names that mean something to the system count whoever has them, and a table says of the others
-that they mean something else.
+A mention counts like a call: a function that is passed on may be called later. Names are resolved
+through the module's imports. A method is known only by its name, so names of system operations
+count on any object; a table lists the exceptions, where the name has another meaning.
 """
 
 import ast
@@ -56,11 +55,11 @@ MODULES = {
     "acp_server.mcp.sdk": {"McpSdk"},
     "builtins": {"exec", "eval", "__import__"},
 }
-"""What has an effect, by the module that has it: the system's modules, and doors of our own."""
+"""Names with an effect, by module: system modules, and our own entry points to effects."""
 WHOLE_MODULES = ("ctypes", "cffi", "urllib.request", "http.client", "ftplib", "smtplib")
-"""Modules of which everything counts."""
+"""Modules of which every name counts."""
 NETWORKING = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "websockets")
-"""Libraries of which counts what connects: names with one of these endings."""
+"""Network libraries; only names that end in one of `CONNECTING` count."""
 CONNECTING = (
     *("Client", "Pool", "Proxy", "Connection", "Session", "connect", "Backend"),
     *("get", "post", "put", "patch", "delete", "head", "options", "request", "stream"),
@@ -72,12 +71,12 @@ METHODS = {
     *("open_terminal", "connect", "connect_tcp", "connect_unix", "connect_unix_socket"),
     "create_connection",
 }
-"""What has an effect in whoever has it."""
+"""Methods that count on any object."""
 OPENERS = {"open", "io.open", "os.fdopen", "gzip.open", "bz2.open", "lzma.open", "tarfile.open"}
-"""Functions that open a file; the mode stands second."""
+"""Functions that open a file; the mode is the second argument."""
 WRITING = frozenset("wax+")
 FILE_REPLACE_ARGUMENTS = 1
-"""So many has the `replace` of a path; that of a text has two."""
+"""`Path.replace` takes one argument, `str.replace` two."""
 
 
 def sites_in(source: str, module: str) -> set[str]:
@@ -88,7 +87,7 @@ def sites_in(source: str, module: str) -> set[str]:
 
 
 def sites_below(root: Path, packages: tuple[str, ...]) -> set[str]:
-    """Return the places in all modules of some packages."""
+    """Return the places in all modules of these packages."""
     found: set[str] = set()
     for package in packages:
         for path in sorted((root / package).rglob("*.py")):
@@ -98,16 +97,16 @@ def sites_below(root: Path, packages: tuple[str, ...]) -> set[str]:
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks one module, and knows in which function it is."""
+    """AST visitor for one module that tracks the enclosing function."""
 
     def __init__(self, module: str) -> None:
         self.sites: set[str] = set()
         self._module = module
         self._within: list[str] = []
         self._known: dict[str, str] = {}
-        """What the names of the module's imports lead to."""
+        """Full names of imported names."""
         self._settled: set[ast.AST] = set()
-        """What a call has been judged with, and is not judged again by itself."""
+        """Nodes already judged as part of a call, to skip on their own visit."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._enter(node)
@@ -119,7 +118,7 @@ class _Finder(ast.NodeVisitor):
         self._enter(node)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """Pass over what only says of which type it is."""
+        """Skip type annotations."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -155,7 +154,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _judge_method(self, name: str, node: ast.Call, method: ast.Attribute) -> None:
-        """Look at the arguments of methods whose names mean something else, too."""
+        """Check the arguments of method names that also have a harmless meaning."""
         if _is_effect(name):
             return
         if method.attr == "open":
@@ -181,7 +180,7 @@ class _Finder(ast.NodeVisitor):
             self._note(name.removeprefix("builtins."))
 
     def _note_opening(self, name: str, node: ast.Call, place: int) -> None:
-        """Note that a file is opened, unless it is plain that it is only read."""
+        """Note an opened file, unless it is clearly opened for reading only."""
         given = [each.value for each in node.keywords if each.arg == "mode"]
         given += node.args[place : place + 1]
         if not given:
@@ -200,7 +199,7 @@ class _Finder(ast.NodeVisitor):
             self._note(f"getattr({module})")
 
     def _name_of(self, node: ast.AST) -> str:
-        """Return the full name of what is mentioned, as far as the imports tell."""
+        """Return the full name of an expression, as far as the imports determine it."""
         if isinstance(node, ast.Name):
             return self._known.get(node.id, node.id)
         if isinstance(node, ast.Attribute):

@@ -1,1 +1,4 @@
-"""Figures, one command each; never part of the test run, and no wall time fails anything."""
+"""Benchmarks, each started by its own command.
+
+They are not part of the test run: no wall time fails a test.
+"""

@@ -1,14 +1,14 @@
-"""Any ACP agents side by side: `uv run python -m tests.benchmarks --peers hermes,claude`.
+"""Compare ACP agents: `uv run python -m tests.benchmarks --peers hermes,claude`.
 
-    --install-peers hermes,claude   gets them first, each into a folder of its own
-    --rows start,turns              only these groups, or rows by their keys
+    --install-peers hermes,claude   first install these agents, each in its own directory
+    --rows start,turns              only these groups, or single rows by their keys
     --agent 'some-agent acp'        any other command that speaks ACP
-    --runs 5, --repeat 3            how often within the run, and how often the whole of it
-    --json FILE, --from FILE        keeps the figures; prints kept ones
-    --compare FILE FILE FILE        whether kept runs agree within their spread
-    --against-bar                   each figure of the bar, and whether it is met
+    --runs 5, --repeat 3            runs per benchmark, and repeats of the whole benchmark
+    --json FILE, --from FILE        save the figures; print saved figures
+    --compare FILE FILE FILE        whether saved benchmarks agree within their spread
+    --against-bar                   each performance target, and whether it is met
 
-`docs/benchmarks.md` says what the rows mean.
+`docs/benchmarks.md` explains the rows.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from tests.benchmarks.running import Results, run, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 1 if runs do not agree, or a figure of the bar is not met."""
+    """Measure and print; return 1 if runs disagree or a performance target is missed."""
     options = _parser().parse_args(arguments)
     groups = _chosen(make_groups(), _names(options.rows))
     if options.install_peers:
@@ -100,7 +100,7 @@ def _install(peer: Peer) -> int:
 
 
 def _chosen(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
-    """Return the groups with the rows that are wanted; all, if no names are given."""
+    """Return the groups reduced to the named rows; all of them if no names are given."""
     if not names:
         return [*groups]
     kept = [

@@ -1,8 +1,8 @@
-"""What a session's requests cost, as they were sent, or as they might have been.
+"""Input cost of a session's requests, as sent or in a hypothetical variant.
 
-Requests are taken from the wire and held against a fresh prompt cache, with their marks placed
-anew, a prefix of another size, or results in another form. Billed input counts a token read at
-0.1, written at 1.25, plain at 1.0. This module knows no server and no script.
+Recorded requests are replayed against an empty prompt cache, with other cache markers, with a
+prefix of another size, or with results in another format. Price factors per input token: 0.1 for a
+cache read, 1.25 for a cache write, 1.0 uncached. Knows no server and no script.
 """
 
 import re
@@ -27,38 +27,38 @@ Placement = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The input of all requests of a session, in tokens."""
+    """Input tokens of all requests of a session."""
 
     requests: int
     read: int
     written: int
     plain: int
     distinct: int
-    """The tokens of the last request: each was new once."""
+    """Tokens of the last request. Each of them was new exactly once."""
 
     @property
     def total(self) -> int:
-        """All input."""
+        """All input tokens."""
         return self.read + self.written + self.plain
 
     @property
     def share_read(self) -> float:
-        """The share of input that was read from the cache."""
+        """Share of the input that was read from the cache, from 0 to 1."""
         return self.read / self.total
 
     @property
     def billed(self) -> float:
-        """All input in plain tokens."""
+        """All input, converted to uncached tokens by price."""
         return READ_PRICE * self.read + WRITTEN_PRICE * self.written + PLAIN_PRICE * self.plain
 
     @property
     def times_paid_in_full(self) -> float:
-        """How often a token was written or paid at the plain price, on average."""
+        """Average number of times that a token was written or paid at full price."""
         return (self.written + self.plain) / self.distinct
 
 
 def bill_of(usages: Sequence[InputUsage]) -> Bill:
-    """Return the bill for requests that were answered, in their order."""
+    """Return the bill for the usages of answered requests, in request order."""
     return Bill(
         requests=len(usages),
         read=sum(each.read for each in usages),
@@ -69,7 +69,7 @@ def bill_of(usages: Sequence[InputUsage]) -> Bill:
 
 
 def replay(bodies: Sequence[Body], place: Placement | None = None) -> Bill:
-    """Return the bill for these requests, one after the other, with marks placed by `place`."""
+    """Return the bill for these requests in order, with cache markers set by `place`."""
     cache, headers, endpoint = PromptCache(), Headers(VERSION, frozenset()), Endpoint()
     usages: list[InputUsage] = []
     for body in bodies:
@@ -88,12 +88,12 @@ def _placed(body: Body, place: Placement) -> dict[str, JsonValue]:
 
 
 def objects(value: Mapping[str, JsonValue], name: str) -> list[Block]:
-    """Return a field that is a list of objects."""
+    """Return the objects of a list-valued field."""
     return cast("list[Block]", value.get(name) or [])
 
 
 def unmarked(body: Body) -> dict[str, JsonValue]:
-    """Return a request without breakpoints."""
+    """Return a copy of the request without cache markers."""
     messages: list[JsonValue] = [
         {**message, "content": _bare(objects(message, "content"))}
         for message in objects(body, "messages")
@@ -105,26 +105,26 @@ def _bare(blocks: Sequence[Block]) -> list[JsonValue]:
     return [{k: v for k, v in block.items() if k != "cache_control"} for block in blocks]
 
 
-# Placements to compare with.
+# Marker placements to compare.
 
 
 def nowhere(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
-    """No caching."""
+    """Set no cache markers."""
     return system, messages
 
 
 def system_alone(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
-    """One mark, behind the system prompt."""
+    """Set one cache marker: after the system prompt."""
     return _marked_last(system), messages
 
 
 def end_alone(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
-    """Two marks, behind the system prompt and the last message."""
+    """Set two cache markers: after the system prompt and after the last message."""
     return _on_the_last(1, system, messages)
 
 
 def system_and_3(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
-    """Four marks, behind the system prompt and the last three messages: the plain form."""
+    """Set four cache markers: after the system prompt and the last three messages."""
     return _on_the_last(3, system, messages)
 
 
@@ -143,17 +143,17 @@ def _marked_last(blocks: Sequence[Block]) -> list[Block]:
     return [*blocks[:-1], *last]
 
 
-# The same session with other words.
+# The same session with other contents.
 
 
 def with_prefix(bodies: Sequence[Body], characters: int) -> list[Body]:
-    """Return the requests with so many characters in place of system prompt and tools."""
+    """Return the requests with a prefix of this many characters for system prompt and tools."""
     system: list[JsonValue] = [{"type": "text", "text": "x" * characters}]
     return [{**body, "system": system, "tools": []} for body in bodies]
 
 
 def with_numbers(bodies: Sequence[Body]) -> list[Body]:
-    """Return the requests with every line of a file numbered, and a path before every hit."""
+    """Return the requests with numbered file lines and with a path before every search hit."""
     return [{**body, "messages": [*_numbered_messages(body)]} for body in bodies]
 
 
@@ -180,7 +180,7 @@ def _numbered(block: Block, calls: Mapping[str, Block]) -> Block:
 
 
 def _hits(lines: Sequence[str]) -> Iterator[str]:
-    """Yield `path:line: text` for hits that stand below the headings of their files."""
+    """Yield `path:line: text` for hits that are grouped below a heading per file."""
     path = ""
     for line in lines:
         found = re.match(r"([\d,]+):(.*)", line)

@@ -1,7 +1,7 @@
-"""A bare ACP client over pipes, as small as a client can be, so that it measures the agent.
+"""Minimal ACP client over pipes, so that a figure measures the agent and not the client.
 
-It asks for no file system and no terminal, allows whatever it is asked for, and looks into a
-message only as far as a figure needs it. Nothing waits longer than it is told to.
+It offers no file system and no terminal, allows every permission request, and parses a message only
+as far as a figure needs it. Every wait has a timeout.
 """
 
 import json
@@ -26,58 +26,61 @@ PATIENCE_SECONDS = 60.0
 READ_BYTES = 1024 * 1024
 SESSION = re.compile(rb'"sessionId":\s*"([^"]*)"')
 SAID = (b"Hello.", b"five words", b"Done.")
-"""What the model of the benchmark says; agents have chunks of their own besides."""
+"""Texts of the benchmark's model. Agents may send text chunks of their own too."""
 
 
 class AgentError(Exception):
-    """The agent did not do what it was asked for."""
+    """The agent did not do as requested."""
 
 
 class RefusedError(AgentError):
-    """The agent answered with an error, such as one that asks to sign in."""
+    """The agent answered with an error, for example because it requires a sign-in."""
 
 
 class SilentError(AgentError):
-    """The agent said nothing for too long."""
+    """The agent sent nothing before the timeout."""
 
 
 class EndedError(AgentError):
-    """The agent has ended its stream."""
+    """The agent closed its output stream."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """What came of a prompt, in the clock of `time.perf_counter`."""
+    """Timing and counters of one prompt.
+
+    Times are readings of `time.perf_counter`.
+    """
 
     number: int
     began: float
     heard: float | None = None
-    """When the first piece of text came."""
+    """Time of the first text chunk."""
     ended: float = 0.0
     updates: int = 0
     chunks: int = 0
     said: int = 0
-    """How many pieces of the model's text came, however they were put together."""
+    """Number of text pieces from the model, however the agent grouped them into chunks."""
     diffs: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
-    """When a diff came, and how many characters its new text had."""
+    """For each diff: when it arrived, and the number of characters of its new text."""
     failed_calls: int = 0
     completed_calls: int = 0
-    """Those that were told to have completed before the model went on."""
+    """Calls reported as completed before the model continued."""
     response: Message = field(default_factory=dict[str, JsonValue])
 
     @property
     def milliseconds(self) -> float:
-        """How long the whole turn took."""
+        """Duration of the whole turn."""
         return (self.ended - self.began) * 1000
 
     @property
     def first_milliseconds(self) -> float:
-        """How long it took until a first piece of text came."""
+        """Time to the first text chunk."""
         return ((self.heard or self.ended) - self.began) * 1000
 
 
 class Agent:
-    """One agent process; every call is answered before it returns."""
+    """One agent process. `call` and the methods based on it block until the response."""
 
     def __init__(
         self,
@@ -125,20 +128,20 @@ class Agent:
         self._stderr.close()
 
     def begin(self, method: str, params: JsonValue) -> int:
-        """Send a request; return its id."""
+        """Send a request and return its id."""
         self._id += 1
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
 
     def send(self, message: JsonValue) -> None:
-        """Send any JSON as a line."""
+        """Send any JSON value as one line."""
         self.send_line(json.dumps(message).encode())
 
     def send_line(self, line: bytes) -> None:
-        """Send any line.
+        """Send one line of raw bytes.
 
         Raises:
-            EndedError: nobody reads it.
+            EndedError: the agent closed its input.
         """
         try:
             self._stdin.write(line + b"\n")
@@ -149,17 +152,17 @@ class Agent:
     def call(
         self, method: str, params: JsonValue, patience_seconds: float = PATIENCE_SECONDS
     ) -> tuple[Message, int]:
-        """Send a request; return its result and how many messages came before it.
+        """Send a request; return its result and the number of messages that came before it.
 
         Raises:
-            AgentError: it was refused, or not answered.
+            AgentError: the request was refused or not answered in time.
         """
         number = self.begin(method, params)
         before = self._receive({number}, patience_seconds)
         return _result(self._responses.pop(number)), before
 
     def initialize(self) -> Message:
-        """Greet the agent."""
+        """Send `initialize`."""
         params: JsonValue = {"protocolVersion": 1, "clientCapabilities": {}}
         return self.call("initialize", params)[0]
 
@@ -169,7 +172,7 @@ class Agent:
         return str(result["sessionId"])
 
     def prompt(self, session_id: str, text: str) -> int:
-        """Run a turn; return how many updates it sent."""
+        """Run a turn; return the number of updates."""
         return self.turn(session_id, text).updates
 
     def turn(self, session_id: str, text: str, patience_seconds: float = PATIENCE_SECONDS) -> Turn:
@@ -179,7 +182,7 @@ class Agent:
         return turn
 
     def begin_turn(self, session_id: str, text: str) -> Turn:
-        """Send a prompt."""
+        """Send a prompt without waiting for its end."""
         prompt: JsonValue = [{"type": "text", "text": text}]
         began = time.perf_counter()
         number = self.begin("session/prompt", {"sessionId": session_id, "prompt": prompt})
@@ -187,36 +190,36 @@ class Agent:
         return turn
 
     def watch(self, session_id: str) -> Turn:
-        """Note what comes of a session that is not prompted, such as one that is loaded."""
+        """Record the updates of a session without a prompt, for example while it is loaded."""
         turn = self._turns[session_id.encode()] = Turn(0, time.perf_counter())
         return turn
 
     def kill(self) -> None:
-        """End the agent as a power cut would."""
+        """Kill the agent immediately, as a power cut would."""
         self._process.kill()
         self._process.wait()
 
     def finish(self, turns: Sequence[Turn], patience_seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait for the ends of turns.
+        """Wait until these turns have ended.
 
         Raises:
-            AgentError: one was refused, or did not end.
+            AgentError: a turn was refused, or did not end in time.
         """
         self._receive({turn.number for turn in turns}, patience_seconds)
         for turn in turns:
             turn.response = _result(self._responses.pop(turn.number))
 
     def wait_for(self, number: int, patience_seconds: float) -> Message:
-        """Wait for the answer to a request, whatever it says.
+        """Wait for the response to a request, successful or not.
 
         Raises:
-            AgentError: it does not come.
+            AgentError: no response came in time.
         """
         self._receive({number}, patience_seconds)
         return self._responses.pop(number)
 
     def listen(self, seconds: float) -> None:
-        """Take what comes for a while, and answer what is asked."""
+        """Process incoming messages for this long and answer requests."""
         deadline = time.perf_counter() + seconds
         while self._take_line(deadline):
             continue
@@ -229,7 +232,7 @@ class Agent:
             return
 
     def wait(self, patience_seconds: float) -> int | None:
-        """Return the exit code; None if the process is still there."""
+        """Return the exit code, or None if the process is still running after the timeout."""
         try:
             return self._process.wait(patience_seconds)
         except subprocess.TimeoutExpired:
@@ -237,21 +240,21 @@ class Agent:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """Process id of the agent."""
         return self._process.pid
 
     @property
     def resident_mebibytes(self) -> float:
-        """The resident memory of the agent and its children."""
+        """Resident memory of the agent and its children, in MiB."""
         return memory_of(self.pid).resident
 
     @property
     def cpu_seconds(self) -> float:
-        """The processor time spent by the agent and its children."""
+        """CPU time spent by the agent and its children."""
         return cpu_seconds_of(self.pid)
 
     def _receive(self, numbers: Collection[int], patience_seconds: float) -> int:
-        """Take messages until all these requests are answered; return how many others came."""
+        """Process messages until all these requests are answered; return the number of others."""
         deadline = time.perf_counter() + patience_seconds
         count = 0
         while not all(number in self._responses for number in numbers):
@@ -261,7 +264,7 @@ class Agent:
         return count - len(numbers)
 
     def _take_line(self, deadline: float) -> bool:
-        """Look at the next message; return whether there was one."""
+        """Handle the next message; return False if there was none before the deadline."""
         while not self._lines:
             left = max(deadline - time.perf_counter(), 0)
             if not select.select([self._stdout], [], [], left)[0]:
@@ -275,6 +278,7 @@ class Agent:
         return True
 
     def _look_at(self, line: bytes) -> None:
+        # most lines are updates, so they are recognised without parsing JSON
         head = line[:400]
         if b'"session/update"' in head or b'"session/update"' in line[-100:]:
             self._note(line)
@@ -295,10 +299,10 @@ class Agent:
                     turn.ended = now
 
     def _note(self, line: bytes) -> None:
-        """Note what an update is, of a turn that runs."""
+        """Count an update of a running turn."""
         found = SESSION.search(line)
         turn = self._turns.get(found[1]) if found else None
-        if turn is None or turn.ended:
+        if turn is None or turn.ended:  # updates after the response belong to no turn
             return
         turn.updates += 1
         if b"agent_message_chunk" in line:
@@ -316,7 +320,7 @@ class Agent:
                 turn.diffs.append((time.perf_counter(), size))
 
     def _answer(self, message: Message) -> None:
-        """Allow what is asked for, refuse what we do not offer."""
+        """Allow permission requests; refuse methods that this client does not offer."""
         if "id" not in message:
             return
         answer: Message = {"jsonrpc": "2.0", "id": message["id"]}

@@ -1,8 +1,8 @@
-"""Whether several runs of the whole benchmark agree, row by row.
+"""Whether several complete benchmark results agree, row by row.
 
-Two medians agree if what is stated of them, each with half of its run's range to both sides, has
-figures in common; or if a tenth of the figure, or what a clock tick is worth, is all between them.
-A row agrees if each of its medians agrees with the middle one.
+Two medians agree if their intervals (median plus or minus half of the run's range) overlap, or if
+they differ by no more than a tenth of the figure or one clock tick. A row agrees if each of its
+medians agrees with the middle one.
 """
 
 import statistics
@@ -20,7 +20,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What several runs say of one row."""
+    """Medians of one row in several benchmark results."""
 
     agent: str
     title: str
@@ -28,11 +28,11 @@ class Agreement:
     medians: Sequence[float]
     spreads: Sequence[float]
     least: float
-    """What may lie between two medians whatever their spread."""
+    """Largest accepted difference between two medians, whatever their spread."""
 
     @property
     def agrees(self) -> bool:
-        """Whether each agrees with the middle one."""
+        """Whether each median agrees with the middle one."""
         ordered = sorted(zip(self.medians, self.spreads, strict=True))
         middle, around = ordered[len(ordered) // 2]
         return all(
@@ -42,7 +42,7 @@ class Agreement:
 
 
 def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agreement]:
-    """Yield what the runs say of each row that all of them have."""
+    """Yield an `Agreement` for each row that all results contain."""
     for name in runs[0].sheets:
         sheets = [run.sheets[name] for run in runs if name in run.sheets]
         for row in (row for group in groups for row in group.rows):
@@ -57,7 +57,7 @@ def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agr
 
 
 def lines(found: Sequence[Agreement]) -> Iterator[str]:
-    """Yield what does not agree, and how many do."""
+    """Yield a line per disagreeing row, then the number of agreeing rows."""
     for each in found:
         if not each.agrees:
             stated = zip(each.medians, each.spreads, strict=True)

@@ -1,7 +1,7 @@
-"""The bar: what other agents were measured at and what ours must reach, and whether it does.
+"""Performance targets derived from other agents' figures, and whether they are met.
 
-Published figures are medians of five on a quiet machine of two cores, with an instant model on
-loopback. What no benchmark can measure is proven by tests, which are named. It runs nothing.
+Published figures are medians of five runs on a quiet two-core machine, with an instant model on
+loopback. Targets that no benchmark can measure name the tests that prove them. Runs nothing itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from tests.benchmarks.running import Results
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One figure of the bar."""
+    """Limit for one figure."""
 
     what: str
     key: str
@@ -21,25 +21,25 @@ class Bound:
     least: float | None = None
     unit: str = "ms"
     python: str = ""
-    """What was published of a Python agent, `hermes-acp` 0.19.0."""
+    """Published figure of a Python agent, `hermes-acp` 0.19.0."""
     node: str = ""
-    """What was published of a Node agent, `claude-agent-acp` 0.100.0."""
+    """Published figure of a Node agent, `claude-agent-acp` 0.100.0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A figure that must be so many times less than a peer's in the same run."""
+    """A figure that must be this many times smaller than a peer's in the same run."""
 
     what: str
     key: str
     most: float
     peers: Sequence[str] = ()
-    """The peers that it is held against; all, if none are named."""
+    """Names of the peers to compare with; all if empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A part of the bar that tests prove."""
+    """A target that tests prove."""
 
     what: str
     tests: str
@@ -127,7 +127,7 @@ PROOFS = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A part of the bar, and whether it is met; None if nothing was measured."""
+    """One target and whether it is met; `is_met` is None if nothing was measured."""
 
     what: str
     bound: str
@@ -137,7 +137,7 @@ class Claim:
 
 
 def judged(results: Results) -> Iterator[Claim]:
-    """Yield the whole bar, judged by these results."""
+    """Yield the result for every target."""
     for bound in BOUNDS:
         yield _judged_bound(bound, results)
     for ratio in RATIOS:
@@ -176,7 +176,7 @@ def _judged_ratio(ratio: Ratio, results: Results) -> Iterator[Claim]:
 
 
 def lines(claims: Sequence[Claim]) -> Iterator[str]:
-    """Yield the bar as a table, and how much of it is met."""
+    """Yield the targets as a table, then how many are met."""
     words = {True: "met", False: "NOT MET", None: "-"}
     yield f"\n{'':9} {'the bar':50} {'asked':>12}  {'ours':32} published"
     for claim in claims:

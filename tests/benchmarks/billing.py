@@ -1,7 +1,7 @@
-"""What any agent's requests to the Messages API would cost, whatever fields they have.
+"""Cost of any agent's requests to the Messages API, whatever fields they have.
 
-The account is that of `accounting`, whose reader is as strict as the API of a certain day. So what
-it does not know is left out first, and every request is taken to be for the same model.
+Uses `accounting`, whose request parser is as strict as the API of a certain date. So unknown fields
+are dropped first, and all requests are treated as sent to the same model.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,12 +24,12 @@ BLOCK_FIELDS: Mapping[str, Collection[str]] = {
 
 
 def bill_for(bodies: Sequence[Body]) -> Bill:
-    """Return the bill for requests in their order, side requests included."""
+    """Return the bill for requests in order, side requests included."""
     return replay([plain(body) for body in bodies])
 
 
 def plain(body: Body) -> Body:
-    """Return a request with only such fields as the account knows."""
+    """Return a request with only the fields that `accounting` knows."""
     kept = {name: body[name] for name in KEPT if name in body}
     system = body.get("system")
     if isinstance(system, list):
@@ -67,7 +67,7 @@ def _tool(tool: Mapping[str, JsonValue]) -> JsonValue:
 
 
 def _mark(part: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the mark of a part, with its lifetime and nothing else."""
+    """Return the cache marker of a part with only its lifetime."""
     mark = part.get("cache_control")
     if not isinstance(mark, dict):
         return {}

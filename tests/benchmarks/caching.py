@@ -1,13 +1,14 @@
-"""What 20 turns with 60 tool calls cost: `uv run python -m tests.benchmarks.caching`.
+"""Input cost of 20 turns with 60 tool calls: `uv run python -m tests.benchmarks.caching`.
 
-The real server in memory, its real tools in a generated project, a Messages API on loopback that
-accounts for its prompt cache block by block. Prints what was read, written and paid in full, and
-what it would have been with marks elsewhere, another prefix, or results in another form.
+Runs the real server in memory with its real tools in a generated project; a Messages API on
+loopback accounts for the prompt cache block by block. Prints the tokens read, written and paid in
+full, and the same for other marker placements, prefixes and result formats.
 
-The script is made to the measure of three figures for an ideal append-only agent, which writes each
-token once and reads it ever after, with 18,000 characters of prompt and tools: 110 k with 50 hits a
-search and numbered lines, 96 k with 20 hits, 79 k with 10 and no numbers. Here the ideal agent is
-billed 107 k, 95 k and 85 k (the last rows), so the script is rather dearer for lean results.
+The script is calibrated to three figures of an ideal append-only agent with 18,000 characters of
+prompt and tools, which writes each token once and reads it from the cache from then on: 110 k with
+50 hits a search and numbered lines, 96 k with 20 hits, 79 k with 10 and no numbers. With this
+script the ideal agent is billed 107 k, 95 k and 85 k (the last rows), so the script is slightly
+more expensive for lean results.
 """
 
 import json
@@ -68,34 +69,34 @@ PLACEMENTS = {
     "ours": mark,
 }
 NO_REVIEW = "skills: {review_wait_seconds: 3600}"
-"""A slow machine takes a while between two prompts; a review then would ask the model, too."""
+"""Disables background reviews: on a slow machine the pause between prompts could start one."""
 FAILURE = "the endpoint has a bad moment"
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The requests of a session that were answered."""
+    """Answered requests of one session."""
 
     bill: Bill
-    """What the endpoint said that they cost."""
+    """The cost as reported by the endpoint."""
     bodies: Sequence[Body]
 
     @property
     def system_characters(self) -> int:
-        """The length of the system prompt."""
+        """Length of the system prompt."""
         return sum(len(str(block["text"])) for block in objects(self.bodies[0], "system"))
 
     @property
     def tool_characters(self) -> int:
-        """The length of the tools, as JSON."""
+        """Length of the tools as JSON."""
         return len(json.dumps(self.bodies[0]["tools"]))
 
 
 async def record(folder: Path, played: Script, failing: int | None = None) -> Recording:
-    """Run a script in a new project below `folder`; the request of that number fails.
+    """Run a script in a new project below `folder`; request number `failing` fails.
 
     Raises:
-        AssertionError: the endpoint refused a request, or was not asked for the whole script.
+        AssertionError: the endpoint refused a request, or the script was not used up.
     """
     home, project = folder / "home", folder / "project"
     home.mkdir()
@@ -119,7 +120,7 @@ async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> 
     environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
     options = {"--mode": "bypass", "--model": MODEL}
     served = configuration(home, options=options, environment=environment)
-    loader = messages_loader(mark)  # a real server leaves its connections to the end of the process
+    loader = messages_loader(mark)  # a real server never closes them either
     try:
         with patch("acp_server.endpoints.messages_loader", partial(_given, loader)):
             async with open_editor(served) as editor:
@@ -172,7 +173,7 @@ def main() -> None:
 
 
 def _most_characters(recording: Recording) -> float:
-    """Return how long prompt and tools may be; each token of them is written once, then read."""
+    """Return the maximum length of prompt and tools: each token is written once, then read."""
     bare = replay(with_prefix(recording.bodies, 0))
     each = WRITTEN_PRICE + READ_PRICE * (bare.requests - 1)
     return round((MOST_BILLED_TOKENS - bare.billed) / each * BYTES_PER_TOKEN, -2)

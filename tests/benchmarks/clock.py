@@ -1,4 +1,4 @@
-"""How long something takes, and the yardstick that stands beside it: an empty Python program."""
+"""Timers, and the yardstick printed next to most figures: an empty Python program."""
 
 import subprocess
 import sys
@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds that something takes."""
+    """Return the duration of a function call in milliseconds."""
     begun = time.perf_counter()
     work()
     return milliseconds_since(begun)
 
 
 def milliseconds_since(begun: float) -> float:
-    """Return the milliseconds since a moment of `time.perf_counter`."""
+    """Return the milliseconds since a reading of `time.perf_counter`."""
     return (time.perf_counter() - begun) * 1000
 
 

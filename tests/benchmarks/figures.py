@@ -1,4 +1,4 @@
-"""The words for what was measured: rows, figures, and what is left of several runs."""
+"""Data types of the benchmark: rows, figures, and the collected values of several runs."""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -7,46 +7,46 @@ from dataclasses import dataclass, field
 from tests.benchmarks.agent import AgentError
 
 Figure = float | AgentError
-"""What was measured, or why it could not be."""
+"""A measured value, or the reason why it could not be measured."""
 Figures = Iterator[tuple[str, Figure]]
-"""Keys of rows with figures, as a group comes to them."""
+"""Pairs of row key and figure, as a group produces them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that is measured."""
+    """One measured quantity."""
 
     key: str
     title: str
     unit: str
     limit: str | None = None
-    """The physical limit that stands beside it."""
+    """Key of the machine's own limit, shown next to the row."""
     is_more_better: bool = False
 
 
 @dataclass(slots=True)
 class Sheet:
-    """What was measured of one agent."""
+    """All values measured for one agent."""
 
     values: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     notes: dict[str, str] = field(default_factory=dict[str, str])
-    """Why there is no figure, by row."""
+    """Reason why there is no figure, by row key."""
 
     def add(self, key: str, figure: Figure) -> None:
-        """Keep one more figure, or why there is none."""
+        """Add a figure, or the reason why there is none."""
         if isinstance(figure, AgentError):
             self.notes.setdefault(key, str(figure))
         else:
             self.values.setdefault(key, []).append(figure)
 
     def median(self, key: str) -> float | None:
-        """Return the median of a row; None if there is no figure."""
+        """Return the median of a row, or None without values."""
         values = self.values.get(key)
         return statistics.median(values) if values else None
 
 
 def attempt(work: Callable[[], float]) -> Figure:
-    """Return what something measures, or why it could not: the rest of the group goes on."""
+    """Return the result of a measurement, or its error so that the group can continue."""
     try:
         return work()
     except AgentError as error:

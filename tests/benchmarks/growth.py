@@ -1,9 +1,9 @@
-"""How costs grow: `uv run python -m tests.benchmarks.growth [sessions history skills files]`.
+"""Cost growth: `uv run python -m tests.benchmarks.growth [sessions history skills files]`.
 
-One server for each size, its model a script, so that all that is measured is ours. Processor time
-is that of the server and what it started, memory its proportional set size; both are what another
-session, turn, skill or file costs, and neither depends much on what else the machine does. With
-`--full` the largest size of each is measured too.
+Starts one server per size with a scripted model, so only our own work is measured. CPU time covers
+the server and its children, memory is the proportional set size. Both are given per additional
+session, turn, skill or file and depend little on the machine's other load. `--full` adds the
+largest size of each.
 """
 
 import argparse
@@ -51,7 +51,7 @@ Figures = dict[str, float]
 
 
 def serve(home: Path) -> Agent:
-    """Start a server that asks for nothing."""
+    """Start a server that asks for no permission."""
     script = home / "test.script"
     script.write_text(SCRIPT, encoding="utf-8")
     command = [sys.executable, "-m", "acp_server", "serve", "--mode", "bypass"]
@@ -59,7 +59,7 @@ def serve(home: Path) -> Agent:
 
 
 def cost(agent: Agent, work: Callable[[], object], times: int = 1) -> float:
-    """Return the milliseconds of processor time that something takes."""
+    """Return the CPU time of some work in milliseconds."""
     before = agent.cpu_seconds
     for _ in range(times):
         work()
@@ -67,7 +67,7 @@ def cost(agent: Agent, work: Callable[[], object], times: int = 1) -> float:
 
 
 def measure_sessions(folder: Path, count: int) -> Figures:
-    """Open so many sessions, each with a turn behind it."""
+    """Open this many sessions with one turn each."""
     with serve(folder) as agent:
         agent.initialize()
         opened = [agent.new_session(folder)]
@@ -94,7 +94,7 @@ def _more(agent: Agent, folder: Path, count: int) -> list[str]:
 
 
 def measure_history(folder: Path, turns: int) -> Figures:
-    """Load a session of so many turns, and go on with it."""
+    """Load a session of this many turns and continue it."""
     database = folder / "acp" / "sessions.db"
     anyio.run(keep_turns, database, "long", turns)
     size = sum(path.stat().st_size for path in database.parent.glob("sessions.db*"))
@@ -113,13 +113,13 @@ def measure_history(folder: Path, turns: int) -> Figures:
 
 
 def measure_skills(folder: Path, count: int) -> Figures:
-    """Have so many skills, all of them the user's own."""
+    """Start with this many skills, all of them in the user's own directory."""
     make_skills(folder / "skills", count)
     return {**_beginning(folder, folder), **_beginning(folder, folder, "again")}
 
 
 def _beginning(home: Path, cwd: Path, again: str = "") -> Figures:
-    """Open a session and take a turn, on a server that has just begun."""
+    """Open a session and run a turn on a new server."""
     name = f"with what was kept, {again}: " if again else ""
     with serve(home) as agent:
         agent.initialize()
@@ -135,7 +135,7 @@ def _beginning(home: Path, cwd: Path, again: str = "") -> Figures:
 
 
 def measure_files(folder: Path, count: int) -> Figures:
-    """Work in a folder of so many files."""
+    """Work in a directory of this many files."""
     project = folder / "project"
     for number in range(count):
         place = project / f"folder-{number // FILES_PER_FOLDER:04}"

@@ -1,10 +1,9 @@
-"""What a pipeline waits for: `uv run python -m tests.benchmarks.headless [--runs N]`.
+"""Start-up time of a pipeline run: `uv run python -m tests.benchmarks.headless [--runs N]`.
 
-The time from the start of `acp-server run` to its first request to the model, by the form of the
-endpoint and by how many files the workspace has. What of it imports take is told by Python in runs
-of their own (`-X importtime`), which are slower for it: the own time of each module, whichever
-thread imported it. The processor's time is what a busy machine does not change much. Printed as
-medians with the spread, and as ratios to bare Python.
+Measures the time from the start of `acp-server run` to its first model request, by API format and
+by number of workspace files. Import times come from separate runs with `-X importtime`, which are
+slower for it: the sum of each module's own time, on any thread. CPU time is little affected by
+other load. Prints medians with the spread, and ratios to bare Python.
 """
 
 import argparse
@@ -43,12 +42,12 @@ _OWN_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
 def endpoint(
     form: str, answer: Callable[[Ask | OpenAiAsk], Reply]
 ) -> AbstractContextManager[MessagesApiInThread]:
-    """Serve an endpoint of a form."""
+    """Serve an endpoint of this API format."""
     return messages_api_in_thread(answer) if form == "messages" else openai_api_in_thread(answer)
 
 
 def write_workspace(folder: Path, count: int) -> None:
-    """Make a repository of small files, none of them committed."""
+    """Create a repository of small files, none of them committed."""
     folder.mkdir()
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     for number in range(count):
@@ -59,16 +58,16 @@ def write_workspace(folder: Path, count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The moment at which the model was first asked."""
+    """Measurements at the time of the first model request."""
 
     milliseconds: float
     processor_milliseconds: float
     said: str
-    """What stands on stderr by then."""
+    """Content of stderr at that time."""
 
 
 def measure(form: str, count: int) -> dict[str, float]:
-    """Return the figures of one run in a new home."""
+    """Return the figures of one run with a new home directory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_workspace(folder / "workspace", count)
@@ -83,7 +82,7 @@ def measure(form: str, count: int) -> dict[str, float]:
 
 
 def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> Asked:
-    """Run a task, and return when its model was first asked."""
+    """Run a task; return the measurements at its first model request."""
     asked: list[Asked] = []
     processes: list[subprocess.Popen[bytes]] = []
     errors, home = folder / "stderr", folder / f"home{len(options)}"
@@ -126,7 +125,7 @@ def main() -> None:
     print(f"bare Python, ms {bare:.1f}")
     for form in FORMS:
         for count in FILE_COUNTS:
-            measure(form, count)  # the first run warms the disk's cache
+            measure(form, count)  # warms the disk cache
             runs = [measure(form, count) for _ in range(arguments.runs)]
             print(f"\n{form}, a workspace of {count:,} files")
             for name in runs[0]:

@@ -1,6 +1,6 @@
-"""What keeping sessions costs: `uv run python -m tests.benchmarks.history [--runs N]`.
+"""Cost of storing sessions: `uv run python -m tests.benchmarks.history [--runs N]`.
 
-All in one process, on the disk of the temporary folder. Prints medians with the spread.
+Runs in one process on the disk of the temporary directory. Prints medians with the spread.
 """
 
 import argparse
@@ -42,7 +42,7 @@ Figures = dict[str, float]
 
 
 async def measure(folder: Path) -> Figures:
-    """Return the figures of one archive."""
+    """Return the figures of a new archive."""
     archive = LazyArchive(folder / "sessions.db")
     archive.on_problem = print
     figures: Figures = {}
@@ -62,14 +62,14 @@ async def measure(folder: Path) -> Figures:
 
 
 async def keep_turns(path: Path, session_id: str, turns: int) -> None:
-    """Make a database with one session of so many turns."""
+    """Create a database with one session of this many turns."""
     archive = LazyArchive(path)
     await _record_turns(archive.create(facts(session_id)), turns)
     await archive.close()
 
 
 async def keep_sessions(path: Path, count: int) -> None:
-    """Make a database with so many sessions."""
+    """Create a database with this many sessions."""
     archive = LazyArchive(path)
     for number in range(count):
         archive.create(_facts(number)).append(UserMessage((Text("hello"),)))
@@ -77,7 +77,7 @@ async def keep_sessions(path: Path, count: int) -> None:
 
 
 async def append_of_a_message(path: Path) -> float:
-    """Return how many milliseconds pass until one message is kept, as a median."""
+    """Return the median milliseconds until one message is committed."""
     archive = LazyArchive(path)
     journal, message = archive.create(facts("one")), UserMessage((Text("hello"),))
     median = await _median(lambda: _append(journal, message))
@@ -121,7 +121,7 @@ async def _measure_recording(journal: SessionJournal, figures: Figures) -> None:
 
 
 def _record_turn(journal: SessionJournal, number: int) -> None:
-    """Record a turn of two steps: a prompt, two calls, an answer that streams."""
+    """Record a turn with two model requests: a prompt, two calls, a streamed answer."""
     journal.begin_turn()
     prompt = Text(f"Do the {number}th thing")
     journal.show(PromptReceived(f"p{number}", (prompt,)))

@@ -1,7 +1,7 @@
-"""How the import of the SDK holds up the loop: `uv run python -m tests.benchmarks.imports`.
+"""Event loop stalls during the SDK import: `uv run python -m tests.benchmarks.imports`.
 
-A fresh process each time: it imports the SDK in a thread, as the server does, while its loop ticks
-every millisecond. Printed are the longest wait between two ticks, and the time of the import.
+A new process each time imports the SDK in a thread, as the server does, while the event loop ticks
+every millisecond. Prints the longest gap between two ticks and the import time.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
         print(json.dumps(anyio.run(measure)))
         return
     command = [sys.executable, "-m", "tests.benchmarks.imports", "--once"]
-    subprocess.run(command, check=True, capture_output=True)  # warms the disk's cache
+    subprocess.run(command, check=True, capture_output=True)  # warms the disk cache
     runs = [_run(command) for _ in range(arguments.runs)]
     for name in runs[0]:
         values = [run[name] for run in runs]

@@ -1,7 +1,7 @@
-"""Gets the agents that are compared with: each into a folder of its own, out of the repository.
+"""Installs the agents to compare with, each in its own directory outside the repository.
 
-A Python agent has its own virtual environment, a Node one its own npm folder. One that cannot be
-had is left out, with the reason.
+A Python agent gets its own virtual environment, a Node agent its own npm directory. If an install
+fails, the agent is skipped and the reason is shown.
 """
 
 import os
@@ -15,7 +15,7 @@ MOST_SECONDS = 900
 
 
 def install(peer: Peer) -> str | None:
-    """Install an agent; return why that was not possible, if it was not."""
+    """Install an agent; return the error message if that failed."""
     if peer.source == "here":
         return None
     peer.folder.mkdir(parents=True, exist_ok=True)

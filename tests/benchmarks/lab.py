@@ -1,6 +1,6 @@
-"""Where an agent is measured: its home, its project, and the endpoint that all of them ask.
+"""Prepared agents: home, project, and the endpoint that all of them use.
 
-It knows agents only by what `peers` says of them, and no figures.
+Gets all facts about an agent from `peers`. Measures nothing itself.
 """
 
 import http.client
@@ -27,7 +27,7 @@ Body = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A request that the endpoint took."""
+    """A request received by the endpoint."""
 
     path: str
     body: Body
@@ -35,19 +35,19 @@ class Taken:
 
 
 class Endpoint:
-    """The endpoint's process, seen from here."""
+    """Client for the endpoint process."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
 
     def keep(self, *, is_keeping: bool) -> None:
-        """Say whether bodies are to be kept; what was kept is forgotten."""
+        """Switch the recording of request bodies; discard those recorded so far."""
         self._ask("POST", "/keeping", {"is_keeping": is_keeping})
         self.taken()
 
     def taken(self) -> list[Taken]:
-        """Return the requests since it was last asked."""
+        """Return the requests since the last call."""
         found = cast("list[dict[str, JsonValue]]", self._ask("GET", "/taken"))
         return [
             Taken(str(each["path"]), cast("Body", each["body"]), cast("int", each["bytes"]))
@@ -65,7 +65,7 @@ class Endpoint:
 
 @contextmanager
 def endpoint_process() -> Generator[Endpoint]:
-    """Run the endpoint until the context is left."""
+    """Run the endpoint until the context exits."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.benchmarks.endpoint"],
         stdin=subprocess.PIPE,
@@ -80,7 +80,7 @@ def endpoint_process() -> Generator[Endpoint]:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """One agent, ready to be started as often as is wanted."""
+    """One agent with its directories, which can be started repeatedly."""
 
     peer: Peer
     place: Place
@@ -88,7 +88,7 @@ class Lab:
 
     @property
     def project(self) -> Path:
-        """The workspace of its sessions."""
+        """Workspace of the agent's sessions."""
         return self.place.project
 
     def start(self) -> Agent:
@@ -96,22 +96,22 @@ class Lab:
         return Agent(self.peer.line, self.place.home, self.peer.environment(self.place))
 
     def order(self, words: str) -> str:
-        """Return a prompt that orders something of the model, in this project."""
+        """Return a prompt with a command for the model in this project."""
         return order(words, self.project)
 
     def elsewhere(self, name: str) -> "Lab":
-        """Return the same agent with a home and a project that nobody has seen."""
+        """Return the same agent with a new home and a new project."""
         place = make_place(self.place.home.parent / name, self.endpoint.url)
         return replace(self, place=place)
 
 
 def make_lab(peer: Peer, folder: Path, endpoint: Endpoint) -> Lab:
-    """Make a home and a project for an agent."""
+    """Create home and project for an agent."""
     return Lab(peer, make_place(folder / peer.name, endpoint.url), endpoint)
 
 
 def make_place(folder: Path, url: str) -> Place:
-    """Make an empty home and a fresh project, whatever was there."""
+    """Create an empty home and a new project; delete existing ones."""
     shutil.rmtree(folder, ignore_errors=True)
     home, project = folder / "home", folder / "project"
     home.mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""What the machine itself takes for the least of what an agent does: no agent can be faster.
+"""Lower bounds of this machine: no agent can be faster.
 
-Bare Python, a line of JSON through a pipe and back, a chunk written and read as JSON, a request to
-the endpoint, a `stat` of each of many files, and what SQLite takes to insert, list and find rows.
+Bare Python, a line of JSON through a pipe and back, encoding and parsing a chunk, a request to the
+endpoint, one `stat` for each of many files, and SQLite inserting, listing and finding rows.
 """
 
 import http.client
@@ -67,7 +67,7 @@ def _pipe() -> Figures:
 
 
 def _chunks() -> float:
-    """Return the microseconds of processor time to read and write a chunk as JSON."""
+    """Return the CPU microseconds to encode and parse a chunk as JSON."""
     event = json.dumps({"type": "content_block_delta", "delta": {"text": chunk(0)}})
     read, write = os.pipe()
     begun = time.process_time()
@@ -85,7 +85,7 @@ def _chunks() -> float:
 
 
 def _request(endpoint: Endpoint) -> float:
-    """Return the milliseconds of a streamed greeting, on a connection that is open."""
+    """Return the milliseconds of a streamed greeting over an open connection."""
     connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
     body = json.dumps({"stream": True, "model": "m", "messages": []}).encode()
 

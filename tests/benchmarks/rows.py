@@ -1,4 +1,4 @@
-"""The table of rows, group by group: what each is called, and which limit stands beside it."""
+"""Table of all rows by group: their titles and the machine limit shown next to them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Group:
     measure: Callable[[Lab], Figures]
     rows: Sequence[Row]
     most_runs: int = 1_000
-    """How often it is run at most: what does not vary once, what takes long seldom."""
+    """Maximum number of runs: one for figures that do not vary, few for slow ones."""
 
 
 def _memory(stage: str, title: str) -> list[Row]:
@@ -127,7 +127,7 @@ LIMITS: Mapping[str, str] = {
 
 
 def make_groups() -> list[Group]:
-    """Return all groups; those with a past keep what they make."""
+    """Return all groups. Groups with stored sessions cache their preparations."""
     past, library = Past(), Library(SEARCHED_SESSIONS)
     return [
         Group("start", "Start", measure_start, START),

@@ -1,9 +1,8 @@
-"""The order of a benchmark: every agent in every run, each run begun by another of them.
+"""Schedule of a benchmark: each run measures every agent, starting with a different one.
 
-What is repeated as a whole takes turns too, run by run: a machine that others use is now faster and
-now slower, for minutes, and that would be all that three repeats one behind the other show.
-
-It knows no row; what cannot be measured is noted with its reason and the rest goes on.
+Repeats of the whole benchmark are interleaved run by run: a shared machine becomes faster or slower
+for minutes, and consecutive repeats would only show that. Knows no rows; an impossible measurement
+is noted with its reason, and the rest continues.
 """
 
 import os
@@ -34,19 +33,19 @@ Some = TypeVar("Some")
 
 @dataclass(slots=True)
 class Results:
-    """Everything that was measured."""
+    """All measured values."""
 
     sheets: dict[str, Sheet]
     limits: Sheet = field(default_factory=Sheet)
     machine: str = ""
     load: float = 0.0
-    """The load average before the first run."""
+    """Load average before the first run."""
 
 
 def run(
     peers: Sequence[Peer], groups: Sequence[Group], runs: int, repeats: int = 1
 ) -> list[Results]:
-    """Measure the agents, so many runs in each repeat, telling on stderr how far it is."""
+    """Measure the agents with this many runs per repeat; report progress on stderr."""
     load = os.getloadavg()[0]
     repeated = [_no_results(peers, load) for _ in range(repeats)]
     if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
@@ -70,17 +69,17 @@ def _no_results(peers: Sequence[Peer], load: float) -> Results:
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder for a run; what an agent that lingers still writes there stays there."""
+    """Return a temporary directory for one run; files of a lingering agent are left behind."""
     return tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
 
 
 def say(text: str) -> None:
-    """Tell how far it is."""
+    """Print progress."""
     print(f"{datetime.now(tz=UTC):%H:%M:%S} {text}", file=sys.stderr, flush=True)
 
 
 def machine() -> str:
-    """Return what the figures were taken on."""
+    """Describe the machine that the figures were measured on."""
     return (
         f"{os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB, "
         f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
@@ -89,7 +88,7 @@ def machine() -> str:
 
 
 def _warm(labs: Sequence[Lab]) -> None:
-    """Start each agent once, so that what it does a first time is not measured."""
+    """Start each agent once, so that first-start work is not measured."""
     for lab in labs:
         try:
             with lab.start() as agent:

@@ -1,12 +1,13 @@
-"""What the sandbox costs a command: `uv run python -m tests.benchmarks.sandbox`.
+"""Sandbox cost per command: `uv run python -m tests.benchmarks.sandbox`.
 
-The same command is run as the terminal tool runs it, confined and not, in turns. Prints medians
-with the spread, the cost as a ratio to bare Python started in the same run, and the processor time,
-ours and that of all that was started.
+Runs the same command as the terminal tool does, alternately confined and unconfined. Prints medians
+with the spread, the cost as a ratio to bare Python in the same run, and the CPU time of this
+process and its children.
 
-Three situations: as it is, from a process that holds memory (starting a child must not copy page
-tables), and in a home with many names (the launcher goes around the private ones among them, name
-by name). The folders lie in the home, as those of users do: a temporary folder may be full.
+Three situations: the plain one; from a process with much memory (starting a child must not copy
+page tables); and in a home directory with many entries (the launcher excludes the private ones by
+name). The directories are in the home directory, as a user's are: the temporary directory may be
+full.
 """
 
 import statistics
@@ -30,7 +31,7 @@ MANY_NAMES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The milliseconds of each run: passed by the clock, and taken of the processor."""
+    """Wall and CPU milliseconds of each run."""
 
     passed: list[float] = field(default_factory=list[float])
     taken: list[float] = field(default_factory=list[float])
@@ -65,7 +66,7 @@ def _processor_seconds() -> float:
 
 
 def measure_in_home(names: int = 0) -> dict[str, Figures]:
-    """Return the figures in a new home, with as many more names in it."""
+    """Return the figures in a new home directory with this many additional entries."""
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
         ground = make_ground(Path(folder))
         for number in range(names):
@@ -74,7 +75,7 @@ def measure_in_home(names: int = 0) -> dict[str, Figures]:
 
 
 def measure_holding(mebibytes: int) -> dict[str, Figures]:
-    """Return the figures of a process that holds so much memory, all of it written to."""
+    """Return the figures of a process with this much touched memory."""
     held = bytearray(b"x") * (mebibytes << 20)
     figures = measure_in_home()
     del held

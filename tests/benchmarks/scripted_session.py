@@ -1,11 +1,9 @@
-"""A day's work as a script: a small project, and what a user and a model say in 20 turns over it.
+"""Script of a working day: a small project, and 20 turns of a user and a model on it.
 
-60 calls of tools in 44 answers, and 20 answers that end a turn: 64 requests. Most answers call one
-tool; one calls eleven, so that with their results more than 20 blocks stand between two requests.
-Every third turn begins with a thought, whose seal breaks if anything before it changes. Results
-have the sizes of parts of files, of searches, of edits and of a test run.
-
-This module knows what is said, and no agent.
+60 tool calls in 44 answers plus 20 answers that end a turn: 64 requests. Most answers call one
+tool. One answer calls eleven, so that with their results more than 20 blocks separate two requests.
+Every third turn starts with reasoning whose signature becomes invalid if anything before it
+changes. Result sizes are those of file excerpts, searches, edits and a test run. Knows no agent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,14 +61,14 @@ PLAN = (
     "s r p t",
     "sr",
 )
-"""A turn a line, an answer a word, a call a letter: search, read, patch, write, test."""
+"""One turn per line, one answer per word, one call per letter: search, read, patch, write, test."""
 
 PATTERNS = (r"\.append", "most=", r"def \w+_", r"skip\(", "return ")
-"""Each has 64 hits, all of them different lines."""
+"""Each pattern has 64 hits, all of them different lines."""
 
 READ_LINES = 24
 BRIEF_READ_LINES = 8
-"""How much of a file is read: alone or with another, and among eleven."""
+"""Lines per file read: alone or with one other file, and among eleven."""
 
 PROMPTS = (
     "Orders above the limit are dropped without a word. Please find out where, and mend it.",
@@ -87,24 +85,24 @@ ANSWERS = (
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the user says, turn by turn, and what the model answers, request by request."""
+    """The user's prompts by turn, and the model's answers by request."""
 
     prompts: Sequence[str]
     replies: Sequence[Reply]
 
     @property
     def call_counts(self) -> list[int]:
-        """How many calls the model makes, answer by answer."""
+        """Number of calls in each answer."""
         return [sum(isinstance(block, Call) for block in each.blocks) for each in self.replies]
 
     @property
     def largest_batch(self) -> int:
-        """Which answer has the most calls, counted from 0."""
+        """Index of the answer with the most calls."""
         return self.call_counts.index(max(self.call_counts))
 
 
 def write_project(folder: Path) -> None:
-    """Write the project that is worked on."""
+    """Write the project files."""
     (folder / "shop").mkdir(parents=True)
     for noun in NOUNS:
         functions = (
@@ -117,7 +115,7 @@ def write_project(folder: Path) -> None:
 
 
 def script(hits: int | None = None) -> Script:
-    """Return the script; searches ask for so many hits, or leave it to the tool."""
+    """Return the script; searches request this many hits, or use the tool's default."""
     prompts = [f"{PROMPTS[turn % len(PROMPTS)]} ({_noun(turn)})" for turn in range(len(PLAN))]
     return Script(prompts, list(_replies(hits)))
 
@@ -154,7 +152,7 @@ def _call(letter: str, turn: int, number: int, batch: int, hits: int | None) -> 
 
 
 def _patch(noun: str, verb: str) -> Call:
-    """Return a change of a function that no other call changes."""
+    """Return a patch to a function that no other call changes."""
     old = f'    """Return each {noun} that may be {verb}ed."""\n    {verb}ed = []\n'
     new = old.replace(f"{verb}ed = []", f"{verb}ed, above = [], []")
     return call("patch", path=_module(noun), old_string=old, new_string=new)

@@ -1,11 +1,10 @@
-"""How long a search takes: `uv run python -m tests.benchmarks.search [--full] [--keep FILE]`.
+"""Search time: `uv run python -m tests.benchmarks.search [--full] [--keep FILE]`.
 
-Builds a database of sessions of 100 messages each, 1,000 of them or, with `--full`, 10,000, whose
-words are as unevenly common as those of a language. Prints what opening it, asking it and ranking
-what it found take together: the first time (the system may have to read the file), the median and
-the worst of the following ones, and the median of the processor's time, which no other program on
-the machine makes longer and by which it is judged. `--keep` builds the database there, or uses it
-if it is there already.
+Builds a database of 1,000 sessions (with `--full` 10,000) of 100 messages each, with word
+frequencies like those of a natural language. Prints the time to open and query the database and to
+rank the hits: the first time (the system may have to read the file), median and worst of the
+following ones, and the median CPU time, which other programs do not affect and which decides the
+result. `--keep` builds the database at FILE, or reuses it.
 """
 
 import argparse
@@ -59,7 +58,7 @@ QUERIES: Mapping[str, Inquiry] = {
 
 
 class Writer:
-    """Makes up texts, the same ones each time."""
+    """Deterministic text generator."""
 
     def __init__(self) -> None:
         self._random = random.Random(1)  # noqa: S311 - no secret
@@ -69,16 +68,16 @@ class Writer:
         self._han_weights = list(accumulate(1 / (rank + 5) for rank in range(HAN)))
 
     def prose(self, count: int) -> str:
-        """Return some words."""
+        """Return this many words."""
         return " ".join(self._random.choices(self._words, cum_weights=self._word_weights, k=count))
 
     def chinese(self, count: int) -> str:
-        """Return some characters."""
+        """Return this many characters."""
         return "".join(self._random.choices(self._han, cum_weights=self._han_weights, k=count))
 
 
 def build(path: Path, sessions: int) -> None:
-    """Make a database of as many sessions."""
+    """Create a database with this many sessions."""
     writer = Writer()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -119,7 +118,7 @@ def _fill(connection: sqlite3.Connection, writer: Writer, session: int) -> None:
 
 
 def _plant(connection: sqlite3.Connection, session: int) -> None:
-    """Put what is rare into one session."""
+    """Put the rare words into one session."""
     text = f"ba be {RARE}, where {PHRASE}; 数据库连接"
     connection.execute(
         "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, 'user', ?, ?)",
@@ -140,14 +139,14 @@ def _words() -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The milliseconds that one search took."""
+    """Milliseconds of one search."""
 
     wall: float
     processor: float
 
 
 def measure(places: Places, inquiry: Inquiry, runs: int) -> tuple[Findings, list[Taken]]:
-    """Return what a search finds, and what it takes each time."""
+    """Return the hits of a search and the times of each run."""
     taken: list[Taken] = []
     findings = Findings(())
     for _ in range(runs + 1):
@@ -160,7 +159,7 @@ def measure(places: Places, inquiry: Inquiry, runs: int) -> tuple[Findings, list
 
 
 def report(path: Path, runs: int) -> bool:
-    """Print the figures of a database; return whether all are as they should be."""
+    """Print the figures of a database; return whether all are within bounds."""
     print(f"{path.stat().st_size / 2**20:,.0f} MiB, {runs} runs, milliseconds\n")
     print(f"{'looked for':36} {'sessions':>8} {'first':>8} {'median':>8} {'worst':>8} {'CPU':>8}")
     is_well = True

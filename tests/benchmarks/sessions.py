@@ -1,8 +1,8 @@
-"""What kept sessions cost a client: `uv run python -m tests.benchmarks.sessions [--full]`.
+"""Cost of stored sessions for a client: `uv run python -m tests.benchmarks.sessions [--full]`.
 
-The server is a process of its own, the model a script. Each figure stands beside its bound and
-that of a rival, measured elsewhere; times also as a ratio to bare Python, started in the same run.
-A search is timed over 1,000 sessions of 100 messages, with `--full` over 10,000.
+The server is a separate process with a scripted model. Prints each figure with its bound and with
+the competing agent's figure, measured separately; times also as a ratio to bare Python in the same
+run. Searches run over 1,000 sessions of 100 messages, with `--full` over 10,000.
 """
 
 import argparse
@@ -34,12 +34,12 @@ UNKEPT = (
     "app.LazyArchive = lambda path: UnkeptArchive()\n"
     "sys.exit(main())"
 )
-"""A server that keeps nothing, to know what keeping costs."""
+"""Settings of a server that stores nothing: the baseline for the cost of storing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a figure may be at most, and what it is for a rival; in milliseconds."""
+    """Maximum of a figure, and the competing agent's value, in milliseconds."""
 
     most: float | None = None
     rival: float | None = None
@@ -55,13 +55,13 @@ BOUNDS: Mapping[str, Bound] = {
     "warm turn, not kept": Bound(),
     "the slowest search, CPU": Bound(50.0),
 }
-"""The rival is the agent whose home we share, on a quiet machine of two cores."""
+"""The competing agent uses the same home directory; measured on a quiet two-core machine."""
 
 Figures = dict[str, float]
 
 
 def serve(folder: Path, *, keeps: bool = True) -> Agent:
-    """Start a server whose home is a folder."""
+    """Start a server with this home directory."""
     script = folder / "test.script"
     script.write_text(SCRIPT, encoding="utf-8")
     start = ["-m", "acp_server"] if keeps else ["-c", UNKEPT]
@@ -69,7 +69,7 @@ def serve(folder: Path, *, keeps: bool = True) -> Agent:
 
 
 def measure_all(folder: Path, *, is_full: bool) -> Figures:
-    """Return all figures, in milliseconds."""
+    """Return all figures in milliseconds."""
     return {
         **_measure_load(folder / "load"),
         **_measure_lists(folder),
@@ -138,7 +138,7 @@ def _measure_search(path: Path, *, is_full: bool) -> Figures:
 
 
 def main() -> int:
-    """Measure and print; 1 if something takes longer than it may."""
+    """Measure and print; return 1 if a figure exceeds its bound."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="search in 10,000 sessions")
     parser.add_argument("--runs", type=int, default=3)

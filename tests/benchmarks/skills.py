@@ -1,8 +1,8 @@
-"""What looking for skills costs: `uv run python -m tests.benchmarks.skills [--runs N]`.
+"""Cost of finding skills: `uv run python -m tests.benchmarks.skills [--runs N]`.
 
-Cold reads every SKILL.md; the snapshot is read by a library that knows nothing yet; warm asks the
-same library again, without a watcher and with one. Each is also a ratio to one bare `stat` of every
-folder and SKILL.md. Memory and disk are warm: what is measured is our own work.
+Cold: every SKILL.md is read. Snapshot: a new library reads the snapshot file. Warm: the same
+library is asked again, with and without a file watcher. Each is also a ratio to one bare `stat` of
+every directory and SKILL.md. Memory and disk caches are warm: only our own work is measured.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tests.benchmarks.clock import timed
 
 COUNTS = (0, 10, 500, 1_000, 5_000)
 CATEGORIES = 20
-LONG_AGO_SECONDS = 1_700_000_000  # a file that changed this moment is not believed to stay
+LONG_AGO_SECONDS = 1_700_000_000  # very recent changes are not cached
 SKILL = """---
 name: {name}
 description: Use this when work of kind {number} is to be done in a careful way, step by step.
@@ -38,7 +38,7 @@ metadata:
 
 
 def make_skills(folder: Path, count: int) -> None:
-    """Write skills, evenly among categories, as if that had been long ago."""
+    """Write skills, spread evenly over categories, with old modification times."""
     folder.mkdir(parents=True)
     for number in range(count):
         name = f"skill-{number:04}"
@@ -50,7 +50,7 @@ def make_skills(folder: Path, count: int) -> None:
 
 
 def measure(folder: Path, snapshot_file: Path) -> dict[str, float]:
-    """Return milliseconds, and what the index has of characters."""
+    """Return milliseconds, and the number of characters of the index."""
     paths = [folder, *folder.glob("*"), *folder.glob("*/skill-*"), *folder.rglob("SKILL.md")]
     names = [str(path) for path in paths]
     figures = {"one stat of each": timed(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
@@ -82,7 +82,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name, "skills")
             make_skills(folder, count)
-            measure(folder, Path(name, "snapshot.json"))  # warms the disk's cache, imports YAML
+            measure(folder, Path(name, "snapshot.json"))  # warms the disk cache, imports YAML
             runs = [measure(folder, Path(name, "snapshot.json")) for _ in range(arguments.runs)]
         print(f"\n{count} skills")
         unit = statistics.median(run["one stat of each"] for run in runs)

@@ -1,7 +1,7 @@
-"""What a user waits for: `uv run python -m tests.benchmarks.startup [--runs N]`.
+"""Start-up and streaming times: `uv run python -m tests.benchmarks.startup [--runs N]`.
 
-The model is a script, so that no SDK is imported: `tests.benchmarks` itself measures any agent over
-a model's wire. Prints medians with the spread, and each as a ratio to bare Python in the same run.
+The model is a script, so no SDK is imported; `tests.benchmarks` itself measures any agent over a
+real model API. Prints medians with the spread, and ratios to bare Python in the same run.
 """
 
 import argparse
@@ -20,7 +20,7 @@ Row = tuple[str, list[float], str]
 
 
 def measure_agent(command: list[str], folder: Path) -> dict[str, float]:
-    """Return the figures of one life of an agent, without prompts."""
+    """Return the figures of one agent process without prompts."""
     figures: dict[str, float] = {}
     with Agent(command, folder / "home") as agent:
         agent.initialize()
@@ -34,7 +34,7 @@ def measure_agent(command: list[str], folder: Path) -> dict[str, float]:
 
 
 def measure_turns(command: list[str], folder: Path) -> dict[str, float]:
-    """Return what turns cost, on an agent whose model answers at once."""
+    """Return the turn figures of an agent with an instant model."""
     figures: dict[str, float] = {}
     with Agent(command, folder / "home") as agent:
         agent.initialize()
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _repeat(runs: int, work: Callable[[], dict[str, float]]) -> dict[str, list[float]]:
-    work()  # the first run warms the disk's cache
+    work()  # warms the disk cache
     results = [work() for _ in range(runs)]
     return {name: [result[name] for result in results] for name in results[0]}
 

@@ -1,7 +1,8 @@
-"""Much history made of a little: sessions that an agent has kept itself, copied in its own store.
+"""Long histories made by copying sessions within an agent's own store.
 
-Playing 1,500 turns with each agent would take hours. So some are played, and what was kept of them
-is written again, with ids of its own. Of an agent whose store is not known here, all are played.
+Playing 1,500 turns with each agent would take hours. So a few turns are played and their stored
+records are duplicated under new ids. For an agent whose store format is unknown here, all turns are
+played.
 """
 
 import json
@@ -16,25 +17,25 @@ from typing import Protocol, cast
 from pydantic import JsonValue
 
 GIVEN_ID = re.compile(r"\b((?:toolu|msg|call)_(?!id\b)[0-9A-Za-z]+)")
-"""An id, and not the key `call_id`, without which a copy could not be read."""
+"""Matches an id, but not the key `call_id`, without which a copy would be unreadable."""
 Line = dict[str, JsonValue]
 Row = dict[str, str | int | float | None]
 
 
 class Store(Protocol):
-    """Where an agent keeps its sessions."""
+    """Session store of an agent."""
 
     def lengthen(self, home: Path, session: str, times: int) -> None:
-        """Make a session so many times as long."""
+        """Make a session this many times as long."""
         ...
 
     def multiply(self, home: Path, session: str, count: int) -> None:
-        """Add so many sessions like this one."""
+        """Add this many copies of the session."""
         ...
 
 
 def renewed(text: str, copy: object) -> str:
-    """Return a text in which the ids of messages and calls are those of a copy."""
+    """Return a text with new message and call ids for a copy."""
     return GIVEN_ID.sub(rf"\1c{copy}", text)
 
 
@@ -56,17 +57,17 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> 
 
 
 class TableStore:
-    """A database with a table of sessions and others whose rows belong to one."""
+    """SQLite database with a session table and tables of rows per session."""
 
     def __init__(self, path: str, tables: Mapping[str, Sequence[str]], numbered: str = "") -> None:
         self._path = path
         self._tables = tables
-        """The tables of rows, and those of their columns that count through a session."""
+        """Row tables, each with the columns that count through a session."""
         self._numbered = numbered
-        """A column that the database numbers by itself."""
+        """Column that the database numbers by itself."""
 
     def lengthen(self, home: Path, session: str, times: int) -> None:
-        """Write the rows of a session again, behind each other."""
+        """Append copies of the session's rows."""
         with closing(sqlite3.connect(home / self._path)) as connection, connection:
             for table, counted in self._tables.items():
                 rows = _rows(connection, table, "session_id", session)
@@ -78,7 +79,7 @@ class TableStore:
                 connection.execute(statement, (times, session))
 
     def multiply(self, home: Path, session: str, count: int) -> None:
-        """Write a session again under other ids."""
+        """Write copies of the session under other ids."""
         with closing(sqlite3.connect(home / self._path)) as connection, connection:
             head = _rows(connection, "sessions", "id", session)[0]
             title = head.get("title")
@@ -107,13 +108,13 @@ class TableStore:
 
 
 class LinesStore:
-    """A file of lines for each session, where each line names the one before."""
+    """One file of JSON lines per session, where each line names its predecessor."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def lengthen(self, home: Path, session: str, times: int) -> None:
-        """Append the lines again, each copy behind the one before."""
+        """Append copies of the lines, each chained to the previous copy."""
         path = self._file(home, session)
         lines = [cast("Line", json.loads(line)) for line in path.read_text().splitlines()]
         chained = [line for line in lines if line.get("uuid")]
@@ -125,7 +126,7 @@ class LinesStore:
                     last = str(line["uuid"])
 
     def multiply(self, home: Path, session: str, count: int) -> None:
-        """Write the file again under other names."""
+        """Write copies of the file under other names."""
         path = self._file(home, session)
         text = path.read_text(encoding="utf-8")
         for copy in range(count):
@@ -139,7 +140,7 @@ class LinesStore:
 
 
 def _chain(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:
-    """Yield lines under ids of their own, the first behind the last of those before."""
+    """Yield the lines under new ids, the first chained to `last`."""
     names = {str(line["uuid"]): str(uuid.uuid4()) for line in lines}
     for line in lines:
         before = str(line.get("parentUuid"))

@@ -1,8 +1,8 @@
-"""What turns cost through the adapters: `uv run python -m tests.benchmarks.turns --form chat`.
+"""Turn costs through the model adapters: `uv run python -m tests.benchmarks.turns --form chat`.
 
-The server is a process of its own, the endpoint a thread of this one on loopback, which speaks
+The server is a separate process; the endpoint is a thread of this one on loopback and speaks
 `messages`, `chat` or `responses`. Prints medians with the spread, times also as a ratio to bare
-Python started in the same run.
+Python in the same run.
 """
 
 import argparse
@@ -39,14 +39,14 @@ COMMAND = [sys.executable, "-m", "acp_server", "serve"]
 
 
 def respond(ask: Ask | OpenAiAsk) -> Reply:
-    """Answer `chunks` with many of them, and anything else with a word."""
+    """Answer the prompt `chunks` with many chunks, any other prompt with one word."""
     if ask.said_last == "chunks":
         return reply(say(CHUNK * CHUNKS), chunk_characters=len(CHUNK))
     return reply("Hello.")
 
 
 def measure(folder: Path, wait_seconds: float) -> dict[str, float]:
-    """Return the figures of one server, prompted so long after its first session."""
+    """Return the figures of one server, prompted this long after its first session."""
     figures: dict[str, float] = {}
     with Agent(COMMAND, folder) as agent:
         agent.initialize()
@@ -97,7 +97,7 @@ def main() -> None:
     print(f"  bare Python, ms {unit:.1f}")
     with _endpoint(arguments.form) as api:
         for wait_seconds in (0.0, SETTLED_SECONDS):
-            _fresh(api, wait_seconds)  # the first run warms the disk's cache
+            _fresh(api, wait_seconds)  # warms the disk cache
             runs = [_fresh(api, wait_seconds) for _ in range(arguments.runs)]
             for name in runs[0]:
                 values = [run[name] for run in runs]

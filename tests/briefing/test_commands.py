@@ -25,7 +25,7 @@ async def test_context_names_the_sections_and_their_sources(tmp_path: Path) -> N
         )
         assert "| AGENTS.md | " in said
         assert "CLAUDE.md" not in said
-        assert "Instructions of folders, loaded on the way: none yet." in said
+        assert "Directory instructions loaded so far: none yet." in said
         assert room.model.requests == []
 
 
@@ -45,11 +45,11 @@ async def test_context_names_a_blocked_file(tmp_path: Path) -> None:
 async def test_context_names_the_instructions_of_folders_at_once(tmp_path: Path) -> None:
     async with open_briefed_room(tmp_path) as room:
         room.put("a/AGENTS.md", "Of a.")
-        assert "loaded on the way: none yet." in await room.command("/context")
+        assert "loaded so far: none yet." in await room.command("/context")
         await room.run_one(call("read_file", path="a/AGENTS.md"))
-        assert "loaded on the way: `a/AGENTS.md`." in await room.command("/context")
+        assert "loaded so far: `a/AGENTS.md`." in await room.command("/context")
         room.sessions[room.session_id].conversation.rebuild(())
-        assert "loaded on the way: none yet." in await room.command("/context")
+        assert "loaded so far: none yet." in await room.command("/context")
 
 
 async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_pat
         assert sealed == AssistantMessage((Thinking("Hm.", "sealed"), Text("I see.")))
         room.put("AGENTS.md", "Of all, now.")
         said = await room.command("/reload")
-        assert said.startswith("The instructions were read anew.")
+        assert said.startswith("The instructions were read again.")
         after = await room.say()
         assert after.system == before.system.replace("Of all.", "Of all, now.")
         parts = [part for message in after.messages for part in message.parts]
@@ -100,7 +100,7 @@ async def test_compact_reads_everything_anew_and_lost_instructions_come_back(
             await room.say()
         room.put("AGENTS.md", "Of all, now.")
         room.model.rounds = [[TextDelta("Much was said.")]]
-        assert await room.command("/compact") == "There are 24 messages now."
+        assert await room.command("/compact") == "The conversation now has 24 messages."
         asked = room.model.requests[-1]
         assert asked.system == before.system
         assert asked.messages[: len(before.messages)] == before.messages

@@ -67,7 +67,8 @@ async def test_what_the_model_was_told_comes_again_as_changed_at_the_next_touch(
         room.put("a/b.txt", "text")
         await room.run_one(call("read_file", path="a/b.txt"))
         room.put("a/AGENTS.md", "Of a, now.")
-        change = "a/AGENTS.md has changed; what is there now comes with the next work in its folder"
+        remedy = "the current text is loaded when the agent next works in its directory"
+        change = f"a/AGENTS.md has changed; {remedy}"
         await until_told(room, change)
         told = await room.run_one(call("read_file", path="a/b.txt"))
         assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
@@ -105,15 +106,15 @@ async def test_a_client_without_notices_is_told_with_the_next_prompt_once(tmp_pa
         assert room.editor.said(other).count(CHANGED) == 0
 
 
-GONE, CURSOR_RULE = "AGENTS.md is gone", "---\nglobs: x\n---\nNo."
+GONE, CURSOR_RULE = "AGENTS.md was deleted", "---\nglobs: x\n---\nNo."
 CHANGES: dict[str, tuple[Change, str]] = {
     "removed": (lambda root: (root / "AGENTS.md").unlink(), GONE),
     "renamed": (
         lambda root: (root / "AGENTS.md").rename(root / "CLAUDE.md"),
-        f"{GONE}, CLAUDE.md counts now",
+        f"{GONE}, CLAUDE.md now applies",
     ),
     "emptied": (lambda root: file(root / "AGENTS.md", " \n"), "AGENTS.md has changed"),
-    "a file before it": (lambda root: file(root / ".hermes.md", "Mine."), ".hermes.md counts now"),
+    "a file before it": (lambda root: file(root / ".hermes.md", "Mine."), ".hermes.md now applies"),
     "a rule for all": (
         lambda root: file(root / ".cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nYes."),
         "",
@@ -196,8 +197,8 @@ async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_cha
         room.put("AGENTS.md", "One.")
         await room.say()
         sentence = (
-            f"Changed instructions cannot be told of ({EXHAUSTED}); "
-            "they are seen only when the work comes there"
+            f"Instruction files cannot be watched ({EXHAUSTED}); "
+            "you are not told about changes; the agent reads them when it works in their directory"
         )
         await until_told(room, sentence)
         room.put("AGENTS.md", "Two.")

@@ -313,7 +313,7 @@ async def test_a_true_wrapper_with_another_text_keeps_none_away(tmp_path: Path) 
         assert hints_in((await room.run_one(call("read_file", path="d/d.txt"))).text) == [OTHER]
 
 
-KEPT = "a/AGENTS.md is kept from the model"
+KEPT = "a/AGENTS.md is hidden from the model"
 
 
 async def test_a_blocked_one_is_a_line_and_the_user_is_told_once(tmp_path: Path) -> None:
@@ -345,4 +345,4 @@ async def test_a_blocked_rule_is_a_line_and_the_user_is_told(tmp_path: Path) -> 
         assert line.startswith("[.cursor/rules/r.mdc was blocked and is not shown: ")
         shown = at(told.updates[-1], "_meta", "hermes", "instructions")
         assert shown == ["d/AGENTS.md", ".cursor/rules/r.mdc (blocked)"]
-        assert ".cursor/rules/r.mdc is kept from the model" in room.editor.said(room.session_id)
+        assert ".cursor/rules/r.mdc is hidden from the model" in room.editor.said(room.session_id)

@@ -20,8 +20,8 @@ from tests.briefing.briefed_room import (
 from tests.tools.typing_model import call
 
 BLOCKED = (
-    "AGENTS.md is kept from the model: ignore-earlier-instructions in line 2; "
-    "`acp-server context trust AGENTS.md` allows exactly this text"
+    "AGENTS.md is hidden from the model: ignore-earlier-instructions in line 2; "
+    "to allow exactly this text, run `acp-server context trust AGENTS.md`"
 )
 TEXT = f"Be kind.\n{ATTACK}\n"
 

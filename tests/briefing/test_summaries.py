@@ -27,7 +27,7 @@ async def test_a_refusal_leaves_the_conversation_as_it_was() -> None:
         pytest.fail("the system prompt was written anew")
 
     compactor = Compactor(spent, rebuild)
-    with pytest.raises(ModelFailedError, match="the model wrote nothing"):
+    with pytest.raises(ModelFailedError, match="the model returned no text"):
         await compactor.compact(conversation, kit, RecordingSink())
     assert (tuple(conversation), conversation.generation) == (EXCHANGE * 20, 1)
     assert (spent.usage, spent.requests) == (Usage(90, 5), 1)

@@ -1,9 +1,11 @@
-"""A session whose server has no room left for what it keeps; run by itself, on a disk of its own.
+"""Session on a server without disk space for checkpoints, run on its own disk.
 
-    python -m tests.checkpoints.full_disk FOLDER disk | limit
+    python -m tests.checkpoints.full_disk FOLDER disk
 
-With `disk` there is a small one at FOLDER/own, with `limit` no file may be larger than a few bytes
-for a while. It prints nothing, unless something is not as it should be.
+limit
+
+`disk`: a small disk is mounted at FOLDER/own. `limit`: for a while no file may be larger than a few
+bytes. It prints nothing unless an expectation is not met.
 """
 
 import resource
@@ -23,18 +25,18 @@ from tests.tools.workroom import Room, allowed, open_workroom
 TOLD = "cannot be kept"
 BLOCK_BYTES = 4096
 MOST_BYTES = 150
-"""The files of the workspace are smaller, each record is larger."""
+"""File size limit: workspace files are smaller, each record is larger."""
 
 
 async def play(folder: Path, fill: Callable[[], object], free: Callable[[], object]) -> None:
-    """Have turns change files before the disk is full, while it is and after; undo them."""
+    """Run turns that change files before, during and after the full disk; undo them."""
     async with open_workroom(folder, answers={ASKING: allowed()}) as room:
         path = room.put("a.txt", "one\n")
         await room.run(call("write_file", path="a.txt", content="two\n"))
         fill()
         await change_unkept(room)
         said = await say(room, "/undo")
-        assert "could not be kept" in said, said
+        assert "could not be saved" in said, said
         assert path.read_text() == "three\n"
         free()
         await say(room, "/undo")
@@ -46,7 +48,7 @@ async def play(folder: Path, fill: Callable[[], object], free: Callable[[], obje
 
 
 async def change_unkept(room: Room) -> None:
-    """Have a turn change files; it goes on."""
+    """Run a turn that changes files; it must not fail."""
     told = await room.run(
         call("write_file", path="a.txt", content="three\n"),
         call("terminal", command="echo x > b.txt"),
@@ -57,14 +59,14 @@ async def change_unkept(room: Room) -> None:
 
 
 def remarks(room: Room) -> list[str]:
-    """Return what the user was told of what is not kept."""
+    """Return the notices that the user received about missing checkpoints."""
     updates = cast("list[Object]", room.editor.updates_of(room.session_id))
     chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
     return [text for each in chunks if TOLD in (text := str(at(each, "content", "text")))]
 
 
 def fill(folder: Path) -> Path:
-    """Leave no byte free on the disk of a folder; return the file that takes all of it."""
+    """Fill the disk of a directory completely; return the file that takes the space."""
     path = folder / "filler"
     size = BLOCK_BYTES
     with path.open("wb", buffering=0) as file:
@@ -77,12 +79,12 @@ def fill(folder: Path) -> Path:
 
 
 def set_limit(limit_bytes: int) -> None:
-    """Let this process, and what it starts, write no file that is larger."""
+    """Limit the file size for this process and its children."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, resource.RLIM_INFINITY))
 
 
 def main(folder: Path, how: str) -> None:
-    """Play, with a disk that is filled or with a limit."""
+    """Run the scenario on a full disk or with a file size limit."""
     own = folder / "own"
     if how == "disk":
         anyio.run(play, folder, lambda: fill(own), (own / "filler").unlink)

@@ -1,4 +1,4 @@
-"""A keeper over folders of its own, and turns that change files behind it."""
+"""Checkpoint manager over temporary directories, and turns that change files."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ HAS_GIT = shutil.which("git", path=PATH) is not None
 
 @dataclass(slots=True)
 class Bench:
-    """A workspace, the server's own folder, and what the user was told."""
+    """Workspace, the server's own directory, and the notices to the user."""
 
     root: Path
     own: Path
@@ -24,33 +24,33 @@ class Bench:
     told: list[str] = field(default_factory=list[str])
 
     async def command(self, act: Callable[[], object]) -> Record | None:
-        """Have a turn run a command that does this; return its record, if there is one."""
+        """Run a command in a turn; `act` does its work. Return the record, if there is one."""
         async with self.keeper.turn("go", 0, str):
             await self.keeper.before_command()
             act()
         return next(iter(await self.keeper.records()), None)
 
     def put(self, name: str, content: str | bytes = "text\n") -> Path:
-        """Make a file."""
+        """Create a file."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
     def git(self, *arguments: str) -> str:
-        """Run git in the workspace, as the user."""
+        """Run git in the workspace as the user."""
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         command = ("git", *identity, *arguments)
         done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
         return done.stdout
 
     def changed(self, record: Record | None) -> set[str]:
-        """Return the names of what a turn has changed."""
+        """Return the names of the files that a turn changed."""
         changes = record.changes if record else ()
         return {Path(each.path).relative_to(self.root).as_posix() for each in changes}
 
     def unkept(self, record: Record | None) -> dict[str, str]:
-        """Return the names of what was not kept, with the reason."""
+        """Return the names of omitted files, with the reason."""
         found = record.unkept.items() if record else ()
         return {p and Path(p).relative_to(self.root).as_posix(): why for p, why in found}
 
@@ -62,7 +62,7 @@ def bench_in(
     session: str = "s",
     spawn: Callable[[Task], None] | None = None,
 ) -> Bench:
-    """Return a bench in a folder; another one there shares all but the session."""
+    """Create a setup in a directory; setups in the same one share all but the session."""
     root, own = folder / "workspace", folder / "own"
     for made in (root, own):
         made.mkdir(exist_ok=True)

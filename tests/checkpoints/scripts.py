@@ -1,4 +1,4 @@
-"""Workspaces of all kinds of files, and random turns that change them by tools and by shell."""
+"""Workspaces with all kinds of files, and random turns that change them by tools and shell."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.tools.workroom import Answer, RefusedError, Room
 
 ASKING = "session/request_permission"
 Entry = tuple[str, bytes, int]
-"""A file: its kind, its bytes or where it leads, its permission bits."""
+"""A file: its kind, its content or link target, its permission bits."""
 
 NAMES = ("a.txt", "b c.txt", "sub/d.py", "sub/deep/e.bin", "sub/ü.md", "g", "run.sh", "x/y/z.css")
 CONTENTS: tuple[bytes, ...] = (
@@ -34,7 +34,7 @@ MODES = (0o644, 0o755, 0o600, 0o444)
 
 
 def furnish(root: Path, random: Random) -> None:
-    """Fill a workspace."""
+    """Fill a workspace with files."""
     for name in NAMES:
         if random.random() < 0.8:
             path = root / name
@@ -46,7 +46,7 @@ def furnish(root: Path, random: Random) -> None:
 
 
 def entries(root: Path) -> dict[str, Entry]:
-    """Return all files of a folder, and the folders as entries without bytes."""
+    """Return all files of a directory, and its subdirectories as entries without content."""
     found: dict[str, Entry] = {}
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
@@ -63,12 +63,12 @@ def entries(root: Path) -> dict[str, Entry]:
 
 
 def files_of(found: dict[str, Entry]) -> dict[str, Entry]:
-    """Return the files without the folders."""
+    """Return only the files."""
     return {name: entry for name, entry in found.items() if entry[0] != "folder"}
 
 
 def script(random: Random) -> list[ToolCall]:
-    """Return the calls of a turn."""
+    """Return the random calls of a turn."""
     makers: tuple[Callable[[Random], ToolCall], ...] = (_written, _moved, _deleted, _shell, _shell)
     return [random.choice(makers)(random) for _ in range(random.randint(1, 5))]
 
@@ -113,7 +113,7 @@ def _shell(random: Random) -> ToolCall:
 
 
 def faithful_answers() -> dict[str, Answer]:
-    """Return the answers of an editor that reads and saves files as they are."""
+    """Return the answers of an editor that reads and saves files unchanged."""
 
     def read(params: Object) -> Object:
         try:
@@ -134,7 +134,7 @@ def faithful_answers() -> dict[str, Answer]:
 
 
 async def say(room: Room, text: str) -> str:
-    """Send a prompt that is a command, and return its answer."""
+    """Send a prompt that is a slash command, and return its output."""
     before = len(room.editor.updates_of(room.session_id))
     assert await room.editor.prompt(room.session_id, text) == {"stopReason": "end_turn"}
     told = cast("list[Object]", room.editor.updates_of(room.session_id)[before:])
@@ -143,5 +143,5 @@ async def say(room: Room, text: str) -> str:
 
 
 def described(calls: list[ToolCall]) -> str:
-    """Return a script for a failure's message."""
+    """Return the calls as text for an assertion message."""
     return "\n".join(f"{each.name} {json.loads(each.arguments)}" for each in calls)

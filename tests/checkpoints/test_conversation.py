@@ -36,7 +36,7 @@ async def test_a_cut_leaves_what_was_said_before_and_the_note_alone(tmp_path: Pa
         said = await say(room, "/undo --conversation")
         sent = await messages_after(room, "and now?")
         assert path.read_text() == "old\n"
-        assert "no longer part of the conversation" in said
+        assert "The conversation was restored" in said
         assert sent[0] == first[0]
         assert [*sent[2:4]] == PAIR
         assert [type(each).__name__ for each in sent] == ["UserMessage", "AssistantMessage"] * 2 + [
@@ -64,5 +64,5 @@ async def test_nothing_is_cut_where_the_conversation_is_another_by_now(tmp_path:
         await room.run(call("write_file", path="a.txt", content="two\n"))
         await say(room, "/undo 2 --conversation")
         said = await say(room, "/undo 2 --conversation")
-        assert said.startswith("The conversation cannot be cut there")
+        assert said.startswith("The conversation cannot be rewound to that turn")
         assert path.read_text() == "old\n"

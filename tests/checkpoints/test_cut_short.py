@@ -56,4 +56,4 @@ async def test_a_store_that_cannot_be_written_is_told_once_and_holds_nobody_up(
                     path.write_text("new\n")
                 await bench.keeper.before_command()
     assert len(bench.told) == 1
-    assert bench.told[0].startswith("What is changed from here on cannot be kept")
+    assert bench.told[0].startswith("Not all changes from now on can be undone")

@@ -76,7 +76,7 @@ def test_what_a_killed_server_kept_is_sound_and_brings_everything_back(
         now = without_leftovers(folder)
         server.prompt(fresh, "later")
         assert without_leftovers(folder) != now
-        assert undone(server, fresh).startswith("As before “later”")
+        assert undone(server, fresh).startswith("Restored to before “later”")
         assert without_leftovers(folder) == now
 
 

@@ -24,7 +24,9 @@ async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
         mine.write_text("changed by hand\n")
         said = await say(room, "/undo")
         (asked,) = room.editor.asked(ASKING)
-        reason = "Asked because: changed since the turn, and that would be lost: mine.txt"
+        reason = (
+            "Asked because: files changed after the turn, and these changes would be lost: mine.txt"
+        )
         assert at(asked, "toolCall", "content") == [
             {
                 "type": "diff",
@@ -35,7 +37,7 @@ async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
             {"type": "content", "content": {"type": "text", "text": reason}},
         ]
         assert (mine.read_text(), theirs.read_text()) == ("changed by hand\n", "old\n")
-        assert "`mine.txt` stays as it is: the user rejected this" in said
+        assert "`mine.txt` was not restored: the user rejected this" in said
 
 
 async def test_what_was_changed_since_comes_back_when_the_undo_is_undone(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ async def test_the_question_shows_the_diff_and_nothing_happens_without_leave(
         _, asked = room.editor.asked(ASKING)
         tool_call = cast("Object", asked["toolCall"])
         diff: Object = {"type": "diff", "path": str(path), "oldText": "new\n", "newText": "old\n"}
-        assert (tool_call["title"], tool_call["kind"]) == ("Bring back a.txt", "edit")
+        assert (tool_call["title"], tool_call["kind"]) == ("Restore a.txt", "edit")
         assert tool_call["content"] == [diff]
         told = room.told(str(tool_call["toolCallId"]))
         assert (told.statuses, path.read_text()) == (
@@ -97,4 +99,4 @@ async def test_plan_mode_refuses_it(tmp_path: Path) -> None:
         said = await say(room, "/undo --conversation")
         assert path.read_text() == "new\n"
         assert "plan mode is on" in said
-        assert "no longer part" not in said
+        assert "The conversation was restored" not in said

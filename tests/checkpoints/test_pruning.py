@@ -73,4 +73,4 @@ async def test_what_would_be_too_much_is_not_kept_and_named(tmp_path: Path) -> N
 
     record = await bench.command(change)
     assert bench.changed(record) == {"small"}
-    assert bench.unkept(record) == {"large": "all that is kept would be more than 0.01 MB"}
+    assert bench.unkept(record) == {"large": "checkpoints would take more than 0.01 MB"}

@@ -92,7 +92,7 @@ async def test_what_is_not_kept_is_named_if_it_changed(tmp_path: Path) -> None:
     assert other.stat().st_size == 5_000
     assert bench.unkept(record) == {
         "large.bin": "it is larger than 0.001 MB",
-        "nested": "it is a repository of its own",
+        "nested": "it is a separate repository",
     }
 
 

@@ -1,4 +1,4 @@
-"""The command as a user runs it: a process of its own, with a home of its own."""
+"""The command as a user runs it, in a process with a test home."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from tests.support.warm_command import WITH_A_MODEL, CommandLine, warm_command
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command line came to."""
+    """Exit code and output of a command line."""
 
     exit_code: int
     stdout: str
@@ -27,7 +27,7 @@ def command_line(*arguments: str) -> list[str]:
 
 
 def environment(home: Path, **variables: str) -> Mapping[str, str]:
-    """Return an environment in which temporary files and configuration are the test's own."""
+    """Return an environment whose configuration and temporary files are in a test directory."""
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG"}}  # noqa: TID251
     return {
         **kept,
@@ -40,10 +40,10 @@ def environment(home: Path, **variables: str) -> Mapping[str, str]:
 
 
 def run(home: Path, *arguments: str, given: str = "", **variables: str) -> Outcome:
-    """Run a command line to its end, its output in files, its input what is given.
+    """Run a command line to its end, with `given` as its input.
 
-    The process is a fork of one that has imported the command before, where that makes no
-    difference: variables for Python count only when it starts.
+    Uses the fork server, which saves the imports, except for variables that configure Python:
+    they take effect only when an interpreter starts.
     """
     if sys.platform == "win32" or any(_is_for_python(name) for name in variables):
         return run_anew(home, *arguments, given=given, **variables)
@@ -54,7 +54,7 @@ def run(home: Path, *arguments: str, given: str = "", **variables: str) -> Outco
 
 
 def run_anew(home: Path, *arguments: str, given: str = "", **variables: str) -> Outcome:
-    """Run a command line to its end as a user does, in a process that begins with nothing."""
+    """Run a command line to its end in a new process, as a user does."""
     done = subprocess.run(
         command_line(*arguments),
         env=environment(home, **variables),

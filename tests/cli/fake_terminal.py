@@ -1,4 +1,4 @@
-"""A terminal in memory: what would be on its screen, and all that has scrolled off it."""
+"""In-memory terminal that renders its screen and its scrollback."""
 
 import io
 import re
@@ -9,7 +9,7 @@ _PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\x00-\x1f])|([^\x00-\x1f]+)")
 
 
 class FakeTerminal(io.StringIO):
-    """Takes what is written to a terminal of so many rows; fails on what it does not know."""
+    """Terminal with a number of rows; fails on unknown control sequences."""
 
     encoding = "utf-8"
 
@@ -22,7 +22,7 @@ class FakeTerminal(io.StringIO):
         self.has_cursor = True
         self.writes: list[str] = []
         self.states: list[str] = []
-        """What could be seen after each write."""
+        """Visible text after each write."""
 
     @override
     def isatty(self) -> bool:
@@ -42,7 +42,7 @@ class FakeTerminal(io.StringIO):
 
     @property
     def text(self) -> str:
-        """All lines, the scrolled ones too, without blanks at their ends."""
+        """All lines, scrollback included, without trailing blanks."""
         return "\n".join(line.rstrip() for line in self._lines).rstrip("\n")
 
     def _take(self, found: re.Match[str]) -> None:

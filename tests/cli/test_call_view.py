@@ -247,7 +247,7 @@ def test_the_reason_for_a_question_stays_with_it_and_the_command_is_not_said_twi
 
 def test_a_question_that_is_taken_back_says_so() -> None:
     shown = asked("edit", is_answered=True, is_taken_back=True)
-    assert "you             nothing; it was taken back" in shown
+    assert "you             withdrawn by the agent" in shown
 
 
 HOSTILE = "a\x1b[2Jb\u202ec\u2028d\x07\ne"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.command_line import Outcome, command_line, environment, run
 
-WELL = "Everything that is set is understood.\n"
+WELL = "No problems found.\n"
 
 
 def own_file(home: Path, text: str) -> Path:
@@ -110,7 +110,7 @@ def test_one_file_is_checked_by_itself(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "check", str(tmp_path / "absent"))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "there is no file" in outcome.stderr
+    assert "does not exist" in outcome.stderr
 
 
 def test_at_first_the_file_is_made_with_every_setting_commented_out(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_on_a_terminal_it_can_be_edited_again(
     finally:
         os.close(ours)
         os.close(theirs)
-    assert "Edit it again? [Y/n]" in done.stdout
+    assert "Edit again? [Y/n]" in done.stdout
     assert (done.returncode, len((tmp_path / "seen").read_text())) == (exit_code, visits)
 
 

@@ -46,10 +46,10 @@ def shown(home: Path, root: Path) -> tuple[dict[str, JsonValue], list[str]]:
 
 
 IN_VAIN = [
-    "model (there is none of that name)",
+    "model (no such model)",
     "hooks (a project cannot set it)",
     "the workspace's MCP server odd: url: Input should be a valid string",
-    "mcp_servers.theirs (the settings have a server of that name)",
+    "mcp_servers.theirs (your settings already have a server of this name)",
 ]
 
 
@@ -80,4 +80,4 @@ def test_a_mode_that_would_widen_is_not_used(tmp_path: Path) -> None:
     (root / ".hermes.md").write_text("---\nmode: ask\n---\n")
     (home / "config.yaml").write_text("default_mode: plan\n")
     run(home, "trust", str(root))
-    assert shown(home, root) == ({}, ["mode: ask (the settings allow less)"])
+    assert shown(home, root) == ({}, ["mode: ask (your settings allow less)"])

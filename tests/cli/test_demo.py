@@ -225,7 +225,7 @@ def test_nothing_human_is_on_the_wire(wire: Outcome) -> None:
 
 def test_prompts_of_ones_own_replace_the_tour(own: Outcome) -> None:
     assert own.exit_code == 0
-    assert "1 of 2 · a prompt of yours" in own.stdout
+    assert "1 of 2 · your prompt" in own.stdout
     assert "\u276f /version\n\n  acp-server 0.1.0\n" in own.stdout
     assert "\u276f [bold]\ufffd[31mhi" in own.stdout
 

@@ -61,7 +61,7 @@ def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> 
     outcome = run(tmp_path, "doctor", ACP_SERVER_MODE="everything", **QUIET)
     assert (outcome.exit_code, outcome.stderr) == (1, "")
     assert "  ✗ configuration  environment: ACP_SERVER_MODE: " in outcome.stdout
-    assert "                   → correct it, or take it out\n" in outcome.stdout
+    assert "                   → correct or remove it\n" in outcome.stdout
     assert "1 problem" in outcome.stdout
     assert "\x1b" not in outcome.stdout
 
@@ -89,7 +89,7 @@ def test_the_rows_tell_where_a_value_came_from(tmp_path: Path) -> None:
 WITHOUT_KEY = Finding(
     "model",
     "warning",
-    "no key: prompts will be refused",
+    "no API key: prompts will fail",
     "run `acp-server setup`, or set ANTHROPIC_API_KEY; scripted:demo needs no account",
 )
 
@@ -106,20 +106,20 @@ WITHOUT_KEY = Finding(
         (
             {"ANTHROPIC_API_KEY": "secret"},
             Finding(
-                "model", "ok", "the endpoint's first that is known, with the key of environment"
+                "model", "ok", "the endpoint's first known model, with the key from environment"
             ),
         ),
         (
             {"ACP_SERVER_MODEL": "claude-x", "ANTHROPIC_AUTH_TOKEN": "secret"},
-            Finding("model", "ok", "claude-x, with the key of environment"),
+            Finding("model", "ok", "claude-x, with the key from environment"),
         ),
         (
             {"ACP_SERVER_PROVIDER": "nous", "ANTHROPIC_API_KEY": "secret"},
             Finding(
                 "model",
                 "warning",
-                "the provider 'nous' (environment) is not known here",
-                "set `model.base_url` to where it is, in HERMES_HOME/acp/config.yaml",
+                "unknown provider 'nous' (environment)",
+                "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml",
             ),
         ),
         (
@@ -127,7 +127,7 @@ WITHOUT_KEY = Finding(
             Finding(
                 "model",
                 "warning",
-                "no key: prompts will be refused",
+                "no API key: prompts will fail",
                 "run `acp-server setup`, or set OPENROUTER_API_KEY; scripted:demo needs no account",
             ),
         ),
@@ -147,7 +147,7 @@ async def test_a_model_that_cannot_be_asked_is_a_warning(
 async def test_a_stored_key_is_found_and_said_to_be_where_it_is(tmp_path: Path) -> None:
     place = KeyStore(tmp_path, use_keyring=False).save("secret")
     assert await model(configured(tmp_path)) == Finding(
-        "model", "ok", f"the endpoint's first that is known, with the key of {place}"
+        "model", "ok", f"the endpoint's first known model, with the key from {place}"
     )
 
 
@@ -187,7 +187,7 @@ def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
             "configuration",
             "warning",
             f"{file}:2: log.levle: is not known; did you mean log.level?",
-            "`acp-server config edit`",
+            "run `acp-server config edit`",
         )
     ]
 
@@ -236,15 +236,15 @@ def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
     assert home_folder(file) == Finding(
         "home",
         "problem",
-        f"{file} is not a folder",
-        "set HERMES_HOME to a folder that you can write to",
+        f"{file} is not a directory",
+        "set HERMES_HOME to a directory that you can write to",
     )
 
 
 def test_a_home_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     finding = home_folder(tmp_path / "a" / "b")
     assert finding.status == "ok"
-    assert "will be made" in finding.fact
+    assert "will be created" in finding.fact
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_bundle_holds_what_was_found_and_no_secret(tmp_path: Path) -> None:
     )
     found = texts(file.read_bytes())
     assert (outcome.exit_code, list(found)) == (0, FILES)
-    assert outcome.stderr == f"{file} is written. Look through it before you hand it on.\n"
+    assert outcome.stderr == f"Wrote {file}. Review it before you share it.\n"
     assert found["log.txt"] == f"it began\nthe key {HIDDEN} was refused\nANTHROPIC: {HIDDEN}\n"
     assert not [name for name, text in found.items() if "plain-secret" in text or KEY in text]
     settings = cast("list[dict[str, object]]", json.loads(found["settings.json"]))
@@ -65,7 +65,7 @@ def test_a_file_that_is_there_stays_and_nothing_is_examined(tmp_path: Path) -> N
     file.write_text("mine")
     outcome = run(tmp_path, "doctor", "--bundle", str(file))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "--force replaces it" in outcome.stderr
+    assert "add --force to replace it" in outcome.stderr
     assert file.read_text() == "mine"
 
 
@@ -135,4 +135,4 @@ def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 def test_a_pipe_for_a_log_holds_nothing_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert log_end(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no file\n"
+    assert log_end(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is not a regular file\n"

@@ -10,7 +10,7 @@ from acp_server.cli.editors_found import FoundEditor, editors, found_editors
 from acp_server.cli.findings import Finding
 from acp_server.cli.kept_state import database, kept_state
 
-NONE_YET = "{}/acp/sessions.db: none yet"
+NONE_YET = "{}/acp/sessions.db: not created yet"
 
 
 def documents(home: Path, **contents: str) -> None:
@@ -39,7 +39,11 @@ def test_documents_that_can_be_read_are_named_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("{", "it is no JSON"), ("[]", "it is no JSON object"), ("[" * 100_000, "it is no JSON")],
+    [
+        ("{", "it is not valid JSON"),
+        ("[]", "it is not a JSON object"),
+        ("[" * 100_000, "it is not valid JSON"),
+    ],
     ids=["broken", "a list", "too deep"],
 )
 def test_a_broken_document_is_a_problem_with_what_follows(
@@ -52,7 +56,7 @@ def test_a_broken_document_is_a_problem_with_what_follows(
             "state",
             "problem",
             f"{file} cannot be used: {reason}",
-            "mend it or move it away; until then what you trust is asked again",
+            "repair it or move it away; until then, you are asked again which workspaces to trust",
         ),
         Finding("state", "ok", "models.json can be read"),
     ]
@@ -67,7 +71,7 @@ def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
     documents(tmp_path, credentials="{}")
     file = tmp_path / "acp" / "credentials.json"
     file.chmod(0o644)
-    expected = Finding("state", "warning", f"others can read {file}", f"chmod 600 {file}")
+    expected = Finding("state", "warning", f"other users can read {file}", f"chmod 600 {file}")
     assert kept_state(tmp_path)[0] == expected
 
 
@@ -78,7 +82,7 @@ def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
         opened.execute("PRAGMA user_version = 3")
         opened.commit()
     before = file.read_bytes()
-    assert database(file) == Finding("database", "ok", f"{file}, 0.0 MB, version 3, whole")
+    assert database(file) == Finding("database", "ok", f"{file}, 0.0 MB, version 3, intact")
     assert file.read_bytes() == before
 
 
@@ -110,4 +114,4 @@ def test_editors_are_found_by_program_or_folder(tmp_path: Path) -> None:
 
 def test_without_editors_none_is_told(tmp_path: Path) -> None:
     found = found_editors(tmp_path, nobody)
-    assert editors(found) == Finding("editors", "ok", "none that is known here was found")
+    assert editors(found) == Finding("editors", "ok", "no known editor found")

@@ -53,11 +53,11 @@ def test_as_json_it_has_what_a_new_one_has_and_whose_it_is(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "word"),
     [
-        (["aa"], 1, "several sessions begin with 'aa', write more of one: "),
-        (["nope"], 1, "there is no session 'nope'"),
-        (["b"], 1, "no system prompt is kept of b"),
-        (["aa11", "--model", "x"], 2, "change nothing of it"),
-        (["aa11", "--cwd", "/"], 2, "change nothing of it"),
+        (["aa"], 1, "several sessions start with 'aa'; give more of the ID: "),
+        (["nope"], 1, "no session 'nope'"),
+        (["b"], 1, "session b has no stored system prompt"),
+        (["aa11", "--model", "x"], 2, "cannot be used with --cwd or --model"),
+        (["aa11", "--cwd", "/"], 2, "cannot be used with --cwd or --model"),
     ],
     ids=["several", "unknown", "no prompt", "with a model", "with a folder"],
 )

@@ -67,18 +67,18 @@ def test_a_mistyped_command_is_met_with_the_nearest(capsys: pytest.CaptureFixtur
 
 def test_a_command_that_is_near_to_none_is_met_with_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["zzz"], serve_nothing) == 2
-    assert f"There are {', '.join(COMMANDS)}." in capsys.readouterr().err
+    assert f"Available: {', '.join(COMMANDS)}." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["serve", "--bogus"], "No such option '--bogus'."),
-        (["serve", "--bogus"], f"Allowed here: {', '.join(OPTIONS)}, --help"),
+        (["serve", "--bogus"], f"Available options: {', '.join(OPTIONS)}, --help"),
         (["serve", "--model"], "Option '--model' requires an argument."),
         (["serve", "extra"], "Got unexpected extra argument (extra)"),
-        (["--bogus"], "Allowed here: --version, --help"),
-        (["demo", "--bogus"], "Allowed here: --json, --fast, --prompt, --help"),
+        (["--bogus"], "Available options: --version, --help"),
+        (["demo", "--bogus"], "Available options: --json, --fast, --prompt, --help"),
         (["completion", "tcsh"], "is not one of 'bash', 'zsh', 'fish'"),
         (["completion"], "Missing argument"),
     ],
@@ -95,7 +95,7 @@ def test_a_usage_error_says_what_is_wrong_and_exits_with_2(
 def test_a_mistyped_option_of_serve_reaches_the_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "serve", "--bogus", "x")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "Allowed here: --model" in outcome.stderr
+    assert "Available options: --model" in outcome.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--mode", "pln"], ["--log-level", "loud"]])

@@ -92,7 +92,7 @@ def test_both_stores_are_shown_with_what_is_kept_from_the_model(tmp_path: Path) 
         },
     }
     plain = run(tmp_path, "memory", "show")
-    assert plain.stderr == "note: entry 2 of memory is kept from the model\n"
+    assert plain.stderr == "note: entry 2 of memory is blocked from the model\n"
     assert plain.stdout.endswith("(empty)\n")
 
 
@@ -135,8 +135,9 @@ def test_an_edit_that_goes_too_far_is_kept_and_said(tmp_path: Path) -> None:
     edited = run(tmp_path, "memory", "edit", "--target", "user", EDITOR=program)
     assert edited.exit_code == 0
     assert edited.stderr == (
-        "note: entry 2 of user is kept from the model\n"
-        "note: user is 153 characters over its limit; nothing is added until it fits\n"
+        "note: entry 2 of user is blocked from the model\n"
+        "note: user is 153 characters over its limit; "
+        "remove or shorten entries before adding more\n"
     )
 
 
@@ -170,14 +171,14 @@ def test_the_status_says_how_stores_stand_without_a_provider(tmp_path: Path) -> 
     assert run(tmp_path, "memory", "status") == Outcome(
         0,
         f"memory    3/2,200 characters, 1 entry; {file(tmp_path)}\n"
-        f"user      0/1,375 characters, 0 entries; switched off; {file(tmp_path, 'USER.md')}\n"
-        "changes   are asked about\n"
+        f"user      0/1,375 characters, 0 entries; disabled; {file(tmp_path, 'USER.md')}\n"
+        "changes   ask for permission\n"
         "provider  none\n",
         "",
     )
 
 
-ABSENT = "LookupError: it is not installed; there are: said"
+ABSENT = "LookupError: it is not installed; installed providers: said"
 
 
 @pytest.mark.parametrize(

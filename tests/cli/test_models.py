@@ -21,7 +21,7 @@ MODELS = (
 )
 TOLD = """\
 * house  (32,768 tokens)
-  silent  (200,000 tokens assumed: nobody says; see model.context_length)
+  silent  (size unknown, 200,000 tokens assumed; set model.context_length)
 """
 HOME = "model: {{provider: custom, base_url: '{url}', default: house}}\n"
 

@@ -45,12 +45,12 @@ def test_a_blocked_file_is_told_listed_trusted_and_blocked_again_when_it_changes
     file = root / "AGENTS.md"
     shown = run(home, "prompt", "show", "--cwd", str(root))
     assert ATTACK.strip() not in shown.stdout
-    assert shown.stderr.startswith("note: AGENTS.md is kept from the model: ")
+    assert shown.stderr.startswith("note: AGENTS.md is hidden from the model: ")
     listed = run(home, "context", "list", "--cwd", str(root))
     assert listed.stdout.startswith("blocked     AGENTS.md (")
     digest = hashlib.sha256(ATTACK.encode()).hexdigest()
     trusted = run(home, "context", "trust", str(file))
-    assert trusted.stdout == f"{file} is trusted as it is now (SHA-256 {digest[:12]}…)\n"
+    assert trusted.stdout == f"Trusted {file} with its current content (SHA-256 {digest[:12]}…)\n"
     assert ATTACK.strip() in run(home, "prompt", "show", "--cwd", str(root)).stdout
     file.write_text(f"{ATTACK}And more.\n")
     (note,) = json.loads(run(home, "context", "list", "--cwd", str(root), "--json").stdout)
@@ -62,7 +62,7 @@ def test_a_blocked_file_is_told_listed_trusted_and_blocked_again_when_it_changes
 
 def test_a_folder_without_instructions_has_none(tmp_path: Path) -> None:
     outcome = run(tmp_path / "home", "context", "list", "--cwd", str(tmp_path))
-    assert (outcome.exit_code, outcome.stdout) == (0, "no files of instructions\n")
+    assert (outcome.exit_code, outcome.stdout) == (0, "No instruction files found.\n")
 
 
 def test_a_trusted_projects_wishes_count_as_they_do_in_a_session(tmp_path: Path) -> None:

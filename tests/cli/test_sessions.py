@@ -116,11 +116,11 @@ def test_a_session_is_shown_by_the_beginning_of_its_id(home: Home) -> None:
 @pytest.mark.parametrize(
     ("name", "session_id", "problem"),
     [
-        ("show", "zz", "there is no session 'zz'"),
-        ("export", "zz", "there is no session 'zz'"),
-        ("delete", "zz", "there is no session 'zz'"),
-        ("delete", "", "there is no session ''"),
-        ("delete", "aa", f"several sessions begin with 'aa', write more of one: {NEW}, {OLD}"),
+        ("show", "zz", "no session 'zz'"),
+        ("export", "zz", "no session 'zz'"),
+        ("delete", "zz", "no session 'zz'"),
+        ("delete", "", "no session ''"),
+        ("delete", "aa", f"several sessions start with 'aa'; give more of the ID: {NEW}, {OLD}"),
     ],
     ids=["show unknown", "export unknown", "delete unknown", "delete nothing", "delete several"],
 )
@@ -133,11 +133,11 @@ def test_an_id_must_mean_one_session(home: Home, name: str, session_id: str, pro
 def test_a_search_shows_where_it_was_said(home: Home) -> None:
     found = home.sessions("search", "kumquats", "new")
     first, second = found.stdout.splitlines()
-    assert first.endswith(f"{NEW}  kumquats in /new  1 place")
+    assert first.endswith(f"{NEW}  kumquats in /new  1 hit")
     assert second == "    you: kumquats in /new"
     told = json.loads(home.sessions("search", "kumquats", "--cwd", "/old", "--json").stdout)
     assert [each["id"] for each in told["hits"]] == [OLD]
-    assert home.sessions("search", "melons") == Outcome(0, "nothing was found\n", "")
+    assert home.sessions("search", "melons") == Outcome(0, "No matches found.\n", "")
 
 
 def test_a_session_is_exported(home: Home) -> None:
@@ -161,7 +161,7 @@ def test_a_session_is_exported(home: Home) -> None:
 
 
 def test_a_session_is_deleted_from_searches_too(home: Home) -> None:
-    assert home.sessions("delete", "aa1") == Outcome(0, f"{NEW} is deleted\n", "")
+    assert home.sessions("delete", "aa1") == Outcome(0, f"Deleted {NEW}\n", "")
     assert home.ids() == [OLD]
     found = json.loads(home.sessions("search", "kumquats", "--json").stdout)
     assert [each["id"] for each in found["hits"]] == [OLD]
@@ -182,7 +182,7 @@ def test_old_sessions_are_pruned(home: Home) -> None:
 def test_an_age_that_is_none_is_a_usage_error(tmp_path: Path, age: str) -> None:
     outcome = run(tmp_path, "sessions", "prune", f"--older-than={age}")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "is no age; write 12h, 90d, 8w, 6m or 1y" in outcome.stderr
+    assert "is not an age; write it like 12h, 90d, 8w, 6m or 1y" in outcome.stderr
 
 
 def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Home) -> None:
@@ -205,8 +205,8 @@ def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Ho
 
 
 def test_a_home_without_a_database_has_no_sessions_and_gets_none(tmp_path: Path) -> None:
-    assert run(tmp_path, "sessions", "list") == Outcome(0, "no sessions\n", "")
-    assert run(tmp_path, "sessions", "search", "x") == Outcome(0, "nothing was found\n", "")
+    assert run(tmp_path, "sessions", "list") == Outcome(0, "No sessions found.\n", "")
+    assert run(tmp_path, "sessions", "search", "x") == Outcome(0, "No matches found.\n", "")
     assert run(tmp_path, "sessions", "show", "x").exit_code == 1
     assert not (tmp_path / "acp").exists()
 

@@ -36,14 +36,14 @@ def test_skills_are_listed_with_what_is_special_about_them(tmp_path: Path) -> No
     write_skill(tmp_path / "skills/hidden", fields="platforms: [windows]")
     write_skill(tmp_path / "skills/code-review", "Mine.")
     broken = write_file(tmp_path / "skills/broken/SKILL.md", "nothing\n")
-    assert skills(tmp_path, "pin", "release") == Outcome(0, "release is pinned\n", "")
+    assert skills(tmp_path, "pin", "release") == Outcome(0, "Pinned release\n", "")
     listed = skills(tmp_path, "list", "--cwd", str(tmp_path))
     assert listed.exit_code == 0
     assert "ops:\n  release               [pinned] Use for a release.\n" in listed.stdout
     assert "  code-review           Mine.\n" in listed.stdout
     assert "hidden" not in listed.stdout
     assert f"note: {broken}:1: " in listed.stderr
-    assert "code-review is not reached: " in listed.stderr
+    assert "code-review is shadowed by " in listed.stderr
     every = skills(tmp_path, "list", "--all", "--cwd", str(tmp_path))
     assert "[hidden: it is for windows only] Use it." in every.stdout
 
@@ -74,7 +74,7 @@ def test_a_workspaces_skills_are_named_and_then_used_when_it_is_trusted(tmp_path
     project = tmp_path / "project"
     write_skill(project / ".agents/skills/deploy")
     before = skills(tmp_path, "list", "--cwd", str(project))
-    assert "note: deploy: this workspace's own, not used until it is trusted" in before.stderr
+    assert "note: skills of this workspace, not used until you trust it: deploy" in before.stderr
     assert "deploy" not in before.stdout
     assert run(tmp_path, "trust", str(project)).exit_code == 0
     assert "deploy" in skills(tmp_path, "list", "--cwd", str(project)).stdout
@@ -117,7 +117,7 @@ def test_a_skill_is_archived_and_restored(tmp_path: Path) -> None:
     listed = skills(tmp_path, "restore", "--list")
     assert listed.stdout.startswith("release  archived 2")
     assert "absorbed into other" in listed.stdout
-    assert skills(tmp_path, "restore", "release").stdout == f"release is back in {folder}\n"
+    assert skills(tmp_path, "restore", "release").stdout == f"Restored release to {folder}\n"
     assert (folder / "SKILL.md").is_file()
     missing = skills(tmp_path, "restore", "nosuch")
     assert missing == Outcome(1, "", "acp-server skills: No skill named 'nosuch' is archived.\n")
@@ -129,12 +129,12 @@ def test_a_pinned_skill_is_not_archived(tmp_path: Path) -> None:
     refused = skills(tmp_path, "archive", "release")
     assert refused.exit_code == 1
     assert "`acp-server skills unpin release`" in refused.stderr
-    assert skills(tmp_path, "unpin", "release").stdout == "release is not pinned\n"
+    assert skills(tmp_path, "unpin", "release").stdout == "Unpinned release\n"
     assert skills(tmp_path, "archive", "release").exit_code == 0
 
 
 def test_use_is_shown(tmp_path: Path) -> None:
-    assert skills(tmp_path, "usage").stdout == "no skill was used yet\n"
+    assert skills(tmp_path, "usage").stdout == "No skill was used yet.\n"
     write_skill(tmp_path / "skills/release")
     skills(tmp_path, "pin", "release")
     shown = skills(tmp_path, "usage").stdout.splitlines()
@@ -148,7 +148,7 @@ def test_a_folder_of_skills_is_installed_and_uninstalled(tmp_path: Path) -> None
     folder = tmp_path / "skills/tools/tidy"
     source = str(tmp_path / "source")
     done = skills(tmp_path, "install", source, "--category", "tools", "--yes")
-    assert (done.exit_code, done.stderr) == (0, f"Getting {source} ...\n")
+    assert (done.exit_code, done.stderr) == (0, f"Fetching {source} ...\n")
     assert done.stdout == (f"tidy: safe (1 files)  Use to tidy.\n  installed in {folder}\n")
     assert (folder / "SKILL.md").is_file()
     twice = skills(tmp_path, "install", source, "--yes")
@@ -176,7 +176,7 @@ def test_what_looks_dangerous_is_shown_and_not_installed(tmp_path: Path) -> None
     assert outcome.exit_code == 1
     assert "clean: dangerous (1 files)" in outcome.stdout
     assert "  SKILL.md:6: dangerous: destructive: " in outcome.stdout
-    assert "  not installed: the guard calls it dangerous" in outcome.stdout
+    assert "  not installed: the scan rated it dangerous" in outcome.stdout
     assert not (tmp_path / "skills/clean").exists()
 
 
@@ -209,13 +209,13 @@ def test_a_skill_of_a_repository_is_installed_by_its_name(tmp_path: Path) -> Non
     assert page(outcome)["source"] == f"{address}#skills"
     assert not (tmp_path / "skills/other").exists()
     missing = skills(tmp_path, "install", f"{address}#skills", "--skill", "nosuch", "--yes")
-    assert "it holds no skill named nosuch" in missing.stderr
+    assert "the source contains no skill named nosuch" in missing.stderr
 
 
 def test_what_is_no_source_says_what_would_be(tmp_path: Path) -> None:
     outcome = skills(tmp_path, "install", "no/such/place", "--yes")
     assert outcome.exit_code == 1
-    assert "there is no such folder" in outcome.stderr
+    assert "there is no such directory" in outcome.stderr
 
 
 def test_names_are_completed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.cli.command_line import Outcome, run
 def test_a_folder_is_trusted_listed_and_forgotten(tmp_path: Path) -> None:
     home, root = tmp_path / "home", tmp_path / "project"
     root.mkdir()
-    assert run(home, "trust", str(root)) == Outcome(0, f"{root} is trusted\n", "")
+    assert run(home, "trust", str(root)) == Outcome(0, f"Trusted {root}\n", "")
     assert run(home, "trust", "--list") == Outcome(0, f"trusted   {root}\n", "")
     listed = run(home, "trust", "--list", "--json")
     assert json.loads(listed.stdout) == {str(root): "trusted"}
@@ -17,7 +17,7 @@ def test_a_folder_is_trusted_listed_and_forgotten(tmp_path: Path) -> None:
     assert json.loads(taken.stdout) == {"root": str(root), "verdict": None}
     again = Outcome(0, f"{root} was not trusted\n", "")
     assert run(home, "trust", str(root), "--revoke") == again
-    assert run(home, "trust", "--list") == Outcome(0, "nothing yet\n", "")
+    assert run(home, "trust", "--list") == Outcome(0, "No decisions yet.\n", "")
 
 
 def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
@@ -31,4 +31,4 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     home.write_text("a file")
     outcome = run(home, "trust", str(tmp_path))
     assert (outcome.exit_code, outcome.stdout) == (1, "")
-    assert outcome.stderr.startswith("acp-server trust: this cannot be kept: ")
+    assert outcome.stderr.startswith("acp-server trust: the decision cannot be saved: ")

@@ -45,7 +45,7 @@ async def test_a_project_that_was_mended_passes(
     assert verdict.problems == []
     tests, changes = verdict.findings
     assert tests.result.startswith("Ran 8 tests in ")
-    assert tests.result.endswith("s: OK (run once more by the demo)")
+    assert tests.result.endswith("s: OK (verified by the demo)")
     assert changes == Finding("git diff", "averages.py +13 -2, test_median.py +27")
 
 
@@ -55,9 +55,9 @@ async def test_a_project_as_it_was_does_not_pass(
     folder = tmp_path / "project"
     await make_workspace(folder)
     assert (await verify(folder, expected)).problems == [
-        "the project's tests do not pass",
-        "averages.py is not what it must be",
-        "test_median.py is not what it must be",
+        "the project's tests fail",
+        "averages.py does not have the expected content",
+        "test_median.py does not have the expected content",
     ]
 
 
@@ -65,7 +65,7 @@ async def test_more_than_was_to_be_done_is_found_too(
     expected: Mapping[str, str], tmp_path: Path
 ) -> None:
     found = await findings(tmp_path / "project", expected, {**expected, "README.md": "Mine.\n"})
-    assert found.problems == ("README.md has changed",)
+    assert found.problems == ("README.md changed unexpectedly",)
 
 
 async def test_a_change_that_is_almost_right_is_wrong(
@@ -74,16 +74,16 @@ async def test_a_change_that_is_almost_right_is_wrong(
     almost = {name: f"{text}\n" for name, text in expected.items()}
     found = await findings(tmp_path / "project", expected, almost)
     assert found.problems == (
-        "averages.py is not what it must be",
-        "test_median.py is not what it must be",
+        "averages.py does not have the expected content",
+        "test_median.py does not have the expected content",
     )
 
 
 def test_what_is_not_as_it_must_be_is_a_problem_of_the_whole() -> None:
-    found = Finding("git diff", "nothing", ("README.md has changed",))
+    found = Finding("git diff", "nothing", ("README.md changed unexpectedly",))
     turn = Turn(MEND, 0.0, failed_calls=2, stop_reason="refusal")
     assert Summary([turn], verdict=Verdict((found,))).problems == [
         f"{MEND.prompt!r} ended with refusal, not end_turn",
-        f"{MEND.prompt!r}: 2 of its calls failed, not 1",
-        "README.md has changed",
+        f"{MEND.prompt!r}: 2 tool calls failed, not 1",
+        "README.md changed unexpectedly",
     ]

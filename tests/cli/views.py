@@ -1,4 +1,4 @@
-"""Session updates as JSON, and what a view makes of them, in a pipe and on a terminal."""
+"""Session updates as JSON, and their rendering by a view."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -20,39 +20,39 @@ OPTIONS: JsonValue = [
 
 
 def call(call_id: str = "c", **fields: JsonValue) -> Update:
-    """Return the first word of a call."""
+    """Return the first update of a call."""
     given: Update = {"title": "Do it", "kind": "other", "status": "pending", **fields}
     return {"sessionUpdate": "tool_call", "toolCallId": call_id, **given}
 
 
 def change(call_id: str = "c", **fields: JsonValue) -> Update:
-    """Return news of a call."""
+    """Return a later update of a call."""
     return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}
 
 
 def diff(old_text: str | None, new_text: str, path: str = "/w/a.py") -> JsonValue:
-    """Return a diff as content."""
+    """Return a diff content item."""
     return {"type": "diff", "path": path, "oldText": old_text, "newText": new_text}
 
 
 def words(text: str) -> JsonValue:
-    """Return a text as content."""
+    """Return a text content item."""
     return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 def printed(data: str, call_id: str = "c") -> Update:
-    """Return output of a command."""
+    """Return an update with terminal output."""
     return change(call_id, _meta={"terminal_output": {"terminal_id": "t", "data": data}})
 
 
 def message(text: str, message_id: str = "m") -> Update:
-    """Return a piece of an answer."""
+    """Return a chunk of an agent message."""
     content: JsonValue = {"type": "text", "text": text}
     return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": message_id}
 
 
 def question(call_id: str = "c", **fields: JsonValue) -> RequestPermissionRequest:
-    """Return a question about a call."""
+    """Return a permission request for a call."""
     tool_call: JsonValue = {"toolCallId": call_id, **fields}
     return RequestPermissionRequest.from_wire(
         {"sessionId": "one", "toolCall": tool_call, "options": OPTIONS}
@@ -60,20 +60,20 @@ def question(call_id: str = "c", **fields: JsonValue) -> RequestPermissionReques
 
 
 def every_second() -> Callable[[], float]:
-    """Return a clock that goes on by a second whenever somebody looks at it."""
+    """Return a clock that advances by one second per reading."""
     seconds = count(step=1.0)
     return lambda: next(seconds)
 
 
 def feed(view: SessionView, updates: Iterable[Update]) -> None:
-    """Show updates."""
+    """Show updates in a view."""
     for update in updates:
         params = {"sessionId": "one", "update": update}
         show_update(view, SessionNotification.from_wire(params).update)
 
 
 def in_a_pipe(*updates: Update, width: int = 80) -> str:
-    """Return what is printed of some updates where nothing is redrawn."""
+    """Return the output for some updates in a pipe, where nothing is redrawn."""
     file = io.StringIO()
     screen = Screen(file=file)
     screen.width = width

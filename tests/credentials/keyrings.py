@@ -1,4 +1,4 @@
-"""Keyrings of the test's own, in the place of the system's."""
+"""Keyrings that replace the system's keyring in tests."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from keyring.errors import NoKeyringError, PasswordDeleteError, PasswordSetError
 
 
 class Ring(KeyringBackend):
-    """A keyring in memory; when it is locked, nothing goes in or out."""
+    """In-memory keyring. While it is locked, every operation fails."""
 
     def __init__(self, *, is_locked: bool = False) -> None:
         super().__init__()
@@ -17,19 +17,19 @@ class Ring(KeyringBackend):
         self.passwords: dict[tuple[str, str], str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        """Return a password, if it is there."""
+        """Return a password, or None."""
         if self.is_locked:
             raise NoKeyringError
         return self.passwords.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a password."""
+        """Store a password."""
         if self.is_locked:
             raise PasswordSetError
         self.passwords[service, username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        """Forget a password."""
+        """Delete a password."""
         if self.is_locked or (service, username) not in self.passwords:
             raise PasswordDeleteError
         del self.passwords[service, username]
@@ -37,7 +37,7 @@ class Ring(KeyringBackend):
 
 @contextmanager
 def installed(ring: KeyringBackend) -> Generator[None]:
-    """Have this be the keyring for a while."""
+    """Make this the active keyring while the context lasts."""
     before = keyring.get_keyring()
     keyring.set_keyring(ring)
     try:

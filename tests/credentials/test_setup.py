@@ -18,7 +18,7 @@ def stored(home: Path) -> object:
 
 
 def stored_in(home: Path) -> Outcome:
-    return Outcome(0, "", f"Stored in {file_of(home)}. Your editor can use it at once.\n")
+    return Outcome(0, "", f"Stored the key in {file_of(home)}. New prompts use it at once.\n")
 
 
 @pytest.mark.parametrize("given", ["sk-1\n", "sk-1", "  sk-1 \r\nmore\n"])
@@ -34,7 +34,7 @@ def test_a_key_on_the_input_is_stored_and_not_repeated(
 @pytest.mark.parametrize("given", ["", "\n", "  \n"])
 def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, given: str) -> None:
     assert run(tmp_path, "setup", given=given) == Outcome(
-        1, "", "No key was given; nothing was stored.\n"
+        1, "", "No key entered; nothing was stored.\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -43,7 +43,7 @@ def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, giv
 def test_a_stored_key_is_forgotten(tmp_path: Path, options: list[str]) -> None:
     run(tmp_path, "setup", given="sk-1")
     for _ in range(2):
-        assert run(tmp_path, "setup", *options) == Outcome(0, "", "The stored key is gone.\n")
+        assert run(tmp_path, "setup", *options) == Outcome(0, "", "Removed the stored key.\n")
         assert not file_of(tmp_path).exists()
 
 
@@ -52,20 +52,20 @@ def test_a_home_that_cannot_be_written_to_is_named_and_exits_with_1(tmp_path: Pa
     home.touch()
     outcome = run(tmp_path, "setup", given="sk-secret\n", HERMES_HOME=str(home))
     problem = f"[Errno 20] Not a directory: {str(home / 'acp')!r}"
-    assert outcome == Outcome(1, "", f"The key could not be stored: {problem}\n")
+    assert outcome == Outcome(1, "", f"The key cannot be stored: {problem}\n")
     outcome = run(tmp_path, "setup", "--forget", HERMES_HOME=str(home))
-    assert outcome == Outcome(0, "", "The stored key is gone.\n")
+    assert outcome == Outcome(0, "", "Removed the stored key.\n")
 
 
 def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) -> None:
     file_of(tmp_path).mkdir(parents=True)
     outcome = run(tmp_path, "setup", "--forget")
     problem = f"[Errno 21] Is a directory: {str(file_of(tmp_path))!r}"
-    assert outcome == Outcome(1, "", f"The key could not be removed: {problem}\n")
+    assert outcome == Outcome(1, "", f"The key cannot be removed: {problem}\n")
 
 
 def test_the_key_is_in_no_report(tmp_path: Path) -> None:
     run(tmp_path, "setup", given="sk-verysecret\n")
     outcome = run(tmp_path, "doctor", "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert "verysecret" not in outcome.stdout + outcome.stderr
-    assert f"with the key of {file_of(tmp_path)}" in outcome.stdout
+    assert f"with the key from {file_of(tmp_path)}" in outcome.stdout

@@ -1,4 +1,4 @@
-"""Tasks for sub-agents in a real server, in memory: what each does is set by what its task is."""
+"""Scripts for sub-agents in an in-memory server; each is chosen by the text of its task."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -17,17 +17,17 @@ ALLOWED: JsonValue = {"outcome": {"outcome": "selected", "optionId": "allow_once
 
 
 def say(text: str) -> list[Action]:
-    """Return what a model streams that says something."""
+    """Return the model events of a text."""
     return [TextDelta(text)]
 
 
 def use(name: str, /, **arguments: JsonValue) -> list[Action]:
-    """Return what a model streams that makes a call."""
+    """Return the model events of a tool call."""
     return typed(call(name, **arguments))
 
 
 def delegated(*goals: str, **more: JsonValue) -> ToolCall:
-    """Return a call that delegates one task or several."""
+    """Return a `delegate_task` call with one or more tasks."""
     if len(goals) == 1:
         return call("delegate_task", goal=goals[0], **more)
     tasks: list[JsonValue] = [{"goal": goal} for goal in goals]
@@ -35,7 +35,7 @@ def delegated(*goals: str, **more: JsonValue) -> ToolCall:
 
 
 class Meeting:
-    """Holds whoever comes until all are there."""
+    """Barrier that releases its waiters when `count` have arrived."""
 
     def __init__(self, count: int) -> None:
         self._missing = count
@@ -49,12 +49,12 @@ class Meeting:
 
 
 async def forever() -> None:
-    """Never return."""
+    """Block until cancelled."""
     await anyio.sleep_forever()
 
 
 def failing(error: Exception) -> Happening:
-    """Return what fails."""
+    """Return an action that raises this error."""
 
     async def fail() -> None:
         raise error
@@ -63,18 +63,18 @@ def failing(error: Exception) -> Happening:
 
 
 def begin(room: Room, made: ToolCall) -> Pending:
-    """Have the model make a call, and go on."""
+    """Have the model make a call, without waiting for the turn."""
     room.model.rounds = [typed(made)]
     return room.editor.begin_prompt(room.session_id, "go")
 
 
 def cast_for(room: Room, parts: Mapping[str, Sequence[Sequence[Action]]]) -> None:
-    """Say what sub-agents do, by the beginning of their task."""
+    """Set the scripts of sub-agents, by the beginning of their task."""
     room.model.parts = {task: [*rounds] for task, rounds in parts.items()}
 
 
 def below(room: Room, parent: str) -> dict[str, Told]:
-    """Return what was told of the calls of sub-agents, by their ids."""
+    """Return the updates of the sub-agents' calls below a parent call, by call id."""
     updates = cast("list[Object]", room.editor.updates_of(room.session_id))
     ids = dict.fromkeys(
         str(each["toolCallId"])
@@ -85,12 +85,12 @@ def below(room: Room, parent: str) -> dict[str, Told]:
 
 
 async def question(room: Room, is_it: Callable[[Object], bool] = lambda _: True) -> Object:
-    """Wait for a question to the user."""
+    """Wait for a permission request that matches."""
     return await room.editor.wait_for(
         lambda each: each.get("method") == PERMISSION and "id" in each and is_it(each)
     )
 
 
 def titled(text: str) -> Callable[[Object], bool]:
-    """Return what tells a question by its title."""
+    """Return a predicate for permission requests whose title contains a text."""
     return lambda each: text in str(at(each, "params", "toolCall", "title"))

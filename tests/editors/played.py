@@ -1,6 +1,6 @@
-"""A script of the scripted model, played through the Messages API.
+"""Plays a script of the scripted model through the Messages API.
 
-Owns the translation of the one into the other, so that a test can have both models say the same.
+Translates scripts to API replies, so that a test can give both models the same behaviour.
 """
 
 import json
@@ -17,7 +17,7 @@ from tests.support.messages_api.script import Responder, Spoken
 
 
 def player_of(script: str) -> Responder:
-    """Return what answers each request as the scripted model would."""
+    """Return a responder that answers each request as the scripted model would."""
     blocks = parse_script(script)
 
     def respond(ask: Ask) -> Reply:
@@ -29,7 +29,7 @@ def player_of(script: str) -> Responder:
 
 
 def _newest_prompt(ask: Ask) -> tuple[str, int]:
-    """Return the newest prompt, and how often results of calls have come since."""
+    """Return the newest prompt, and the number of tool result messages after it."""
     steps = 0
     for message in reversed(ask.request.messages):
         if message.role != "user":

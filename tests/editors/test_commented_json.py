@@ -76,20 +76,20 @@ def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param("[]", "line 1: the whole text is not an object", id="a list"),
+        pytest.param("[]", "line 1: the top-level value is not an object", id="a list"),
         pytest.param(
             '{\n\n"agents": []}', "line 3: agents is not an object", id="a list on the way"
         ),
-        pytest.param('{"a": }', "line 1: a value was expected", id="no value"),
-        pytest.param('{"a": 1 "b": 2}', "line 1: a comma or } was expected", id="no comma"),
-        pytest.param('{"a": [1 2]}', "line 1: a comma or ] was expected", id="no comma in a list"),
-        pytest.param("{a: 1}", "line 1: a name in quotes was expected", id="a bare name"),
-        pytest.param('{"a" 1}', "line 1: a colon was expected", id="no colon"),
-        pytest.param('{"a": "x\n"}', "line 1: a value was expected", id="a string over lines"),
-        pytest.param("{} {}", "line 1: there is something behind the end", id="two objects"),
-        pytest.param("{ /* }", "line 1: a name in quotes was expected", id="an open comment"),
-        pytest.param('{"a": 1,,}', "line 1: a name in quotes was expected", id="two commas"),
-        pytest.param('{"a":' * (MOST_LEVELS + 1), "line 1: it is nested too deeply", id="too deep"),
+        pytest.param('{"a": }', "line 1: expected a value", id="no value"),
+        pytest.param('{"a": 1 "b": 2}', "line 1: expected a comma or }", id="no comma"),
+        pytest.param('{"a": [1 2]}', "line 1: expected a comma or ]", id="no comma in a list"),
+        pytest.param("{a: 1}", "line 1: expected a name in double quotes", id="a bare name"),
+        pytest.param('{"a" 1}', "line 1: expected a colon", id="no colon"),
+        pytest.param('{"a": "x\n"}', "line 1: expected a value", id="a string over lines"),
+        pytest.param("{} {}", "line 1: unexpected text after the end", id="two objects"),
+        pytest.param("{ /* }", "line 1: expected a name in double quotes", id="an open comment"),
+        pytest.param('{"a": 1,,}', "line 1: expected a name in double quotes", id="two commas"),
+        pytest.param('{"a":' * (MOST_LEVELS + 1), "line 1: nested too deeply", id="too deep"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str, reason: str) -> None:

@@ -19,7 +19,7 @@ from acp_server.cli.main import group
 from tests.cli.command_line import Outcome, command_line, environment, run
 from tests.support.patience import PATIENCE_SECONDS
 
-NOBODY_TO_ASK = "Nothing was written: there is nobody to ask. --yes writes it.\n"
+NOBODY_TO_ASK = "Nothing was written: stdin is not a terminal. Add --yes to write it.\n"
 ZED_SETTINGS = """\
 // my settings
 {
@@ -87,7 +87,7 @@ def test_it_is_written_beside_a_copy_and_then_never_again(tmp_path: Path) -> Non
     outcome = as_a_process(tmp_path, "--yes")
     copy = file.with_name("settings.json.before-acp-server")
     assert outcome.stderr.splitlines()[1:] == [
-        "Written; the old file is kept as settings.json.before-acp-server.",
+        "Written; the old file is saved as settings.json.before-acp-server.",
         "In Zed, open the agent panel, press + and choose acp-server.",
     ]
     assert outcome.exit_code == 0
@@ -96,7 +96,7 @@ def test_it_is_written_beside_a_copy_and_then_never_again(tmp_path: Path) -> Non
     assert written.startswith(ZED_SETTINGS.removesuffix("}\n"))
     assert [stat.S_IMODE(each.stat().st_mode) for each in (file, copy)] == [0o600, 0o600]
     again = as_a_process(tmp_path, "--yes")
-    assert again == Outcome(0, "", f"Zed is set up already, in {file}.\n")
+    assert again == Outcome(0, "", f"Zed is already set up in {file}.\n")
     assert sorted(file.parent.iterdir()) == [file, copy]
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
 def test_an_editor_that_was_set_up_is_found_to_be(tmp_path: Path, editor: FileEditor) -> None:
     name = TITLES[editor]
     before = in_here(tmp_path, "--editor", editor, "--yes")
-    assert before.stderr.startswith(f"There is no trace of {name} on this machine yet.\n")
+    assert before.stderr.startswith(f"{name} does not seem to be installed on this machine.\n")
     found = {each.name: each.names_us for each in found_editors(tmp_path, dict[str, str]().get)}
     assert found == {name: True}
 
@@ -170,8 +170,8 @@ def test_a_link_to_a_file_below_the_home_folder_is_followed(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("/etc/hostname", "is a link that leads out of the home folder, to /etc/hostname"),
-        ("nothing", "is a link to {folder}/nothing, which does not exist"),
+        ("/etc/hostname", "is a symlink to /etc/hostname, outside your home directory"),
+        ("nothing", "is a symlink to {folder}/nothing, which does not exist"),
     ],
 )
 def test_a_link_that_leads_elsewhere_is_left_alone(
@@ -184,8 +184,8 @@ def test_a_link_that_leads_elsewhere_is_left_alone(
     assert outcome.exit_code == 1
     assert outcome.stderr.splitlines() == [
         f"acp-server setup: {file} {reason.format(folder=file.parent)}",
-        "Nothing was changed. acp-server setup --editor zed --print shows",
-        "what belongs into it.",
+        "Nothing was changed. Run `acp-server setup --editor zed --print`",
+        "to see the settings to add by hand.",
     ]
     assert list(file.parent.iterdir()) == [file]
 
@@ -193,7 +193,7 @@ def test_a_link_that_leads_elsewhere_is_left_alone(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b'{"a": oops}', ": line 1: a value was expected"),
+        (b'{"a": oops}', ": line 1: expected a value"),
         (b'{"agent_servers": []}', ": line 1: agent_servers is not an object"),
         (b'{"a": "\xff"}', " is not UTF-8"),
     ],

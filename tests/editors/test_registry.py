@@ -115,7 +115,7 @@ def test_signing_in_as_it_is_offered_stores_a_key(tmp_path: Path) -> None:
         timeout=PATIENCE_SECONDS,
         check=True,
     )
-    assert signed_in.stderr.startswith("Stored in ")
+    assert signed_in.stderr.startswith("Stored the key in ")
 
 
 def test_the_extension_names_each_platform_once_and_this_version() -> None:

@@ -1,4 +1,4 @@
-"""A soak by hand: `python -m tests.endurance --rounds 25 --lanes 4 --turns 100`."""
+"""Manual soak test: `python -m tests.endurance --rounds 25 --lanes 4 --turns 100`."""
 
 import argparse
 import tempfile
@@ -13,7 +13,7 @@ MEBIBYTE = 2**20
 
 
 def show(sample: Sample) -> None:
-    """Print a line for a round."""
+    """Print one line per round."""
     print(
         f"{sample.turns:>7} turns  {sample.memory_bytes / MEBIBYTE:7.1f} MiB  "
         f"{sample.descriptors:>3} descriptors  {sample.threads:>3} threads  "
@@ -23,7 +23,7 @@ def show(sample: Sample) -> None:
 
 
 def summed_up(figures: Figures) -> str:
-    """Return what came of it in a few lines."""
+    """Return the result in a few lines."""
     settled = figures.samples[len(figures.samples) // 3 :]
     grows = growth_bytes_per_turn(settled) if len(settled) > 1 else 0.0
     return (
@@ -35,7 +35,7 @@ def summed_up(figures: Figures) -> str:
 
 
 def main() -> None:
-    """Read the plan, carry it out, print the figures."""
+    """Parse the options, run the soak test, print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--lanes", type=int, default=4)

@@ -1,7 +1,7 @@
-"""What a turn of a soak may be: the words that ask for it, and what the model then does.
+"""Kinds of turns in a soak test: the prompt, and the model's behaviour for it.
 
-A prompt holds `soak NUMBER ACT`. The model's side (`endpoint`) reads it from there, so that neither
-side has to remember anything of the other.
+A prompt contains `soak NUMBER ACT`. The endpoint derives its answer from that text alone, so client
+and model share no state.
 """
 
 import random
@@ -25,7 +25,7 @@ WORDS = "Some words that are streamed in chunks, as an answer is."
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call of a tool; `%N` in a text of its input is the turn's number."""
+    """Tool call. `%N` in any text of its input is replaced by the turn's number."""
 
     tool: str
     input: Mapping[str, JsonValue]
@@ -37,19 +37,19 @@ class Act:
 
     weight: int
     steps: Sequence[Sequence[Called]] = ()
-    """The calls of each answer; the answer behind them is text."""
+    """Calls of each answer; the answer after them is text."""
     failure: Failure | None = None
-    """What the first request is answered with."""
+    """Error response to the first request."""
     is_hopeless: bool = False
     """Whether the failure ends the turn."""
     cut_after_events: int | None = None
-    """After how many events the first answer's connection is dropped."""
+    """Number of events after which the first answer's connection is dropped."""
     pause_seconds: float = 0
-    """The time between two pieces of an answer."""
+    """Pause between two pieces of an answer."""
 
 
 def _again(failure: Failure) -> Failure:
-    """Return a failure after which the same request may be sent at once."""
+    """Return a failure after which the client may retry immediately."""
     return Failure(failure.status, type=failure.type, message="Later", retry_after_seconds=0)
 
 
@@ -117,12 +117,12 @@ ACTS: Mapping[str, Act] = {
 
 
 def choose(chance: random.Random) -> str:
-    """Return the name of an act, the likely ones more often."""
+    """Return the name of a random act, weighted."""
     return chance.choices(list(ACTS), [act.weight for act in ACTS.values()])[0]
 
 
 def numbered(value: JsonValue, number: int) -> JsonValue:
-    """Return JSON with the turn's number in the place of every `%N`."""
+    """Return JSON in which every `%N` is replaced by the turn's number."""
     match value:
         case str():
             return value.replace("%N", str(number))

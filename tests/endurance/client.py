@@ -1,7 +1,7 @@
-"""An editor for a server in a process of its own, with many requests under way at once.
+"""ACP client for a server process, with many concurrent requests.
 
-Every message is checked on arrival, and every answer against the requests that are open: one that
-nobody has asked for, or that comes twice, fails at once.
+Validates every message on arrival and matches every response to an open request: an unexpected or
+duplicate response fails immediately.
 """
 
 import json
@@ -24,7 +24,7 @@ Hear = Callable[[Object], None]
 async def server(
     environment: Mapping[str, str], options: list[str], log: Path
 ) -> AsyncGenerator["SoakClient"]:
-    """Start a server, hear it, and see to it that it leaves at the end."""
+    """Run a server and receive its messages; shut it down when the context exits."""
     command = [sys.executable, "-m", "acp_server", "serve", *options]
     with log.open("wb") as stderr:
         process = await anyio.open_process(command, stderr=stderr, env=environment)
@@ -37,12 +37,13 @@ async def server(
     finally:
         if process.returncode is None:
             process.kill()
+        # closes the pipes also when the test is cancelled
         with anyio.CancelScope(shield=True):
             await process.aclose()
 
 
 class SoakClient:
-    """One side of the wire."""
+    """Client side of the connection."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -51,38 +52,38 @@ class SoakClient:
         self._next_id = 1
         self._has_left = anyio.Event()
         self.answered = 0
-        """How many requests were answered, each of them once."""
+        """Number of requests answered, each exactly once."""
 
     @property
     def process_id(self) -> int:
-        """The server's."""
+        """Process id of the server."""
         return self._process.pid
 
     @property
     def unanswered(self) -> int:
-        """How many requests are open."""
+        """Number of open requests."""
         return len(self._open)
 
     def hear(self, session_id: str, listener: Hear) -> None:
-        """Have all that the server says about a session passed on."""
+        """Pass all notifications and requests of a session to a listener."""
         self._listeners[session_id] = listener
 
     def forget(self, session_id: str) -> None:
-        """Pass on no more."""
+        """Remove the listener of a session."""
         self._listeners.pop(session_id, None)
 
     async def ask(self, method: str, params: JsonValue) -> JsonValue:
-        """Send a request; return its result.
+        """Send a request and return its result.
 
         Raises:
-            AssertionError: it has failed.
+            AssertionError: the response is an error.
         """
         response = await self.call(method, params)
         assert "result" in response, f"{method}: {response}"
         return response["result"]
 
     async def call(self, method: str, params: JsonValue) -> Object:
-        """Send a request; return the whole response."""
+        """Send a request and return the whole response."""
         number = self._next_id
         self._next_id += 1
         answered, box = self._open[number] = anyio.Event(), []
@@ -93,7 +94,7 @@ class SoakClient:
         return box[0]
 
     async def prompt(self, session_id: str, text: str) -> Object:
-        """Send a prompt; return the whole response."""
+        """Send a prompt and return the whole response."""
         return await self.call("session/prompt", prompt_params(session_id, text))
 
     async def notify(self, method: str, params: JsonValue) -> None:
@@ -101,17 +102,20 @@ class SoakClient:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def send(self, message: JsonValue) -> None:
-        """Send any JSON as a line."""
+        """Send any JSON value as one line."""
         await self.send_line(json.dumps(message).encode())
 
     async def send_line(self, line: bytes) -> None:
-        """Send any bytes and a newline; a line goes out whole, whoever else sends."""
+        """Send raw bytes and a newline as one unit, also with concurrent senders.
+
+        Shielded, because a cancelled sender would otherwise leave half a line on the wire.
+        """
         assert self._process.stdin is not None
         with anyio.CancelScope(shield=True):
             await self._process.stdin.send(line + b"\n")
 
     async def leave(self) -> None:
-        """Hang up, and wait until the server has left in good order."""
+        """Close the server's stdin and wait until it exits cleanly."""
         assert self._process.stdin is not None
         await self._process.stdin.aclose()
         with anyio.fail_after(PATIENCE_SECONDS):
@@ -119,7 +123,7 @@ class SoakClient:
             assert await self._process.wait() == 0
 
     async def listen(self) -> None:
-        """Receive until the server ends its stream."""
+        """Receive messages until the server closes its stream."""
         assert self._process.stdout is not None
         unread = bytearray()
         async for data in self._process.stdout:

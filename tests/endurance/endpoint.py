@@ -1,7 +1,7 @@
-"""A Messages API that never runs out: what a prompt names (`acts`) is what its model does.
+"""Endless Messages API: the model does the action that the prompt names (`actions`).
 
-It is not strict and keeps nothing of what it was asked but which failures it has already sent, so
-that a soak costs it neither time nor memory. `tests.support.messages_api` is the strict one.
+It does not validate requests and remembers only which failures it has already sent, so a soak test
+costs it neither time nor memory. `tests.support.messages_api` is the strict one.
 """
 
 import json
@@ -28,7 +28,7 @@ _TALK = ACTS["talk"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is wanted of the model: an act, the turn's number, and how many steps are done."""
+    """Parsed prompt: the action, the turn's number, and the number of completed steps."""
 
     number: int
     act: Act
@@ -36,13 +36,13 @@ class Asked:
 
     @property
     def calls(self) -> list[Called]:
-        """What is called in this answer."""
+        """Tool calls of this answer."""
         steps = self.act.steps
         return list(steps[self.step]) if self.step < len(steps) else []
 
 
 class SoakEndpoint:
-    """The API of one soak; `serving` takes it."""
+    """API of one soak test, in the form that `serving` accepts."""
 
     form = "messages"
     ask_path = "/v1/messages"
@@ -60,7 +60,7 @@ class SoakEndpoint:
         """Do nothing; there is no cache."""
 
     def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
-        """Return what a request is answered with."""
+        """Return the response to a request."""
         if request.method != "POST" or not request.target.startswith(self.ask_path):
             return _failed(NOT_FOUND), Sending()
         if request.target.partition("?")[0].endswith("/count_tokens"):
@@ -122,7 +122,7 @@ class SoakEndpoint:
 
 
 def what_is_asked(messages: JsonValue) -> Asked:
-    """Return what the newest words of the user want; words that ask for nothing want a talk."""
+    """Parse the newest user message; text without an action counts as `talk`."""
     assert isinstance(messages, list)
     step = 0
     for message in reversed(messages):

@@ -1,6 +1,7 @@
-"""One user of a soak: opens a session, works in it, cancels, steers, comes back, and closes it.
+"""One simulated user of a soak test.
 
-What is done is decided by chance from a seed; what must come of it is asserted here.
+Opens a session, works, cancels, steers, loads it again and closes it. A seeded random generator
+picks the steps; the expected results are asserted here.
 """
 
 import random
@@ -19,22 +20,22 @@ from tests.support.editor import Object, at
 MODES = ("ask", "accept_edits", "plan", "bypass")
 CANCELLED_SHARE, STEERED_SHARE, VISITED_SHARE = 0.08, 0.04, 0.05
 LATEST_CANCEL = 12
-"""How many messages a turn may have sent when it is cancelled."""
+"""Maximum number of messages of a turn before it is cancelled."""
 PARSE_ERROR_LINES = (b"{", b"[]", b'{"jsonrpc": "2.0", "id": null}', b"\xff\xfe", b'"text"')
 
 
 @dataclass(slots=True)
 class Kept:
-    """What a session must have in the end."""
+    """Expected final content of a session."""
 
     session_id: str
     prompts: list[str] = field(default_factory=list[str])
-    """Those that were answered `end_turn`."""
+    """Prompts that ended with `end_turn`."""
 
 
 @dataclass(slots=True)
 class Lane:
-    """A user, their folder, and their luck."""
+    """One user with a workspace and a random generator."""
 
     client: SoakClient
     folder: Path
@@ -47,7 +48,7 @@ class Lane:
     _cancel_at: int | None = None
 
     async def live(self, turns: int, first_number: int) -> None:
-        """Work through a whole session of so many turns."""
+        """Run a whole session with this many turns."""
         await self._open()
         kept = Kept(self._session)
         for number in range(first_number, first_number + turns):
@@ -104,7 +105,7 @@ class Lane:
             kept.prompts.append(text)
 
     async def _end_the_endless(self, answers: Sequence[Object]) -> None:
-        """Cancel until it has ended: how much is shown of a command before it runs may differ."""
+        """Cancel until the turn ends; the number of updates before a command starts varies."""
         while not answers:
             await anyio.sleep(0.05)
             await self._cancel()
@@ -120,6 +121,7 @@ class Lane:
     def _hear(self, message: Object) -> None:
         self._heard += 1
         if self._heard == self._cancel_at:
+            # listeners run inside the receive loop and must not wait for a send
             self.tasks.start_soon(self._cancel)
         if "id" in message:
             assert message["method"] == "session/request_permission", message
@@ -129,7 +131,7 @@ class Lane:
         await self.client.notify("session/cancel", {"sessionId": self._session})
 
     async def _answer(self, request: Object) -> None:
-        """Allow or reject, each in any of the ways offered."""
+        """Allow or reject, with a random one of the offered options."""
         options = at(request, "params", "options")
         assert isinstance(options, list)
         kind = "reject" if self.chance.random() < 0.1 else "allow"
@@ -144,7 +146,7 @@ class Lane:
     # Between turns.
 
     async def _visit(self) -> None:
-        """Do one of the things that editors do between turns."""
+        """Do one of the operations that editors perform between turns."""
         here: dict[str, JsonValue] = {"sessionId": self._session}
         match self.chance.randrange(7):
             case 0:

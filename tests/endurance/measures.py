@@ -1,7 +1,7 @@
-"""What a process holds at rest, and whether it holds more and more.
+"""Resources of a process at rest, and their growth over time.
 
-One sample says little: allocators keep what they had, threads linger. What grows with the work
-shows as a slope over many samples, each taken when nothing is going on.
+A single sample says little: allocators keep freed memory, threads linger. A leak shows as a slope
+over many samples, each taken while the server is idle.
 """
 
 import statistics
@@ -14,19 +14,19 @@ import psutil
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a process holds after so many turns."""
+    """Resources of a process after a number of turns."""
 
     turns: int
     memory_bytes: int
-    """Its own and its share of what is shared, where the system tells; else what is its own."""
+    """Proportional set size where the system reports it, else the unique set size."""
     descriptors: int
     threads: int
     children: tuple[str, ...]
-    """The names of all that descends from it, sorted."""
+    """Sorted names of all descendants."""
 
 
 def take(process_id: int, turns: int) -> Sample:
-    """Look at a process."""
+    """Take a sample of a process."""
     process = psutil.Process(process_id)
     memory = process.memory_full_info()
     children = (child.name() for child in process.children(recursive=True))
@@ -40,12 +40,12 @@ def take(process_id: int, turns: int) -> Sample:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """Return by how much the second grows with the first: the median over all pairs of points."""
+    """Return the median slope over all pairs of points."""
     return statistics.median(
         (high - low) / (after - before) for (before, low), (after, high) in combinations(points, 2)
     )
 
 
 def growth_bytes_per_turn(samples: Sequence[Sample]) -> float:
-    """Return by how much the memory grows with each turn."""
+    """Return the growth of memory per turn."""
     return slope([(sample.turns, sample.memory_bytes) for sample in samples])

@@ -1,9 +1,9 @@
-"""A server at work for long: many sessions, thousands of turns, faults; and what is left of it.
+"""Soak test of a server: many sessions, thousands of turns, faults, and a leak check.
 
-    figures = await soak(Plan(rounds=25, lanes=4, turns=100), folder)
+    figures = await run_soak(SoakPlan(rounds=25, lanes=4, turns=100), folder)
 
-A round is one session in each lane, side by side. Between rounds every session is closed and a
-sample is taken (`measures`). At the end the server leaves, and what it has left is looked at.
+A round is one session in each lane, concurrently. Between rounds every session is closed and a
+sample is taken (`measures`). At the end the server exits, and its files and processes are checked.
 """
 
 import random
@@ -32,26 +32,26 @@ LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is done."""
+    """Size of a soak test."""
 
     rounds: int
     lanes: int
     turns: int
-    """In each session."""
+    """Turns per session."""
     seed: int = 1
 
     @property
     def total(self) -> int:
-        """All turns."""
+        """Total number of turns."""
         return self.rounds * self.lanes * self.turns
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What came of it."""
+    """Result of a soak test."""
 
     samples: Sequence[Sample]
-    """One for each round, at rest."""
+    """One sample per round, taken at rest."""
     turns: int
     requests_answered: int
     requests_unanswered: int
@@ -61,14 +61,14 @@ class Figures:
 
 
 def _tell_nobody(_: Sample) -> None:
-    """Keep quiet."""
+    """Ignore a sample."""
 
 
 async def soak(plan: Plan, folder: Path, tell: Callable[[Sample], None] = _tell_nobody) -> Figures:
-    """Do it all in an empty folder; what the server leaves is in there.
+    """Run the soak test in an empty directory, where the server's files remain.
 
     Raises:
-        AssertionError: something was not as it must be.
+        AssertionError: an expectation was not met.
     """
     home, temporary = folder / "home", folder / "temporary"
     home.mkdir(parents=True)
@@ -84,6 +84,7 @@ async def soak(plan: Plan, folder: Path, tell: Callable[[Sample], None] = _tell_
         async with server(variables, ["--model", MODEL], folder / "stderr.txt") as client:
             await client.ask("initialize", {"protocolVersion": 1})
             samples, lanes = await _rounds(plan, client, folder, tell)
+            # read while the server still runs: both are gone after its exit
             process = psutil.Process(client.process_id)
             times = process.cpu_times()
             descendants = process.children(recursive=True)
@@ -122,10 +123,10 @@ async def _rounds(
 
 
 async def _at_rest(client: SoakClient, turns: int) -> Sample:
-    """Return a sample once nothing runs any more that a turn has started."""
+    """Return a sample once all processes that a turn started have exited."""
     assert client.unanswered == 0
     with anyio.move_on_after(REST_SECONDS):
-        # The watching process stays. Nothing tells of the end of the others.
+        # The watcher process stays. There is no event for the exit of the others, so poll.
         while len(take(client.process_id, turns).children) > 1:  # noqa: ASYNC110
             await anyio.sleep(LOOK_SECONDS)
     return take(client.process_id, turns)
@@ -134,6 +135,7 @@ async def _at_rest(client: SoakClient, turns: int) -> Sample:
 def _check_what_is_left(
     home: Path, temporary: Path, descendants: Sequence[psutil.Process], kept: Sequence[Kept]
 ) -> None:
+    # descendants may need a moment to exit after the server
     _, alive = psutil.wait_procs(list(descendants), timeout=REST_SECONDS)
     assert alive == []
     assert list(temporary.iterdir()) == []

@@ -1,12 +1,12 @@
-"""A disk that fails: one operation of a piece of work, the n-th, ends as the plan says.
+"""Fault injection for file operations: the n-th operation of some work fails as planned.
 
-    trace = operations_of(work, root)                  # what the work does below a folder
-    with failing(root, Plan(3, "write", ENOSPC)):      # the same, with its third operation failing
+    trace = trace_operations(work, root)  # the file operations below a directory
+    with fail_operation(root, FaultPlan(3, "write", ENOSPC)):  # makes the third one fail
         work()
 
-Every way in which Python code of ours reaches files is stood before: the functions of `os`,
-`open`, what is read and written through it, and `flock`. Only what lies below the folder counts.
-SQLite and other programs have ways of their own, which this cannot see.
+Every way in which our Python code reaches files is intercepted: the functions of `os`, `open`, the
+reads and writes through it, and `flock`. Only operations below the directory count. SQLite and
+other programs bypass these functions and are not covered.
 """
 
 import builtins
@@ -56,7 +56,7 @@ FAULTS: dict[Kind, tuple[Fault, ...]] = {
     "lock": ("EIO",),
     "look": ("EIO", "EACCES"),
 }
-"""What each kind of operation may fail with."""
+"""Possible faults by kind of operation."""
 
 _NAMES: dict[str, Kind] = {
     "replace": "rename",
@@ -78,7 +78,7 @@ _NAMES: dict[str, Kind] = {
     "listdir": "look",
 }
 _TAKING_ROOM = ("write", "open to write", "make")
-"""What goes on failing on a full disk; what is written over other bytes needs no room."""
+"""Operations that keep failing on a full disk; overwriting existing bytes needs no space."""
 _TIME = re.compile(r"\d{15,}|\d{8}T\d+(-[0-9a-f]{6})?")
 _FOLDER: int = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0)
 _WRITING: int = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -86,36 +86,36 @@ _WRITING: int = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that was done to the disk."""
+    """One file operation."""
 
     kind: Kind
     name: str
-    """The function's."""
+    """Name of the function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which operation fails, from 1, and how."""
+    """Which operation fails, counted from 1, and how."""
 
     number: int
     fault: Fault
     is_lasting: bool = False
-    """Whether the disk is full from then on."""
+    """Whether the disk stays full after the fault."""
 
 
 @dataclass(slots=True)
 class Disk:
-    """Counts operations, and fails as planned."""
+    """Counts operations, and makes one of them fail as planned."""
 
     root: str
     plan: Plan | None = None
     trace: list[Operation] = field(default_factory=list[Operation])
     places: dict[int, str] = field(default_factory=dict[int, str])
-    """The paths of the descriptors that were opened meanwhile."""
+    """Paths of the descriptors opened so far."""
     is_full: bool = False
 
     def place(self, name: object, folder: object = None) -> str:
-        """Return the path that an argument means, in a folder that is held, if one is."""
+        """Return the path of an argument, relative to an open directory if one is given."""
         if isinstance(name, int):
             return self.places.get(name, "")
         if not isinstance(name, str | os.PathLike):
@@ -123,14 +123,14 @@ class Disk:
         return os.path.join(self.place(folder), os.fspath(cast("str", name)))  # noqa: PTH118
 
     def concerns(self, name: object, folder: object = None) -> bool:
-        """Whether an argument means something below the folder."""
+        """Return whether an argument refers to a path below the root."""
         return self.place(name, folder).startswith(self.root)
 
     def step(self, kind: Kind, name: str) -> Fault | None:
-        """Count an operation; return what kind of short write it is, if it is one.
+        """Count an operation; return the kind of short write if one is due.
 
         Raises:
-            OSError: it fails.
+            OSError: the operation fails as planned.
         """
         self.trace.append(Operation(kind, name))
         if self.is_full and kind in _TAKING_ROOM:
@@ -140,24 +140,25 @@ class Disk:
             return None
         if plan.fault in {"short write", "short write, then ENOSPC"}:
             return plan.fault
-        self.is_full = plan.is_lasting
+        self.is_full = plan.is_lasting  # later operations fail too, not just this one
         code = getattr(errno, plan.fault)
         raise OSError(code, os.strerror(code))
 
     def put(
         self, data: memoryview, write: Callable[[memoryview], int | None], *, grows: bool = True
     ) -> int | None:
-        """Write bytes, perhaps not all; `grows` says whether the file becomes longer by it."""
+        """Write bytes, possibly not all; `grows` says whether the file becomes longer."""
         short = self.step("write" if grows else "overwrite", "write")
         if short is None:
             return write(data)
         written = write(data[: max(1, len(data) // 2)])
+        # the caller retries with the rest, which then meets the full disk
         self.is_full = short == "short write, then ENOSPC"
         return written
 
 
 class _Raw(io.FileIO):
-    """A file under the disk's eyes."""
+    """Raw file whose operations go through a `FaultyDisk`."""
 
     disk: Disk
 
@@ -180,7 +181,7 @@ class _Raw(io.FileIO):
 
 
 def operations_of(work: Callable[[], object], root: Path) -> Sequence[Operation]:
-    """Return what a piece of work does to the disk below a folder."""
+    """Return the file operations of some work below a directory."""
     with watching(Disk(str(root))) as disk:
         work()
     return disk.trace
@@ -188,13 +189,13 @@ def operations_of(work: Callable[[], object], root: Path) -> Sequence[Operation]
 
 @contextmanager
 def failing(root: Path, plan: Plan) -> Generator[Disk]:
-    """Let one operation fail."""
+    """Make one operation fail while the context lasts."""
     with watching(Disk(str(root), plan)) as disk:
         yield disk
 
 
 def plans_for(trace: Sequence[Operation]) -> Iterator[Plan]:
-    """Yield every way in which an operation of some work may fail."""
+    """Yield every possible single fault of the traced work."""
     for number, operation in enumerate(trace, start=1):
         for fault in FAULTS[operation.kind]:
             yield Plan(number, fault)
@@ -204,7 +205,7 @@ def plans_for(trace: Sequence[Operation]) -> Iterator[Plan]:
 
 @contextmanager
 def watching(disk: Disk) -> Generator[Disk]:
-    """Stand before all that reaches files, for as long as the context lasts."""
+    """Intercept all file functions while the context lasts."""
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in _NAMES.items():
             patch.setattr(os, name, _watched(disk, kind, name, getattr(os, name)))
@@ -333,6 +334,6 @@ def _opened(disk: Disk, file: object, mode: str, *, closes: bool) -> _Raw:
 
 
 def names_below(folder: Path) -> set[str]:
-    """Return the names of all that lies below a folder, but for times in them."""
+    """Return all names below a directory, with timestamps removed."""
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
     return {_TIME.sub("TIME", name) for name in found}

@@ -1,4 +1,4 @@
-"""Files by themselves: ours, and the user's, which tools change and an undo restores."""
+"""Plain files: our own, and the user's files that tools change and an undo restores."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,49 +16,49 @@ OLD, NEW = b"old\n" * 2000, b"new and longer\n" * 3000
 
 
 def write(content: bytes, name: str = "file") -> Callable[[Path], None]:
-    """Return what writes a file whole."""
+    """Return a function that writes a whole file."""
     return lambda folder: write_atomically(folder / name, content)
 
 
 def put_plainly(folder: Path) -> None:
-    """Have an old file, with a second name beside."""
+    """Create an old file with a second file next to it."""
     (folder / "file").write_bytes(OLD)
 
 
 def with_second_name(folder: Path) -> None:
-    """Have an old file that another name shows too."""
+    """Create an old file with a hard link."""
     put_plainly(folder)
     (folder / "other").hardlink_to(folder / "file")
 
 
 def with_link(folder: Path) -> None:
-    """Have a link in the file's place."""
+    """Create a symlink in place of the file."""
     (folder / "file").symlink_to("elsewhere")
 
 
 def edit_file(folder: Path) -> None:
-    """Write a file of the user's as the tools do."""
+    """Write a user's file as the tools do."""
     path = folder / "file"
     place = Place("file", path, path, is_inside=True)
     user_files.replace(place, NEW, user_files.disk_digest(place))
 
 
 def restore_file(folder: Path) -> None:
-    """Bring a file back as an undo does."""
+    """Restore a file as an undo does."""
     found = kept_files.original_at(folder / "file")
     wanted = Original("file", NEW, 0o644)
     kept_files.put(folder / "file", wanted, None if found is None else found.state)
 
 
 def remove_file(folder: Path) -> None:
-    """Delete a file as the tools do, unless it is gone."""
+    """Delete a file as the tools do, unless it does not exist."""
     path = folder / "file"
     if path.exists():
         user_files.remove(Place("file", path, path, is_inside=True), digest_of(OLD))
 
 
 def linked_or_not(folder: Path) -> object:
-    """Read a file, or where it leads."""
+    """Return the content of a file, or the target of a symlink."""
     path = folder / "file"
     return path.readlink() if path.is_symlink() else path.read_bytes() if path.exists() else None
 

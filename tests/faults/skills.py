@@ -1,4 +1,4 @@
-"""The library of skills: each change of it, its archive, its undo, its counts and its copies."""
+"""Skill library under disk faults: changes, archive, undo, usage counts and backups."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,12 +18,12 @@ FAILURES = (OSError, SkillError)
 
 
 def skills_read(folder: Path) -> object:
-    """Read all skills, those that were put away by the names they had."""
+    """Return all skills, archived ones under their former names."""
     return with_archive(House(folder))
 
 
 def made(call: ManageCall, done: Path) -> Callable[[Path], None]:
-    """Return what makes a change, unless `done` shows that it is made."""
+    """Return a function that makes a change, unless `done` exists already."""
 
     def change(folder: Path) -> None:
         house = House(folder)
@@ -35,17 +35,17 @@ def made(call: ManageCall, done: Path) -> Callable[[Path], None]:
 
 
 def changing(call: ManageCall) -> Callable[[Path], object]:
-    """Return what makes a change."""
+    """Return a function that makes a change."""
     return lambda folder: House(folder).do(call)
 
 
 def taken_back(folder: Path) -> None:
-    """Undo the pass."""
+    """Undo the review run."""
     House(folder).keeper.undo("a-pass")
 
 
 def with_a_pass(folder: Path) -> None:
-    """Have two changes of one pass."""
+    """Create two changes of one review run."""
     house = furnish(folder)
     for call in (
         ManageCall("patch", "brew", old_string="Do it.", new_string="Do that.", origin="curator"),
@@ -55,59 +55,59 @@ def with_a_pass(folder: Path) -> None:
 
 
 def with_a_part_of_a_pass(folder: Path) -> None:
-    """Have one change of a pass that goes on."""
+    """Create one change of an unfinished review run."""
     house = furnish(folder)
     call = ManageCall("patch", "brew", old_string="Do it", new_string="Do that", origin="curator")
     house.keeper.commit(house.keeper.plan(call), "a-pass")
 
 
 def go_on_with_the_pass(folder: Path) -> None:
-    """Make the second change of a pass."""
+    """Make the second change of a review run."""
     keeper = House(folder).keeper
     call = ManageCall("patch", "brew", old_string="that", new_string="this", origin="curator")
     keeper.commit(keeper.plan(call), "a-pass")
 
 
 def undone_elsewhere(folder: Path) -> object:
-    """Return what an undo of the pass would bring back: always all of it."""
+    """Return the skills that an undo of the run would restore: always all of them."""
     keeper = House(folder).keeper
     first = keeper.passes()[-1].steps[0]
     return (first.copies / "SKILL.md").read_bytes(), skills_read(folder)
 
 
 def pinned(folder: Path) -> None:
-    """Have a skill that nobody may change unasked."""
+    """Create a skill that background reviews may not change."""
     furnish(folder).keeper.usage.pin("brew")
 
 
 def not_deleted(folder: Path) -> None:
-    """Try to delete it unasked."""
+    """Try to delete the pinned skill from a background review."""
     with suppress(SkillError):
         House(folder).do(ManageCall("delete", "brew", origin="curator"))
 
 
 def away(folder: Path) -> None:
-    """Have a skill in the archive."""
+    """Create an archived skill."""
     furnish(folder).do(ManageCall("delete", "brew"))
 
 
 def back(folder: Path) -> None:
-    """Bring it back."""
+    """Restore the archived skill."""
     House(folder).keeper.restore("brew")
 
 
 def counted(folder: Path) -> object:
-    """Read whether a skill is pinned."""
+    """Return whether a skill is pinned."""
     return Usage(folder).is_pinned("brew")
 
 
 def copied(folder: Path) -> None:
-    """Copy all skills."""
+    """Create a backup of all skills."""
     Backups(House(folder).keeper.home).take("x")
 
 
 def copies(folder: Path) -> object:
-    """Read which copies of all skills are whole."""
+    """Return the complete backups."""
     return {each.reason for each in Backups(Home(folder / "home")).snapshots()}
 
 

@@ -1,4 +1,4 @@
-"""What a store is, for the tests of a disk that fails; simple ways to begin and read one."""
+"""Test case type for stores under disk faults, with simple setup and read functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A store, and one change of it."""
+    """A store and one change to it."""
 
     id: str
     begin: Callable[[Path], object]
     change: Callable[[Path], object]
     """Makes the change."""
     read: Callable[[Path], object]
-    """Returns what a reader finds who knows nothing of before."""
+    """Returns the content that a new reader sees."""
     failures: tuple[type[Exception], ...] = (OSError,)
-    """What the change may raise when the disk fails; nothing: it is never worth a failure."""
+    """Errors that the change may raise when the disk fails. Empty: it must never raise."""
     cleared_later: str = ""
-    """A folder for work in progress, which the next change clears away."""
+    """Directory for work in progress, cleaned by the next change."""
 
 
 def nothing(folder: Path) -> None:
-    """Begin without anything."""
+    """Prepare nothing."""
     del folder
 
 
 def bytes_of(*names: str) -> Callable[[Path], object]:
-    """Return what reads files as they are."""
+    """Return a function that reads these files as bytes."""
 
     def read(folder: Path) -> object:
         files = [folder / name for name in names]

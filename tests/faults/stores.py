@@ -1,7 +1,7 @@
-"""Everything of ours that keeps something in files: how it is begun, changed, and read again.
+"""Every store that keeps data in files: how it is prepared, changed and read again.
 
-Each store stands here with a change of it, and what a fresh reader then finds. `test_stores` has
-every operation of every change fail in every way.
+Each entry names a change and the content that a new reader then sees. `test_stores` makes every
+operation of every change fail in every way.
 """
 
 from collections.abc import Callable
@@ -36,14 +36,14 @@ LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class NotDoneError(Exception):
-    """A store that answers has said that nothing was done."""
+    """A store replied that nothing was changed."""
 
 
-# Documents: what was allowed, trusted, noted.
+# Documents: permission rules, trust, notes.
 
 
 def changed(folder: Path) -> None:
-    """Write a key into a document."""
+    """Set a key in a document."""
 
     def change(document: Document) -> None:
         document["new"] = 2
@@ -52,19 +52,19 @@ def changed(folder: Path) -> None:
 
 
 def document_begun(folder: Path) -> None:
-    """Have a document with something in it that nobody here knows."""
+    """Create a document with a key that this version does not know."""
     (folder / "acp").mkdir()
     (folder / "acp" / "state.json").write_text('{"old": [1]}')
 
 
 def broken_document(folder: Path) -> None:
-    """Have a file that is no document."""
+    """Create an unreadable document."""
     (folder / "acp").mkdir()
     (folder / "acp" / "state.json").write_text("{broken")
 
 
 def document_read(folder: Path) -> object:
-    """Read it, and what was put aside: a broken file is never lost."""
+    """Return the document and the files moved aside: a broken file is never lost."""
     acp = folder / "acp"
     texts = [path.read_text() for path in acp.glob("state.json*") if path.suffix != ".lock"]
     return DocumentFile(acp / "state.json").read(), "{broken" in texts
@@ -74,7 +74,7 @@ RULES = (Rule(CommandScope(("git", "push")), is_allowed=True), Rule(SiteScope("a
 
 
 def rule_kept(number: int) -> Callable[[Path], None]:
-    """Return what keeps one of two rules."""
+    """Return a function that saves one of two rules."""
     return lambda folder: RuleStore(folder / "acp/permissions.json").add(folder, RULES[number])
 
 
@@ -84,7 +84,7 @@ def trust(path: Path) -> TrustStore:
 
 
 def contents_trusted(folder: Path) -> ContentTrust:
-    """Return the store of trusted files."""
+    """Return the store of trusted file contents."""
     return ContentTrust(folder / "acp/content.json")
 
 
@@ -125,29 +125,29 @@ OTHER_ACCOUNT = account_for("openai")
 
 
 def keys(folder: Path, account: str = OTHER_ACCOUNT) -> KeyStore:
-    """Return the store of one account's key."""
+    """Return the store of an account's key."""
     return KeyStore(folder, account=account, use_keyring=False)
 
 
 def two_keys(folder: Path) -> None:
-    """Keep a key of ours and one of another account."""
+    """Save our key and a key of another account."""
     keys(folder).save("theirs")
     keys(folder, "mine").save("mine")
 
 
 def keys_read(folder: Path) -> object:
-    """Read the keys of both accounts."""
+    """Return the keys of both accounts."""
     found = [keys(folder).load(), keys(folder, "mine").load()]
     return [None if each is None else each.api_key for each in found]
 
 
 def listed(folder: Path, address: str) -> object:
-    """Remember the models of an endpoint."""
+    """Save the model list of an endpoint."""
     return save_list(folder / "acp/models.json", address, (ListedModel("m", "M"),))
 
 
 def model_settings(folder: Path) -> None:
-    """Have settings that a person wrote."""
+    """Create a settings file as a person would write it."""
     (folder / "acp").mkdir()
     (folder / "acp/config.yaml").write_text("# mine\nmode: plan\nmodel: {default: old}\n")
 
@@ -186,41 +186,41 @@ MEMORY_FAILURES = (NotDoneError, StoreError)
 
 
 def done(answer: Answer) -> None:
-    """Make an error of an answer that says no."""
+    """Raise an error if the answer is a refusal."""
     if not answer.is_success:
         raise NotDoneError(answer.text)
 
 
 def remember(*operations: Operation) -> Callable[[Path], None]:
-    """Return what carries operations out."""
+    """Return a function that applies these memory operations."""
     return lambda folder: done(memory_of(folder).apply("memory", operations))
 
 
 def remembered(folder: Path) -> object:
-    """Read the entries."""
+    """Return the memory entries."""
     return memory_of(folder).contents("memory").entries
 
 
 def replaced(folder: Path) -> None:
-    """Replace an entry, unless that is done."""
+    """Replace an entry, unless that is done already."""
     if "tea" in str(remembered(folder)):
         remember(Operation("replace", "likes coffee", old_text="likes tea"))(folder)
 
 
 def rewritten(folder: Path) -> None:
-    """Write a person's own text."""
+    """Write a person's own text into the memory file."""
     memory = memory_of(folder)
     done(memory.rewrite("memory", memory.raw("memory"), b"by hand\n\xc2\xa7\nand more\n"))
 
 
 def taken_back(folder: Path) -> None:
-    """Undo the last write, unless that is done."""
+    """Undo the last write, unless that is done already."""
     if "green" in str(remembered(folder)):
         done(memory_of(folder).undo("memory"))
 
 
 def two_writes(folder: Path) -> None:
-    """Have something that can be undone."""
+    """Write twice, so that there is something to undo."""
     remember(Operation("add", "likes tea"))(folder)
     remember(Operation("add", "green tea"))(folder)
 
@@ -239,33 +239,33 @@ MEMORY = [
 ]
 
 
-# Checkpoints, and what is learned.
+# Checkpoints and learned proposals.
 
 
 def checkpoints(folder: Path) -> CheckpointStore:
-    """Return what is kept of a workspace."""
+    """Return the checkpoint store of a workspace."""
     return CheckpointStore(folder / "kept" / "one", CheckpointRules())
 
 
 def checkpoints_made(folder: Path) -> None:
-    """Have the folder of a workspace."""
+    """Create the checkpoint directory of a workspace."""
     checkpoints(folder).make(folder)
 
 
 def record_kept(folder: Path, title: str = "new") -> None:
-    """Keep a record in the place of the one before."""
+    """Save a record over the previous one."""
     store = checkpoints(folder)
     store.make(folder)
     store.write(Record("r", Origin("s", title, 1.0)))
 
 
 def manifest_kept(folder: Path) -> None:
-    """Keep what files were."""
+    """Save a manifest of file states."""
     checkpoints(folder).write_manifest("r", Manifest(2.0, faults=("none",)))
 
 
 def proposed(folder: Path) -> None:
-    """Keep a proposal."""
+    """Save a proposal."""
     proposals = Proposals(folder / "proposals", "s", LONG_AGO)
     proposals.path = folder / "proposals" / "one.md"
     proposals.add(ToolCall("c", "memory", '{"action": "add"}'))

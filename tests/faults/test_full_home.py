@@ -113,7 +113,7 @@ def test_turns_go_on_while_the_home_is_full_and_nothing_is_lost_when_there_is_ro
     disk.fill()
 
     told = [prompted(server, session, f"meanwhile {'x' * 20_000} {n}") for n in range(4)]
-    assert ["not kept from now on" in each for each in told].count(True) == 1
+    assert ["no longer saved" in each for each in told].count(True) == 1
     assert "nothing was changed" in prompted(server, session, "remember")
     assert "Written." in prompted(server, session, "write")
     assert (workspace / "story.txt").read_text() == "once upon a time"

@@ -1,7 +1,7 @@
-"""Fuzz for longer: `python -m tests.fuzz --seconds 60 shell patch`; without names all targets.
+"""Longer fuzzing: `python -m tests.fuzz --seconds 60 shell patch`; all targets by default.
 
-What fails is kept in the corpus, where the tests find it from then on. `guided` is cleverer and
-needs a library that not every system has.
+Failing inputs are saved in the corpus, where the tests find them from then on. `guided` is
+coverage-guided and needs a library that is not available on every system.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from tests.fuzz.mutation import mutated
 from tests.fuzz.targets import TARGETS
 
 MOST_KEPT = 5
-"""How many failures of one kind are kept."""
+"""Maximum number of saved inputs per kind of failure."""
 
 
 def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
-    """Try inputs for a time; print and keep what fails, and return how often each failure came."""
+    """Try inputs for this long; print and save failures, and return the count of each."""
     chance, target, inputs = random.Random(seed), TARGETS[name], list(inputs_of(name))  # noqa: S311
     failures: Counter[str] = Counter()
     count, slowest, deadline = 0, 0.0, time.monotonic() + seconds
@@ -28,7 +28,7 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
         begun = time.process_time()
         try:
             target(data)
-        except Exception as error:  # noqa: BLE001  whatever comes is a finding
+        except Exception as error:  # noqa: BLE001  any exception is a finding
             kind = "".join(traceback.format_tb(error.__traceback__)[-1:]) + repr(error)[:80]
             failures[kind] += 1
             if failures[kind] == 1:
@@ -41,7 +41,7 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
 
 
 def main() -> int:
-    """Return 1 if anything failed."""
+    """Return 1 if a target failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=60)

@@ -1,4 +1,4 @@
-"""The inputs that are kept: seeds written by hand, and everything that was ever found to fail."""
+"""Saved fuzzing inputs: hand-written seeds, and every input that ever failed."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ CORPUS = Path(__file__).with_name("corpus")
 
 
 def files_of(target: str) -> Sequence[Path]:
-    """Return the files of a target."""
+    """Return the corpus files of a target."""
     return sorted((CORPUS / target).iterdir())
 
 
@@ -18,7 +18,7 @@ def inputs_of(target: str) -> Sequence[bytes]:
 
 
 def keep(target: str, data: bytes) -> Path:
-    """Keep an input that was found to fail, under its own digest; return where."""
+    """Save a failing input under its digest; return the path."""
     path = CORPUS / target / f"found-{hashlib.sha256(data).hexdigest()[:12]}"
     path.write_bytes(data)
     return path

@@ -1,9 +1,9 @@
-"""The same targets, led by what an input reaches, with atheris, which is installed for this alone.
+"""Coverage-guided fuzzing of the same targets with atheris, installed only for this.
 
     uv run --with atheris python -m tests.fuzz.guided --seconds 60 shell
 
-What fails is kept in the corpus, and ends the process. What reaches something new is kept beside
-it, in `.reached`, for the next time.
+A failing input is saved in the corpus and ends the process. Inputs that reach new code are saved
+in `.reached` for the next run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ SUBJECTS = ["acp_server", "prompt_engine", "skills_store"]
 
 
 class Atheris(Protocol):
-    """What is used of the library."""
+    """Used part of the library's interface."""
 
     def instrument_imports(self, include: Sequence[str]) -> AbstractContextManager[None]: ...
 
@@ -29,7 +29,7 @@ class Atheris(Protocol):
 
 
 def main() -> None:
-    """Try inputs for a time."""
+    """Fuzz for a limited time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target")
     parser.add_argument("--seconds", type=int, default=60)

@@ -1,4 +1,4 @@
-"""From inputs to others that are like them. Pure: the same luck gives the same input."""
+"""Mutations of fuzzing inputs. Pure: the same random state gives the same output."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ PIECES = (
     *(b"%%%%", b"$(", b"`", b"&&", b"||", b";", b"|", b">", b"2>&1", b"<(", b"<<", b"${a:-", b"$'"),
     *(b"#", b"cat ", b"ls ", b"\n\xc2\xa7\n", b"\xc2\xa7", b"\xe2\x80\xa8", b"\xc2\xa0", b"\x85"),
 )
-"""What the subjects take for more than a character."""
+"""Byte sequences with a special meaning to the code under test."""
 
 Change = Callable[[bytearray, random.Random, Sequence[bytes]], None]
 
 
 def mutated(inputs: Sequence[bytes], chance: random.Random) -> bytes:
-    """Return an input that is like one of these."""
+    """Return a mutation of one of these inputs."""
     data = bytearray(chance.choice(inputs))
     for _ in range(chance.randint(1, 6)):
         chance.choice(CHANGES)(data, chance, inputs)

@@ -1,7 +1,7 @@
-"""What is fuzzed: functions of any bytes, each with what must hold whatever the bytes are.
+"""Fuzz targets: functions of arbitrary bytes, each with an invariant.
 
-A target fails by an AssertionError, or by any error that its subject does not announce. It takes
-the bytes apart by itself, so that a file of the corpus can be read and written by hand.
+A target fails with an AssertionError, or with any exception that the tested code does not document.
+It splits the bytes itself, so that corpus files can be read and written by hand.
 """
 
 import json
@@ -35,16 +35,16 @@ Target = Callable[[bytes], None]
 
 WORKSPACE, HOME = "/code/space", "/home/user"
 SEPARATOR = "\n%%%%\n"
-"""Between the parts of an input, where there are several."""
+"""Separator between the parts of an input with several parts."""
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as a text, some of it perhaps halves of characters."""
+    """Decode bytes to text, possibly with lone surrogates."""
     return data.decode("utf-8", "surrogateescape" if data.endswith(b"\xff") else "replace")
 
 
 def framing(data: bytes) -> None:
-    """Lines are the same however the stream is cut. The first byte is a limit, the second a cut."""
+    """Check that lines do not depend on the chunking. Byte 1 is a limit, byte 2 a split point."""
     limit, size, stream = 9, 1, data
     if len(data) > 2:
         limit, size, stream = data[0] % 64 + 1, data[1] % 16 + 1, data[2:]
@@ -60,7 +60,7 @@ def framing(data: bytes) -> None:
 
 
 def envelope(data: bytes) -> None:
-    """A line is a message, silence or one error; a call says the same when it is written anew."""
+    """Check that a line is a message, silence or one error, and that a call survives rewriting."""
     line = data.replace(b"\n", b" ")
     seen = leading_id(line)
     assert is_request_id(seen)
@@ -73,22 +73,22 @@ def envelope(data: bytes) -> None:
         written = {"jsonrpc": "2.0", "method": message.method, "params": message.params}
         if isinstance(message, Request):
             written["id"] = message.id
-            head = mended(seen) if isinstance(seen, str) else seen  # as it is when it is written
+            head = mended(seen) if isinstance(seen, str) else seen  # as serialized
             assert head is None or line.count(b'"id"') != 1 or head == message.id
         assert parse_message(json.dumps(written, allow_nan=False).encode()) == message
 
 
 def _check_refusal(refusal: MalformedError) -> None:
-    """An error can be answered, on one line."""
+    """Check that an error can be sent as a response on one line."""
     assert refusal.error.code in {PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS}
     assert is_request_id(refusal.request_id)
     assert b"\n" not in encode([refusal.request_id, refusal.error.message, refusal.error.data])
 
 
 def skill(data: bytes) -> None:
-    """A SKILL.md is read whatever it holds; what may be written is read without a doubt.
+    """Check that any SKILL.md can be read, and that a valid one reads without problems.
 
-    The first line is the name of its folder.
+    The first line is the name of its directory.
     """
     name, _, text = text_of(data).partition("\n")
     document = parse(text, name)
@@ -100,7 +100,7 @@ def skill(data: bytes) -> None:
 
 
 def patch(data: bytes) -> None:
-    """Patches change what they say and nothing else. A text stands before the patch."""
+    """Check that patches change nothing but their own hunks. The text precedes the patch."""
     text, _, patch_text = text_of(data).partition(SEPARATOR)
     try:
         changes = parse_patch(patch_text)
@@ -129,12 +129,12 @@ def _check_update(text: str, change: UpdateFile) -> None:
 
 
 def _filled(text: str) -> list[str]:
-    """Return the lines that are not blank, without blanks behind them: patches tolerate these."""
+    """Return the nonblank lines without trailing whitespace, which patches ignore."""
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 
 def replacing(data: bytes) -> None:
-    """A replacement leaves what is outside of its spans. Text, old and new are three parts."""
+    """Check that a replacement keeps text outside its spans. Parts: text, old, new."""
     text, old, new = [*text_of(data).split(SEPARATOR), "", ""][:3]
     for replaces_all in (False, True):
         try:
@@ -154,7 +154,7 @@ def replacing(data: bytes) -> None:
 
 
 def shell(data: bytes) -> None:
-    """A command that writes is never said to read, before or behind anything else."""
+    """Check that a command with a write before or after it never gets the verdict `reads`."""
     command = text_of(data)
     found = assess(command, WORKSPACE, HOME)
     assert found.verdict in {"reads", "asks", "refused"}
@@ -172,7 +172,7 @@ def shell(data: bytes) -> None:
 
 
 def _check_reading(command: str) -> None:
-    """What is written behind it counts, unless it belongs to a document or a comment of its own."""
+    """Check that an appended write counts, unless a here-document or comment absorbs it."""
     last = command.rsplit("\n", 1)[-1]
     if "<<" in command or "\\" in last:
         return
@@ -183,7 +183,7 @@ def _check_reading(command: str) -> None:
 
 
 def memory(data: bytes) -> None:
-    """Entries come back from a file as they went in, and what a person adds is an entry more."""
+    """Check that entries survive a file round trip, and that a manual line adds one entry."""
     text = text_of(data)
     entries = split(text)
     assert all(entry and normalized(entry) == entry for entry in entries)
@@ -191,7 +191,7 @@ def memory(data: bytes) -> None:
     alone = normalized(text)
     assert split(joined([alone])) == ((alone,) if alone else ())
     if text != mended(text):
-        return  # no file holds that
+        return  # not encodable in a file
     state = FileState(Path("MEMORY.md"), text, data, is_there=True)
     assert split(state.with_entries(entries).decode("utf-8-sig")) == entries
     known = known_of(entries, map(digest_of, entries))
@@ -209,4 +209,4 @@ TARGETS: Mapping[str, Target] = {
     "shell": shell,
     "memory": memory,
 }
-"""All targets, by the names that their folders in the corpus have."""
+"""All targets by name, which is also the name of their corpus directory."""

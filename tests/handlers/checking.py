@@ -1,10 +1,10 @@
-"""An editor that holds everything the server sends against the published schema.
+"""Editor that validates everything the server sends against the published schema.
 
-    async with open_checked_editor(model) as editor:      a Model of the test's for every session
-    async with open_checked_editor(registry) as editor:   or a registry that the test looks into
+    async with open_checked_editor(model) as editor:      a Model for every session
+    async with open_checked_editor(registry) as editor:   or a registry that the test inspects
 
-The check is made when the editor leaves: every update, result and error must be valid, and must
-have no key that the schema does not name.
+Messages are validated when the context exits: every update, result and error must be valid and may
+have only keys that the schema declares.
 """
 
 import json
@@ -52,27 +52,27 @@ say: Hello.
 
 
 class CheckedEditor(Editor):
-    """An editor that remembers what it asked."""
+    """Editor that remembers its requests, to validate their results."""
 
     def __init__(self, transport: MemoryTransport, server_end: MemoryTransport) -> None:
         super().__init__(transport, server_end)
         self._methods: dict[str, str] = {}
 
     def send_line(self, line: bytes) -> None:
-        """Send any bytes, and a newline."""
+        """Send raw bytes and a newline, recording the method of a request."""
         method, number = _request(line)
         if method is not None:
             self._methods[number] = method
         super().send_line(line)
 
     async def wait_until_full(self) -> None:
-        """Wait until the server has as much unsent as it may have."""
+        """Wait until the server's output buffer is full."""
         with anyio.fail_after(PATIENCE_SECONDS):
             while self.server_end.has_room:
                 await lowlevel.checkpoint()
 
     def faults(self) -> list[str]:
-        """What is wrong with the messages received so far."""
+        """Return the schema violations of the messages received so far."""
         return [
             f"{fault} in {json.dumps(message)}"
             for message in self.messages
@@ -90,9 +90,9 @@ async def open_checked_editor(
     capabilities: JsonValue = None,
     initialized: bool = True,
 ) -> AsyncGenerator[CheckedEditor]:
-    """Start a server and connect to it, with `initialize` done; see this module.
+    """Start a server and connect to it, by default initialized; see the module docstring.
 
-    `catalog` is the registry's, if it can change; `auth` knows no key unless it is given.
+    Pass `catalog`, the registry's, if its models can change. Without `auth` no key is stored.
     """
     sessions = engine if isinstance(engine, SessionRegistry) else registry_of(lambda: engine)
     server_end, editor_end = memory_pair(capacity_bytes=capacity_bytes)
@@ -111,14 +111,14 @@ async def open_checked_editor(
 
 
 def scripted(folder: Path, script: str = SCRIPT) -> SessionRegistry:
-    """A registry whose sessions play this script."""
+    """Return a registry whose sessions play this script."""
     file = folder / "handlers.script"
     file.write_text(script, encoding="utf-8")
     return registry_of(lambda: ScriptedModel(str(file)))
 
 
 def message_faults(message: Object, methods: Mapping[str, str]) -> list[str]:
-    """What is wrong with a message, when these were the methods of the requests, by their ids."""
+    """Return the schema violations of a message; `methods` are the sent requests' methods by id."""
     if "method" in message:
         if message["method"] != "session/update":
             return [f"{message['method']!r} is nothing that this server may send"]
@@ -137,7 +137,7 @@ def _all_faults(definition: str, value: JsonValue) -> list[str]:
 
 @cache
 def _faults_of_text(definition: str, text: str) -> list[str]:
-    """What is wrong with a value that was written as JSON: most are sent many times."""
+    """Return the violations of a JSON text; cached, since most values are sent many times."""
     value: Object = json.loads(text)
     keys = frozenset(value)
     known = any(keys <= frozenset(shape.properties) for shape in shapes(definitions()[definition]))
@@ -146,7 +146,7 @@ def _faults_of_text(definition: str, text: str) -> list[str]:
 
 @cache
 def _responses() -> Mapping[str, str]:
-    """The definitions of all results of an agent's, by method."""
+    """Return the definition names of all agent responses, by method."""
     return {
         str(schema["x-method"]): name
         for name, schema in definitions().items()
@@ -155,7 +155,7 @@ def _responses() -> Mapping[str, str]:
 
 
 def _request(line: bytes) -> tuple[str | None, str]:
-    """The method and the id, as JSON, of a request; no method for anything else."""
+    """Return the method and the id, as JSON, of a request; the method is None otherwise."""
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):

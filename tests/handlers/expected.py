@@ -1,4 +1,4 @@
-"""What the server says of itself and of its sessions, spelt out once, as JSON."""
+"""Expected JSON of the server's responses and updates, in one place."""
 
 import re
 from pathlib import PurePath
@@ -17,7 +17,7 @@ API_KEY: dict[str, JsonValue] = {
 
 
 def initialized(*more_auth_methods: JsonValue) -> JsonValue:
-    """The answer to initialize, with more ways to sign in than a key that is there."""
+    """Return the result of `initialize`, with additional auth methods."""
     return {
         "protocolVersion": 1,
         "agentCapabilities": {
@@ -47,23 +47,23 @@ INITIALIZED = initialized()
 
 MODES = (
     ("ask", "Ask", "Asks before every edit and command"),
-    ("accept_edits", "Accept edits", "Edits files in the workspace unasked; asks for the rest"),
+    ("accept_edits", "Accept edits", "Edits workspace files without asking; asks for the rest"),
     ("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-    ("bypass", "Bypass", "Never asks; only what is always forbidden stays so"),
+    ("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
 )
 
 COMMANDS: JsonValue = {
     "sessionUpdate": "available_commands_update",
     "availableCommands": [
-        {"name": "checkpoints", "description": "List what can be undone"},
+        {"name": "checkpoints", "description": "List the checkpoints that you can restore"},
         {
             "name": "compact",
-            "description": "Sum the conversation up to make room",
+            "description": "Summarize the conversation to free space in the context window",
             "input": {"hint": "[what must not be lost]"},
         },
         {
             "name": "context",
-            "description": "Show what the model is told, and how full its window is",
+            "description": "Show the system prompt's contents and how full the context window is",
         },
         {
             "name": "help",
@@ -77,9 +77,9 @@ COMMANDS: JsonValue = {
         },
         {
             "name": "mcp",
-            "description": "Show the MCP servers: what they offer, and what is wrong with them",
+            "description": "Show the MCP servers, their tools and prompts, and their problems",
         },
-        {"name": "memory", "description": "Show what is remembered beyond this session"},
+        {"name": "memory", "description": "Show the memories that are kept across sessions"},
         {
             "name": "mode",
             "description": "Show the modes, or switch to one",
@@ -92,10 +92,10 @@ COMMANDS: JsonValue = {
         },
         {
             "name": "queue",
-            "description": "Run a prompt behind the turn that runs",
+            "description": "Run a prompt after the current turn",
             "input": {"hint": "<prompt>"},
         },
-        {"name": "reload", "description": "Read the instructions of the project anew"},
+        {"name": "reload", "description": "Read the project's instructions again"},
         {
             "name": "review",
             "description": "Review the uncommitted changes, or others",
@@ -103,21 +103,24 @@ COMMANDS: JsonValue = {
         },
         {
             "name": "skills",
-            "description": "List the skills, their state, and what is kept back",
+            "description": "List the skills, their state, and the withheld ones",
         },
         {
             "name": "steer",
-            "description": "Say something to the turn that runs",
+            "description": "Send a message to the current turn",
             "input": {"hint": "<prompt>"},
         },
-        {"name": "tools", "description": "List the tools, and what the mode does with their calls"},
+        {
+            "name": "tools",
+            "description": "List the tools, and how the current mode treats their calls",
+        },
         {
             "name": "undo",
-            "description": "Bring back the files as they were before the last turn, or another one",
+            "description": "Restore files to their state before the last or an earlier turn",
             "input": {"hint": "[number or id] [--conversation]"},
         },
-        {"name": "usage", "description": "Show what this session has used and cost"},
-        {"name": "version", "description": "Say which version of acp-server this is"},
+        {"name": "usage", "description": "Show the tokens and the cost of this session"},
+        {"name": "version", "description": "Show the version of acp-server"},
     ],
 }
 
@@ -128,7 +131,7 @@ _IDENTIFIER = re.compile(r"\b(sess|msg)_[0-9a-f]{32}\b")
 
 
 def command_lines() -> list[str]:
-    """The commands as /help lists them."""
+    """Return the commands as /help lists them."""
     commands = cast("dict[str, list[dict[str, JsonValue]]]", COMMANDS)["availableCommands"]
     hints = [cast("dict[str, str]", command.get("input") or {}).get("hint") for command in commands]
     usages = [f"{c['name']} {h}" if h else c["name"] for c, h in zip(commands, hints, strict=True)]
@@ -139,13 +142,13 @@ def command_lines() -> list[str]:
 
 
 def mode_state(current: str) -> JsonValue:
-    """The modes of a session, as the answer to session/new has them."""
+    """Return the mode state in the result of `session/new`."""
     modes = [{"id": id_, "name": name, "description": text} for id_, name, text in MODES]
     return {"currentModeId": current, "availableModes": cast("JsonValue", modes)}
 
 
 def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
-    """The complete list of a session's options, where there is one model that thinks as it does."""
+    """Return all config options of a session with one model, which has no thought levels."""
     values = [{"value": id_, "name": name, "description": text} for id_, name, text in MODES]
     description = "How much the agent may do without asking"
     return [
@@ -155,26 +158,26 @@ def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
 
 
 def shown_name(model: str) -> str:
-    """How a model is called in a picker: a script by its file, others by their id."""
+    """Return the name of a model in a picker: a script's file name, otherwise the id."""
     kind, _, source = model.partition(":")
     return f"Script: {PurePath(source).stem}" if kind == "scripted" else model
 
 
 def model_option(current: str, *models: tuple[str, str]) -> JsonValue:
-    """The picker of the model; `models` are ids and names."""
+    """Return the model option; `models` are ids and names."""
     values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in models]
-    return _select("model", "Model", "Who answers", current, values)
+    return _select("model", "Model", "The model that answers", current, values)
 
 
 def thought_option(current: str, *levels: tuple[str, str]) -> JsonValue:
-    """The picker of the thought level; `levels` are ids and names."""
+    """Return the thought level option; `levels` are ids and names."""
     values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in levels]
     description = "How deeply the model thinks before it answers"
     return _select("thought_level", "Thinking", description, current, values)
 
 
 def new_session(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> JsonValue:
-    """The answer to session/new."""
+    """Return the result of `session/new`."""
     return {
         "sessionId": session_id,
         "modes": mode_state(mode),
@@ -183,58 +186,58 @@ def new_session(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> Js
 
 
 def mode_update(mode: str) -> JsonValue:
-    """The mode has changed."""
+    """Return the update for a changed mode."""
     return {"sessionUpdate": "current_mode_update", "currentModeId": mode}
 
 
 def options_update(mode: str, model: str = MODEL_ID) -> JsonValue:
-    """The options have changed."""
+    """Return the update for changed config options."""
     return {"sessionUpdate": "config_option_update", "configOptions": config_options(mode, model)}
 
 
 def said(message_id: str, text: str) -> JsonValue:
-    """One piece of an answer."""
+    """Return the update for a chunk of an agent message."""
     return _chunk("agent_message_chunk", message_id, text)
 
 
 def thought(message_id: str, text: str) -> JsonValue:
-    """One piece of a thought."""
+    """Return the update for a chunk of a thought."""
     return _chunk("agent_thought_chunk", message_id, text)
 
 
 def update(session_id: str, content: JsonValue) -> JsonValue:
-    """An update as a whole message."""
+    """Return a complete `session/update` notification."""
     params: JsonValue = {"sessionId": session_id, "update": content}
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
 
 def result(request_id: JsonValue, content: JsonValue) -> JsonValue:
-    """An answer as a whole message."""
+    """Return a complete success response."""
     return {"jsonrpc": "2.0", "id": request_id, "result": content}
 
 
 def error(
     request_id: JsonValue, code: int, message: str, reason: str, *, kind: str | None = None
 ) -> JsonValue:
-    """An error answer as a whole message; `kind` is how a model failed."""
+    """Return a complete error response; `kind` is the kind of a model's failure."""
     data: JsonValue = {"message": reason} if kind is None else {"message": reason, "kind": kind}
     body: JsonValue = {"code": code, "message": message, "data": data}
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
 
 
 def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
-    """The answer to a request about a session that is not open, as a whole message."""
+    """Return the error response for a session that is not open."""
     reason = f"no session {session_id!r}: it was closed, or never opened here"
     return error(request_id, -32002, "Session not found", reason)
 
 
 def invalid_params(request_id: JsonValue, reason: str) -> JsonValue:
-    """The answer to a request whose parameters do not fit, as a whole message."""
+    """Return the error response for invalid params."""
     return error(request_id, -32602, "Invalid params", reason)
 
 
 def with_short_ids(value: JsonValue) -> JsonValue:
-    """The value with our ids numbered in the order of their first appearance: sess_1, msg_2."""
+    """Replace generated ids by numbers in order of first appearance: sess_1, msg_2."""
     numbers: dict[str, str] = {}
 
     def shorten(found: re.Match[str]) -> str:

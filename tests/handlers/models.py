@@ -1,4 +1,4 @@
-"""Models as bad as they come, each small enough to be seen through."""
+"""Small fake models, most of them badly behaved."""
 
 import anyio
 
@@ -8,29 +8,29 @@ from tests.support.patience import PATIENCE_SECONDS
 
 
 def newest_prompt(request: ModelRequest) -> str:
-    """The text that the model is asked to answer."""
+    """Return the text of the latest user message."""
     prompts = [message for message in request.messages if isinstance(message, UserMessage)]
     return text_of(prompts[-1].parts)
 
 
 class Echo:
-    """Says every prompt back, whole."""
+    """Model that answers with the prompt, in one chunk."""
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Answer at once."""
+        """Answer with the prompt."""
         await receive(TextDelta(newest_prompt(request)))
         return "end_turn"
 
 
 class Turns:
-    """Answers each prompt with "PROMPT begins" and, once the test lets it, "PROMPT ends"."""
+    """Model that answers "PROMPT begins" and, when the test allows it, "PROMPT ends"."""
 
     def __init__(self) -> None:
         self.begun: dict[str, anyio.Event] = {}
         self.may_end: dict[str, anyio.Event] = {}
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Answer in two pieces."""
+        """Answer in two chunks."""
         prompt = newest_prompt(request)
         await receive(TextDelta(f"{prompt} begins"))
         await self.may_end.setdefault(prompt, anyio.Event()).wait()
@@ -38,12 +38,12 @@ class Turns:
         return "end_turn"
 
     def let_end(self, prompt: str) -> None:
-        """Let the answer to this prompt come to its end."""
+        """Let the answer to this prompt end."""
         self.may_end.setdefault(prompt, anyio.Event()).set()
 
 
 class Stubborn:
-    """Ignores being cancelled when it is told to `hang`; answers every other prompt with Hello."""
+    """Model that ignores cancellation during the prompt `hang`, and answers others with Hello."""
 
     def __init__(self) -> None:
         self.hangs = anyio.Event()
@@ -52,7 +52,7 @@ class Stubborn:
         self.requests: list[ModelRequest] = []
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Answer, or hang until the test says so, and then go on talking."""
+        """Answer, or block until the test allows the end, and then send more text."""
         self.requests.append(request)
         if newest_prompt(request) != "hang":
             await receive(TextDelta("Hello."))
@@ -67,13 +67,13 @@ class Stubborn:
 
 
 class Chatterbox:
-    """Ignores being cancelled in the middle of saying something that nobody reads."""
+    """Model that ignores cancellation while it streams text that the client does not read."""
 
     def __init__(self) -> None:
         self.has_ended = anyio.Event()
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Say more than fits, shielded."""
+        """Stream more than the output buffer holds, shielded from cancellation."""
         if newest_prompt(request) != "chatter":
             await receive(TextDelta("Hello."))
             return "end_turn"
@@ -85,7 +85,7 @@ class Chatterbox:
 
 
 class RaisingWhenCancelled:
-    """Breaks, in a way of its own, when it is cancelled."""
+    """Model that raises an exception when it is cancelled."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -105,14 +105,14 @@ class RaisingWhenCancelled:
 
 
 class Failing:
-    """Says something and fails."""
+    """Model that streams a text and raises an exception."""
 
     def __init__(self, error: Exception, said: str = "So far") -> None:
         self._error = error
         self._said = said
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Say it and fail."""
+        """Stream the text, then raise."""
         del request
         await receive(TextDelta(self._said))
         raise self._error

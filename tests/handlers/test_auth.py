@@ -14,7 +14,7 @@ from tests.support.engine import way_in
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
 NO_KEY = (
-    "there is no key yet: set ANTHROPIC_API_KEY where the editor starts this server, or run "
+    "no API key found: set ANTHROPIC_API_KEY where the editor starts this server, or run "
     "`acp-server setup` in a terminal"
 )
 
@@ -52,7 +52,7 @@ async def test_an_unknown_method_is_refused_with_those_that_there_are(method_id:
     """Trap 11, ACP-AUTH."""
     async with open_checked_editor(Echo(), auth=way_in(configured=CONFIGURED)) as editor:
         assert await editor.call("authenticate", method(method_id)) == expected.invalid_params(
-            2, f"methodId: unknown method {method_id!r}; there are api-key, setup"
+            2, f"methodId: unknown method {method_id!r}; use one of api-key, setup"
         )
 
 
@@ -97,8 +97,8 @@ async def test_a_server_without_a_key_asks_to_sign_in_when_a_prompt_needs_a_mode
 ) -> None:
     """Trap 19, ACP-AUTH: not before, not for a command; and it is said in the chat, too."""
     reason = (
-        "there is nothing to sign in with: set ANTHROPIC_API_KEY, or run `acp-server setup` in a "
-        "terminal, then try again"
+        "there are no credentials: set ANTHROPIC_API_KEY, or run `acp-server setup` in a terminal, "
+        "then try again"
     )
     async with open_editor(configuration(tmp_path, environment=variables)) as editor:
         await editor.initialize()
@@ -136,4 +136,4 @@ async def test_a_server_for_a_foreign_provider_says_so_and_never_asks_to_sign_in
         assert answer == expected.error(
             3, -32603, "The turn failed", editor.said(session), kind="unavailable"
         )
-        assert "the configured provider is 'nous' (environment)" in editor.said(session)
+        assert "know the configured provider 'nous' (environment)" in editor.said(session)

@@ -40,7 +40,7 @@ def shelf() -> Shelf:
     [
         (
             "/model",
-            "- `claude-opus-5` (CLAUDE-OPUS-5) (now)\n- `claude-haiku-5` (CLAUDE-HAIKU-5)",
+            "- `claude-opus-5` (CLAUDE-OPUS-5) (current)\n- `claude-haiku-5` (CLAUDE-HAIKU-5)",
             None,
         ),
         ("/model claude-opus-5", "Model: `claude-opus-5` (CLAUDE-OPUS-5)", "claude-opus-5"),
@@ -100,7 +100,7 @@ async def test_the_modes_are_listed(tmp_path: Path) -> None:
         session = await editor.new_session(tmp_path)
         listed = (await answered(editor, session, "/mode")).splitlines()
         names = [f"- `{id_}` ({name}): {text}" for id_, name, text in expected.MODES]
-        assert listed == [f"{names[0]} (now)", *names[1:]]
+        assert listed == [f"{names[0]} (current)", *names[1:]]
 
 
 async def test_the_tools_are_listed_with_what_the_mode_does(tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ async def test_the_tools_are_listed_with_what_the_mode_does(tmp_path: Path) -> N
         fates = {
             line.split("`")[1]: line.rpartition("*")[0].rpartition("*")[2] for line in lines[2:]
         }
-        assert fates["read_file"] == "unasked in the workspace"
-        assert fates["write_file"] == "asked about"
-        assert fates["exit_plan"] == "of use in plan mode only"
+        assert fates["read_file"] == "allowed in the workspace"
+        assert fates["write_file"] == "asks first"
+        assert fates["exit_plan"] == "only for plan mode"
         await editor.prompt(session, "/mode plan")
         planned = await answered(editor, session, "/tools")
         assert "*refused*" in planned
@@ -165,7 +165,8 @@ async def test_a_first_page_for_agents_is_written_by_the_model(tmp_path: Path) -
         assert editor.said(session) == "Written."
         assert await answered(editor, session, "/init") == IS_THERE
         assert (
-            await answered(editor, session, "/init at once") == "`/init` takes nothing, or `again`."
+            await answered(editor, session, "/init at once")
+            == "`/init` takes no argument, or `again`."
         )
         assert (root / "AGENTS.md").read_text() == "# A project"
 

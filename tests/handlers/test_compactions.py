@@ -14,7 +14,7 @@ from tests.turn.playing import Playing, Round
 
 SHOWN: JsonValue = {"session": {"compaction": {}}}
 NOTICED: JsonValue = {"session": {"notices": {}}}
-TITLE = "The conversation was summed up: 30 messages are 24 now"
+TITLE = "The conversation was summarized: 30 messages became 24"
 ANSWERS = [Round([TextDelta("Yes.")])] * 15
 SUMMARY = Round([TextDelta("So far "), TextDelta("so good.")])
 FAILING = Round([TextDelta("So")], ModelFailedError("overloaded"))
@@ -62,7 +62,7 @@ async def test_a_client_that_shows_compactions_sees_the_summary_as_it_comes() ->
         more("So far "),
         more("so good."),
         changed("completed"),
-        expected.said("msg_2", "There are 24 messages now."),
+        expected.said("msg_2", "The conversation now has 24 messages."),
     ]
 
 
@@ -78,7 +78,7 @@ async def test_a_client_that_shows_compactions_sees_why_one_failed() -> None:
 async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
     assert await shown(NOTICED, SUMMARY) == [
         {"sessionUpdate": "notice", "severity": "info", "title": TITLE},
-        expected.said("msg_1", "There are 24 messages now."),
+        expected.said("msg_1", "The conversation now has 24 messages."),
     ]
 
 
@@ -86,5 +86,5 @@ async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
 async def test_any_other_client_gets_a_thought(capabilities: JsonValue) -> None:
     assert await shown(capabilities, SUMMARY) == [
         expected.thought("msg_1", f"{TITLE}\n"),
-        expected.said("msg_2", "There are 24 messages now."),
+        expected.said("msg_2", "The conversation now has 24 messages."),
     ]

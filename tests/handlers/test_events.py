@@ -74,7 +74,7 @@ async def test_a_call_of_a_cancelled_turn_is_closed_before_the_answer() -> None:
 
 
 RETRYING = Playing(Round([Retrying("overloaded", 2.0, 1, 5), TextDelta("Hello.")]))
-SAID = "overloaded; trying again in 2 s (1 of 5)"
+SAID = "overloaded; retrying in 2 s (attempt 1 of 5)"
 
 
 async def test_a_notice_is_one_for_a_client_that_shows_them() -> None:
@@ -160,8 +160,8 @@ async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_said_to_be()
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "x" * 11).response()
         reason = (
-            "the prompt is too large: about 11 tokens, and the model's window holds 10; send less "
-            "of it, or name the file for the agent to read"
+            "the prompt is too large: about 11 tokens, and the context window holds 10; shorten "
+            "it, or name the file and let the agent read it"
         )
         assert answer == expected.error(3, -32602, "Prompt too large", reason)
         assert editor.said(session) == reason

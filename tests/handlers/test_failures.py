@@ -93,8 +93,8 @@ async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> 
         session = await editor.new_session()
         answer = await editor.begin_prompt(session, "hi").response()
         reason = (
-            "the configured provider is 'nous' (config.yaml), which acp-server does not know; set "
-            "`model.base_url` to where it is, or `model.provider` to one of anthropic, openai, "
+            "acp-server does not know the configured provider 'nous' (config.yaml); set "
+            "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "
             "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
             "HERMES_HOME/acp/config.yaml"
         )

@@ -82,9 +82,9 @@ async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() 
             for choice in (("model", "three"), ("thought_level", "deep"))
         ]
         assert answers == [
-            expected.invalid_params(3, "'three' is no value of 'model'; there are one, two"),
+            expected.invalid_params(3, "'three' is not a value of 'model'; choose one of one, two"),
             expected.invalid_params(
-                4, "'deep' is no value of 'thought_level'; there are low, high"
+                4, "'deep' is not a value of 'thought_level'; choose one of low, high"
             ),
         ]
 
@@ -109,7 +109,7 @@ async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
         choice = editor.begin("session/set_config_option", option(session, "model", "three"))
         shelf.allow()
         assert await choice.response() == expected.invalid_params(
-            3, "'three' is no value of 'model'; there are one, two"
+            3, "'three' is not a value of 'model'; choose one of one, two"
         )
 
 

@@ -135,7 +135,9 @@ async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_mode", mode(session, mode_id))
-        assert answer == expected.invalid_params(3, f"unknown mode {mode_id!r}; there are {KNOWN}")
+        assert answer == expected.invalid_params(
+            3, f"unknown mode {mode_id!r}; choose one of {KNOWN}"
+        )
         assert registry.find(session).mode == "ask"
         assert editor.updates_of(session) == [expected.COMMANDS]
 
@@ -152,15 +154,15 @@ async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
 @pytest.mark.parametrize(
     ("config_id", "value", "reason"),
     [
-        ("", "ask", "unknown configuration option ''; there are mode, model"),
-        ("model", "ask", "'ask' is no value of 'model'; there are test"),
+        ("", "ask", "unknown configuration option ''; choose one of mode, model"),
+        ("model", "ask", "'ask' is not a value of 'model'; choose one of test"),
         (
             "thought_level",
             "low",
-            "unknown configuration option 'thought_level'; there are mode, model",
+            "unknown configuration option 'thought_level'; choose one of mode, model",
         ),
-        ("mode", "nonsense", f"'nonsense' is no value of 'mode'; there are {KNOWN}"),
-        ("mode", "", f"'' is no value of 'mode'; there are {KNOWN}"),
+        ("mode", "nonsense", f"'nonsense' is not a value of 'mode'; choose one of {KNOWN}"),
+        ("mode", "", f"'' is not a value of 'mode'; choose one of {KNOWN}"),
         (None, "ask", "configId: Input should be a valid string"),
     ],
 )
@@ -200,7 +202,7 @@ async def test_a_boolean_is_no_mode() -> None:
         }
         answer = await editor.call("session/set_config_option", params)
         assert answer == expected.invalid_params(
-            3, f"True is no value of 'mode'; there are {KNOWN}"
+            3, f"True is not a value of 'mode'; choose one of {KNOWN}"
         )
 
 

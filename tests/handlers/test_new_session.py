@@ -96,14 +96,14 @@ async def test_the_working_directory_is_the_one_that_was_asked_for(
 )
 async def test_a_working_directory_that_is_not_absolute_is_refused(cwd: str) -> None:
     """Trap 13."""
-    reason = f"{cwd!r} is not an absolute path; send the workspace folder's full path"
+    reason = f"{cwd!r} is not an absolute path; send the workspace directory's full path"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=cwd) == expected.invalid_params(2, reason)
 
 
 async def test_a_working_directory_with_a_nul_in_it_is_refused() -> None:
     """Trap 13."""
-    reason = "'/srv/\\x00' is not an absolute path; send the workspace folder's full path"
+    reason = "'/srv/\\x00' is not an absolute path; send the workspace directory's full path"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd="/srv/\0") == expected.invalid_params(2, reason)
 
@@ -111,7 +111,7 @@ async def test_a_working_directory_with_a_nul_in_it_is_refused() -> None:
 async def test_a_working_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     """Trap 13."""
     missing = str(tmp_path / "missing")
-    reason = f"{missing!r} is not a folder; send a workspace folder that exists"
+    reason = f"{missing!r} is not a directory; send an existing workspace directory"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=missing) == expected.invalid_params(2, reason)
 
@@ -120,7 +120,7 @@ async def test_a_working_directory_that_is_a_file_is_refused(tmp_path: Path) -> 
     """Trap 13."""
     file = tmp_path / "file"
     file.touch()
-    reason = f"{str(file)!r} is not a folder; send a workspace folder that exists"
+    reason = f"{str(file)!r} is not a directory; send an existing workspace directory"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=str(file)) == expected.invalid_params(2, reason)
 
@@ -128,7 +128,7 @@ async def test_a_working_directory_that_is_a_file_is_refused(tmp_path: Path) -> 
 async def test_a_working_directory_that_cannot_be_looked_at_is_refused_with_the_cause() -> None:
     """Trap 13."""
     endless = "/" + "x" * 1500
-    reason = f"{endless!r} cannot be looked at: File name too long"
+    reason = f"{endless!r} cannot be read: File name too long"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=endless) == expected.invalid_params(2, reason)
 
@@ -208,10 +208,13 @@ async def test_no_additional_directories_are_no_additional_directories(none: Jso
 @pytest.mark.parametrize(
     ("directories", "reason"),
     [
-        (["relative"], "'relative' is not an absolute path; send the workspace folder's full path"),
-        (["/a", "b"], "'b' is not an absolute path; send the workspace folder's full path"),
-        (["."], "'.' is not an absolute path; send the workspace folder's full path"),
-        (["/a\0b"], "'/a\\x00b' is not an absolute path; send the workspace folder's full path"),
+        (
+            ["relative"],
+            "'relative' is not an absolute path; send the workspace directory's full path",
+        ),
+        (["/a", "b"], "'b' is not an absolute path; send the workspace directory's full path"),
+        (["."], "'.' is not an absolute path; send the workspace directory's full path"),
+        (["/a\0b"], "'/a\\x00b' is not an absolute path; send the workspace directory's full path"),
         ([""], "additionalDirectories.0: String should have at least 1 character"),
         (["/a", ""], "additionalDirectories.1: String should have at least 1 character"),
         ([None], "additionalDirectories.0: Input should be a valid string"),

@@ -139,14 +139,14 @@ async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
         ),
         (
             {"type": "image", "data": "A" * 5_000_001, "mimeType": "image/png"},
-            "an image may have 5,000,000 characters of base64",
+            "an image may have at most 5,000,000 characters of base64",
         ),
     ],
     ids=["sound", "bytes", "another image", "no base64", "too large"],
 )
 async def test_a_block_that_cannot_be_taken_is_refused(block: Object, problem: str) -> None:
     """ACP-PROMPTCAP, Trap 11."""
-    reason = f"prompt.1: {problem}; this agent's promptCapabilities name what is"
+    reason = f"prompt.1: {problem}; see this agent's promptCapabilities"
     async with open_checked_editor(Echo()) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/prompt", prompt_params(session, [text("hi"), block]))
@@ -179,7 +179,7 @@ UNKNOWN_TYPE = (
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ([], "prompt: there is nothing in it; send at least one content block"),
+        ([], "prompt: it is empty; send at least one content block"),
         (None, "prompt: Input should be a valid tuple"),
         ("hi", "prompt: Input should be a valid tuple"),
         ({"type": "text", "text": "hi"}, "prompt: Input should be a valid tuple"),
@@ -257,7 +257,7 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
 
 
 HELP = "`/help [command]`: List the commands, or explain one"
-VERSION = "`/version`: Say which version of acp-server this is"
+VERSION = "`/version`: Show the version of acp-server"
 
 
 ALL = "Commands:\n\n" + "\n".join(f"- {line}" for line in expected.command_lines())

@@ -110,7 +110,7 @@ async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("hooks: {}", "sets hooks (a project cannot set it); it is not used"),
-        ("mode: bypass", "sets mode (a project may ask for ask or plan); it is not used"),
+        ("mode: bypass", "sets mode (a project can only set ask or plan); it is not used"),
     ],
 )
 async def test_what_a_project_may_not_ask_for_is_named_and_nothing_is_asked(

@@ -1,4 +1,4 @@
-"""Agents for the driver's tests: the real server in memory, one that plays along, and processes."""
+"""Agents for tests of the headless driver: the real server in memory, a fake, processes."""
 
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -24,7 +24,7 @@ from tests.support.patience import PATIENCE_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """An agent as we drive it, its own end of the wire, and how it ends its stream."""
+    """Agent as driven by the client, the agent's side of the connection, and its shutdown."""
 
     agent: Agent
     peer: Peer
@@ -35,7 +35,7 @@ class Partner:
 async def server_in_memory(
     home: Path, script: str, editor: Editor, record: Record = record_nothing
 ) -> AsyncGenerator[Agent]:
-    """Drive the real server, its model playing a script."""
+    """Drive the real server with a scripted model."""
     file = home / "test.script"
     file.write_text(script, encoding="utf-8")
     configuration = settings.load({"--model": f"scripted:{file}"}, {"HERMES_HOME": str(home)})
@@ -57,7 +57,7 @@ async def server_in_memory(
 async def driven_peer(
     answers: Mapping[str, RequestHandler], editor: Editor | None = None
 ) -> AsyncGenerator[Partner]:
-    """Drive an agent that answers what the test says; its peer sends what the test wants."""
+    """Drive a fake agent with these handlers; the test sends through its peer."""
     agent_end, client_end = memory_pair()
     peer = Peer(agent_end)
 
@@ -74,7 +74,7 @@ async def driven_peer(
 
 
 def waiting(started: anyio.Event) -> RequestHandler:
-    """Return a handler that says when it was asked, and never answers."""
+    """Return a handler that sets an event when called and never responds."""
 
     def handle(params: JsonValue, call: Call) -> Job:
         del params, call
@@ -90,7 +90,7 @@ def waiting(started: anyio.Event) -> RequestHandler:
 
 
 def answer(result: JsonValue) -> RequestHandler:
-    """Return a handler that always gives this result."""
+    """Return a handler that always returns this result."""
 
     def handle(params: JsonValue, call: Call) -> Job:
         del params, call
@@ -104,5 +104,5 @@ def answer(result: JsonValue) -> RequestHandler:
 
 
 def python_agent(source: str, patience: Patience | None = None) -> Launch:
-    """Return how to start an agent that is a piece of Python."""
+    """Return the launch parameters of an agent written as Python source."""
     return Launch((sys.executable, "-c", source), stderr="capture", patience=patience or Patience())

@@ -110,7 +110,7 @@ async def test_an_agent_that_ends_its_stream_leaves_no_call_waiting() -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave)
-            with pytest.raises(AgentLeftError, match="left before it had answered session/prompt"):
+            with pytest.raises(AgentLeftError, match="exited before it answered session/prompt"):
                 await partner.agent.prompt("one", "go")
         await partner.agent.is_over.wait()
         assert partner.agent.has_left

@@ -54,7 +54,7 @@ async def test_an_agent_that_leaves_early_is_quoted() -> None:
             await child.agent.initialize()
     assert caught.value.exit_code == 3
     assert caught.value.last_words == "no disk\n"
-    assert "exit code 3 before it had answered initialize:\nno disk" in str(caught.value)
+    assert "exit code 3 before it answered initialize:\nno disk" in str(caught.value)
 
 
 async def test_an_agent_that_does_not_leave_is_killed() -> None:

@@ -1,4 +1,4 @@
-"""Homes of archives, and processes that come one after the other."""
+"""Archives that are opened one after another, as by successive processes."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -14,16 +14,16 @@ from acp_server.turn.events import (
 )
 
 Process = Callable[[], AbstractAsyncContextManager[Archive]]
-"""Makes an archive of one home, as one process after another would."""
+"""Opens an archive over the same data, as a new process would."""
 
 
 async def reread(process: Process, session_id: str = "one") -> StoredSession:
-    """Return what a later process finds."""
+    """Return a session as a new process reads it."""
     async with process() as archive:
         return await archive.read(session_id)
 
 
 def show(journal: Journal, *events: Event | PromptReceived) -> None:
-    """Show events."""
+    """Write events to a journal."""
     for event in events:
         journal.show(event)

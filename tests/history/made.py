@@ -1,4 +1,4 @@
-"""Sessions for tests of the archive, and strategies for all that one can hold."""
+"""Sample sessions for tests of the archive, and strategies for all record types."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -15,7 +15,7 @@ from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEXTS = some.text(some.characters(), max_size=20)
-"""Texts with halves of characters and NUL."""
+"""Texts that include lone surrogates and NUL."""
 JSON: some.SearchStrategy[JsonValue] = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | TEXTS,
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(TEXTS, inner, max_size=3),
@@ -24,22 +24,22 @@ JSON: some.SearchStrategy[JsonValue] = some.recursive(
 
 
 def facts(session_id: str = "one", minute: int = 0, cwd: str = "/project") -> SessionFacts:
-    """Return the facts of a session that was used some minutes after noon."""
+    """Return the facts of a session that was last used `minute` minutes after noon."""
     return SessionFacts(session_id, Path(cwd), NOON, NOON + timedelta(minutes=minute))
 
 
 def said(text: str) -> UserMessage:
-    """Return what a user says."""
+    """Return a user message."""
     return UserMessage((Text(text),))
 
 
 def answered(text: str) -> AssistantMessage:
-    """Return what a model answers."""
+    """Return an assistant message."""
     return AssistantMessage((Text(text),))
 
 
 def objects(kind: type[Record]) -> some.SearchStrategy[Record]:
-    """Return any objects of a dataclass, from the annotations of its fields."""
+    """Return a strategy for instances of a dataclass, from its field annotations."""
     hints = get_type_hints(kind)
     members = {field.name: _values(hints[field.name]) for field in fields(kind)}
     return some.builds(kind, **members)

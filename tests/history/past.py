@@ -1,4 +1,4 @@
-"""A home with past sessions in it, and one that Hermes might have left."""
+"""Databases of past sessions, written by this server or as by Hermes."""
 
 import json
 import sqlite3
@@ -43,7 +43,7 @@ def results(*said: str) -> Message:
 
 
 class Options(TypedDict, total=False):
-    """What a search may be told beside its query."""
+    """Optional arguments of a search."""
 
     limit: int
     sort: Sort
@@ -53,7 +53,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A folder with a database of sessions."""
+    """Directory with session databases."""
 
     folder: Path
 
@@ -72,7 +72,7 @@ class Home:
     def keep(
         self, session_id: str, *messages: Message, day: int = 0, is_indexed: bool = True
     ) -> None:
-        """Keep a session, said on a day; its messages are a minute apart."""
+        """Store a session of the given day; its messages are a minute apart."""
         began = FIRST_DAY + timedelta(days=day)
         with closing(open_database(self.places.ours)) as connection, connection:
             insert_session(connection, session_id, began, began + timedelta(minutes=len(messages)))
@@ -102,7 +102,7 @@ class Home:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a database of sessions, with its tables."""
+    """Open a session database, creating its tables if necessary."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
@@ -116,7 +116,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 def insert_session(
     connection: sqlite3.Connection, session_id: str, began: datetime, updated: datetime
 ) -> None:
-    """Write the row of a session."""
+    """Insert the row of a session."""
     row = {
         "id": session_id,
         "cwd": "/code",
@@ -177,7 +177,7 @@ def write_hermes(
     session_id: str = "hermes-1",
     source: str = "cli",
 ) -> None:
-    """Write a database as Hermes does, with one session of (role, content)."""
+    """Write a database as Hermes does, with one session of (role, content) messages."""
     began = FIRST_DAY.timestamp()
     with closing(sqlite3.connect(path)) as connection, connection:
         if not connection.execute("SELECT 1 FROM sqlite_master").fetchall():
@@ -193,5 +193,5 @@ def write_hermes(
 
 
 def parts(*said: str) -> str:
-    """Return a content of several parts as Hermes writes it."""
+    """Encode a multi-part content as Hermes does."""
     return "\0json:" + json.dumps([{"type": "text", "text": each} for each in said])

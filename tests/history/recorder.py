@@ -1,6 +1,6 @@
-"""A process that records until it is killed or done: `python -m tests.history.recorder PATH ID N`.
+"""Process that records until it is killed or done: `python -m tests.history.recorder PATH ID N`.
 
-Prints a line for each message that was committed; without N it goes on for ever.
+Prints a line for each committed message; without N it never ends.
 """
 
 import sys
@@ -15,7 +15,7 @@ from tests.history.made import answered, facts
 
 
 def complain(problem: str) -> None:
-    """Print a problem, where it is no number."""
+    """Print a problem, distinct from the numbers of committed messages."""
     sys.stdout.write(f"problem: {problem}\n")
     sys.stdout.flush()
 
@@ -34,6 +34,7 @@ async def record(path: Path, session_id: str, rounds: int | None) -> None:
         journal.show(CallChanged(f"c{number}", "completed", raw_output={"text": "x" * 500}))
         journal.append(answered(f"{number}"))
         await journal.commit()
+        # printed only after the commit: the test kills this process and expects these messages
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
         journal.sync()

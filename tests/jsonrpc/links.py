@@ -1,4 +1,4 @@
-"""Two connected transports of every kind, for one set of tests over all of them."""
+"""Connected pairs of every kind of transport, so that one set of tests covers all."""
 
 import os
 import socket
@@ -22,24 +22,24 @@ from acp_server.jsonrpc.transport import Transport
 
 @dataclass(frozen=True)
 class Bounds:
-    """What both transports of a link are made with."""
+    """Limits of both transports of a pair."""
 
     capacity_bytes: int = CAPACITY_BYTES
     limit_bytes: int = MAX_MESSAGE_BYTES
 
 
 class Link(ABC):
-    """A transport to send with and one to receive with; the test enters them."""
+    """Connected transports, one to send and one to receive; the test enters them."""
 
     ours: Transport
     theirs: Transport
 
     @abstractmethod
     def end(self) -> None:
-        """End what we send, behind what was flushed."""
+        """End the sending side after the flushed data."""
 
     async def transfer(self, *sent: bytes) -> list[Line]:
-        """Send these bytes as they are and nothing more; return what the other side receives."""
+        """Send exactly these bytes and return the lines that the other side receives."""
         received: list[Line] = []
 
         async def receive() -> None:
@@ -53,22 +53,22 @@ class Link(ABC):
 
 
 class DuplexLink(Link):
-    """A link whose sides can be used together."""
+    """Transport pair whose sides can be used at the same time."""
 
     @abstractmethod
     async def break_off(self) -> None:
-        """Let the other side, which was never entered, stop reading for good."""
+        """Close the reading end of the other side, which must not have been entered."""
 
 
 async def send_all(transport: Transport, sent: Sequence[bytes]) -> None:
-    """Send and flush."""
+    """Send all bytes and flush."""
     for line in sent:
         transport.send(line)
     await transport.flush()
 
 
 async def everything_from(transport: Transport) -> list[Line]:
-    """Receive until the end."""
+    """Receive until the end of the stream."""
     received: list[Line] = []
     while batch := await transport.receive():
         received += batch
@@ -76,7 +76,7 @@ async def everything_from(transport: Transport) -> list[Line]:
 
 
 class MemoryLink(DuplexLink):
-    """A crossed pair in memory."""
+    """Transport pair in memory."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.ours, self.theirs = self._first, self._second = memory_pair(
@@ -92,7 +92,7 @@ class MemoryLink(DuplexLink):
 
 
 class PipeLink(DuplexLink):
-    """Two pipes."""
+    """Transport pair over two pipes."""
 
     def __init__(self, bounds: Bounds) -> None:
         our_read, their_write = os.pipe()
@@ -120,7 +120,7 @@ class PipeLink(DuplexLink):
 
 
 class SocketLink(DuplexLink):
-    """A pair of sockets."""
+    """Transport pair over a socket pair."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._our_socket, self._their_socket = socket.socketpair()
@@ -135,13 +135,14 @@ class SocketLink(DuplexLink):
 
     def close(self) -> None:
         for each in (self._our_socket, self._their_socket):
+            # closing alone would not wake a thread that blocks in a read
             each.shutdown(socket.SHUT_RDWR)
         self._our_socket.close()
         self._their_socket.close()
 
 
 class FileLink(Link):
-    """A regular file that is written, then read."""
+    """Transport pair over a regular file, which is written completely before it is read."""
 
     def __init__(self, bounds: Bounds, folder: Path) -> None:
         path = folder / "lines"
@@ -177,7 +178,7 @@ def _stdio(bounds: Bounds, read: int, write: int) -> StdioTransport:
 
 @asynccontextmanager
 async def no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
-    """Close descriptors at the end; then every thread of a transport must leave by itself."""
+    """On exit, close the descriptors and check that all transport threads end."""
     before = threading.enumerate()
     try:
         yield
@@ -196,7 +197,7 @@ async def no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def duplex_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[DuplexLink]:
-    """Return a link of a kind that works both ways at once."""
+    """Open a bidirectional pair: `memory`, `pipes` or `sockets`."""
     bounds = bounds or Bounds()
     if kind == "memory":
         yield MemoryLink(bounds)
@@ -208,7 +209,7 @@ async def duplex_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator
 
 @asynccontextmanager
 async def any_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[Link]:
-    """Return a link of any kind."""
+    """Open a pair of any kind, `files` included."""
     if kind != "files":
         async with duplex_link(kind, bounds) as link:
             yield link

@@ -1,4 +1,4 @@
-"""Peers over a memory pair, whole or with a bare line at the other end."""
+"""Peers over an in-memory transport, connected to another peer or to a raw client."""
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -19,7 +19,7 @@ Answer = Callable[[JsonValue], Awaitable[JsonValue]]
 
 
 def answering(answer: Answer) -> RequestHandler:
-    """Return a request handler that has no synchronous part."""
+    """Return a request handler whose work is entirely asynchronous."""
 
     def handle(params: JsonValue, call: Call) -> Job:
         del call
@@ -33,7 +33,7 @@ def answering(answer: Answer) -> RequestHandler:
 
 
 async def echo(params: JsonValue) -> JsonValue:
-    """Answer with what was asked."""
+    """Answer with the params."""
     return params
 
 
@@ -41,7 +41,7 @@ ECHO = {"echo": answering(echo)}
 
 
 class Held:
-    """A request that is answered when the test says so, with its params."""
+    """Handler that echoes the params when the test allows it."""
 
     def __init__(self) -> None:
         self.began = anyio.Event()
@@ -60,7 +60,7 @@ class Held:
 
 
 async def settle() -> None:
-    """Let every task that can go on do so."""
+    """Yield to the event loop until all ready tasks have run."""
     for _ in range(20):
         await lowlevel.checkpoint()
 
@@ -84,7 +84,7 @@ async def _serve(peer: Peer, handlers: Handlers, transport: MemoryTransport) -> 
 
 
 class BareClient:
-    """The other end of a peer, line by line."""
+    """Client that exchanges raw lines with a peer."""
 
     def __init__(self, peer: Peer, transport: MemoryTransport, server_end: MemoryTransport) -> None:
         self.peer = peer
@@ -93,7 +93,7 @@ class BareClient:
         self._received: list[JsonValue] = []
 
     def send(self, *messages: JsonValue) -> None:
-        """Send messages as they are, each on a line, in one go."""
+        """Send JSON values, one per line, in a single write."""
         self.send_lines(*(json.dumps(message).encode() for message in messages))
 
     def request(self, request_id: JsonValue, method: str, params: JsonValue = None) -> None:
@@ -109,11 +109,11 @@ class BareClient:
         self.notify("$/cancel_request", {"requestId": request_id})
 
     def send_lines(self, *lines: bytes) -> None:
-        """Send any bytes, as lines."""
+        """Send raw lines in a single write."""
         self.send_bytes(b"".join(line + b"\n" for line in lines))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes."""
+        """Send raw bytes."""
         self._transport.send(data)
 
     def end(self) -> None:
@@ -129,7 +129,7 @@ class BareClient:
         return self._received.pop(0)
 
     async def receive_to_the_end(self) -> list[JsonValue]:
-        """End the stream; return all that comes until the peer ends its own."""
+        """End the stream and return all messages until the peer ends its own."""
         self.end()
         received, self._received = self._received, []
         while lines := await self._transport.receive():
@@ -145,7 +145,7 @@ async def bare_client(
     limit_bytes: int = MAX_MESSAGE_BYTES,
     is_file: bool = False,
 ) -> AsyncGenerator[BareClient]:
-    """Run a peer and hold its other end."""
+    """Run a peer and connect a raw client to it."""
     server_end, client_end = memory_pair(
         capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
     )
@@ -158,11 +158,11 @@ async def bare_client(
 
 
 def result(request_id: JsonValue, value: JsonValue) -> JsonValue:
-    """Return a successful answer as it stands on the wire."""
+    """Return a success response as a JSON value."""
     return {"jsonrpc": "2.0", "id": request_id, "result": value}
 
 
 def error(request_id: JsonValue, code: int, message: str, reason: str) -> JsonValue:
-    """Return an error answer as it stands on the wire."""
+    """Return an error response as a JSON value."""
     body: JsonValue = {"code": code, "message": message, "data": {"message": reason}}
     return {"jsonrpc": "2.0", "id": request_id, "error": body}

@@ -117,7 +117,7 @@ async def test_an_answer_too_long_to_read_ends_its_request_and_is_not_answered()
 
 
 async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_one_works() -> None:
-    reason = "the message is longer than 1000 bytes; send less at once"
+    reason = "the message is longer than 1000 bytes; send a smaller message"
     async with bare_client(Handlers(ECHO), limit_bytes=1000) as client:
         client.request("big", "echo", {"x": "x" * 2000})
         client.request(2, "echo", {})

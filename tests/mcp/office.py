@@ -1,4 +1,4 @@
-"""A session's servers, with real processes, and calls of their tools as the model makes them."""
+"""MCP servers of a session as real processes, and calls of their tools as from the model."""
 
 import json
 import os
@@ -38,7 +38,7 @@ QUICK = Limits(
 
 @dataclass(slots=True)
 class OpenGate:
-    """Lets everything through, and keeps the questions; or refuses everything."""
+    """Permission gate that records questions and allows everything, or refuses everything."""
 
     refusal: Refusal | None = None
     questions: list[Question] = field(default_factory=list[Question])
@@ -66,7 +66,7 @@ class OpenGate:
 
 @dataclass(slots=True)
 class Person:
-    """Answers servers' questions, and keeps them."""
+    """Elicitor that records questions and answers all alike."""
 
     answer: Answer = field(default_factory=lambda: Answer("decline"))
     questions: list[Form | Page] = field(default_factory=list[Form | Page])
@@ -85,7 +85,7 @@ class Person:
 
 @dataclass(slots=True)
 class Screen:
-    """Keeps what is shown."""
+    """Sink that stores events."""
 
     events: list[Event] = field(default_factory=list[Event])
 
@@ -96,7 +96,7 @@ class Screen:
         self.events.append(event)
 
     def passing(self) -> list[str]:
-        """What was shown while a call ran."""
+        """Return the texts shown while a call ran."""
         return [
             part.text
             for event in self.events
@@ -108,14 +108,14 @@ class Screen:
 
 @dataclass(slots=True)
 class Office:
-    """A session's servers at work."""
+    """Running MCP servers of a session."""
 
     servers: SessionServers
     gate: OpenGate
     screen: Screen = field(default_factory=Screen)
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue] | None = None) -> Outcome:
-        """Call a tool, as it was last fixed."""
+        """Call a tool of the current tool list."""
         toolbox = SessionToolbox(self.servers.tools())
         live = await toolbox.open("call", name, self.screen)
         return await live.run(ToolCall("call", name, json.dumps(dict(arguments or {}))))
@@ -124,7 +124,7 @@ class Office:
         return [tool.spec.name for tool in self.servers.tools()]
 
     async def until(self, words: str) -> str:
-        """Wait until the page about the servers says this."""
+        """Wait until the description of the servers contains this text, and return it."""
         return await until(self.servers.description, words)
 
 
@@ -133,18 +133,18 @@ async def until(page: Callable[[], str], words: str) -> str:
         while True:
             if words in (text := page()):
                 return text
-            await anyio.sleep(LOOK_SECONDS)  # for what processes do, there is no event
+            await anyio.sleep(LOOK_SECONDS)  # other processes signal no event
 
 
 def program(name: str, *traits: str, environment: Mapping[str, str] | None = None) -> ProcessServer:
-    """Return the server `programs/server.py` with some traits; see there."""
+    """Return the config of `programs/server.py` with some traits; see there."""
     args = (str(PROGRAMS / "server.py"), *traits)
     return ProcessServer(name, sys.executable, args, environment or {})
 
 
 @dataclass(slots=True)
 class Building:
-    """What offices share, as sessions do."""
+    """Factory of session servers, with the parts that sessions share."""
 
     tasks: TaskGroup
     root: Path
@@ -158,7 +158,7 @@ class Building:
         *configs: ServerConfig,
         root: Path | None = None,
     ) -> Office:
-        """Prepare the servers of a session."""
+        """Create the servers of a session without starting them."""
         gate = OpenGate()
         around = Around(
             gate=gate,
@@ -174,7 +174,7 @@ class Building:
 
     @asynccontextmanager
     async def opened(self, *configs: ServerConfig) -> AsyncGenerator[Office]:
-        """Open the servers of a session, and wait until they are there."""
+        """Start the servers of a session and wait until they are ready."""
         office = self.office(*configs)
         office.servers.begin()
         try:
@@ -189,7 +189,7 @@ class Building:
 async def building(
     root: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Building]:
-    """Furnish what sessions share; leaving ends it."""
+    """Open a factory; exiting the context ends its servers."""
     own = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
         loader = McpLoader(McpPremises(own, ("OUR_KEY",)))

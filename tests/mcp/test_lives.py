@@ -63,7 +63,9 @@ async def test_names_that_clash_are_told_apart_in_the_same_way_every_time(tmp_pa
     for _ in range(2):
         async with building(tmp_path) as house, house.opened(program("s", "clashes")) as office:
             names.append(office.names())
-            assert "a_b: its name is missing, too long or taken" in office.servers.description()
+            assert (
+                "a_b: its name is missing, too long or already used" in office.servers.description()
+            )
 
     assert names[0] == names[1]
     assert len(set(names[0])) == 5
@@ -80,8 +82,8 @@ async def test_a_broken_tool_is_left_out_and_costs_no_other(tmp_path: Path) -> N
         "s__without": {"type": "object", "properties": {}},
         "s__mended": {"type": "object", "properties": {"n": {}}},
     }
-    assert "- left out: text: its schema is no object" in page
-    assert "- left out: unspeakable: no model can name its argument 'a b'" in page
+    assert "- skipped: text: its input schema is not an object" in page
+    assert "- skipped: unspeakable: its argument name 'a b' is invalid" in page
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ async def test_what_an_untrusted_workspace_brings_is_listed_and_started_once_it_
             "the workspace's MCP server odd"
         ]
         await office.servers.ready()
-        assert "not started: it comes from this workspace" in office.servers.description()
+        assert "not started: this workspace configures it" in office.servers.description()
         assert not told.exists()
 
         office.servers.admit()

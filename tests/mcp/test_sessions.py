@@ -76,7 +76,7 @@ async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path:
         assert not any("__" in name for name in line.tools())
         page = await line.told(session, "/mcp")
         assert "**stuck** (process `python" in page
-        assert re.search(r"\): connecting for \d+ s, given up after 30 s", page)
+        assert re.search(r"\): connecting for \d+ s \(timeout: 30 s\)", page)
 
 
 @pytest.mark.full
@@ -110,7 +110,7 @@ async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_
         assert ["clear" in results[0], *("done" in each for each in results[1:])] == [True] * 3
         page = await line.told(session, "/mcp")
         assert "starting up, please wait…" in page
-        assert "left out: a_b: its name is missing, too long or taken" in page
+        assert "skipped: a_b: its name is missing, too long or already used" in page
 
 
 async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
@@ -263,10 +263,10 @@ async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
         )
         assert ("own__echo" in line.tools()) == is_trusted == told.exists()
         page = await line.told(session, "/mcp")
-        assert ("not started: it comes from this workspace" in page) != is_trusted
+        assert ("not started: this workspace configures it" in page) != is_trusted
 
         TrustStore(tmp_path / "home/acp/trust.json").say(line.folder, "trusted")
-        assert ("used from here on" in await line.told(session, "go on")) != is_trusted
+        assert ("apply from now on" in await line.told(session, "go on")) != is_trusted
         assert "own__echo" in line.tools()
         assert [each["method"] for each in line.questions] == ["elicitation/create"]
 

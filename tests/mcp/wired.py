@@ -1,11 +1,11 @@
-"""A whole server in memory, an editor before it, a Messages API behind it, MCP servers beside it.
+"""The complete server in memory, with a test editor, a fake Messages API and MCP servers.
 
     async with wired(tmp_path, ["Hello."]) as line:
         session = await line.open(program("s"))
         await line.say(session)
         assert "s__echo" in line.tools()
 
-The editor answers questions of permission with `answer`, and questions of servers with `filled`.
+The editor answers permission requests with `answer`, and elicitations with `form_values`.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -26,15 +26,15 @@ from tests.support.patience import PATIENCE_SECONDS
 
 LOOK_SECONDS = 0.01
 ASK_SECONDS = 0.05
-"""Between commands: asking more often would keep the machine from what is waited for."""
+"""Interval between commands; shorter ones would slow down the processes under test."""
 MODEL = "claude-opus-5-5"
 PATIENT = f"mcp: {{wait_seconds: {PATIENCE_SECONDS}}}\n"
-"""For a busy machine: what is not about waiting waits until all are there."""
+"""Settings for tests that are not about waiting: prompts wait until all servers are ready."""
 FORMS: JsonValue = {"elicitation": {"form": {}}}
 
 
 def as_requested(server: ServerConfig) -> Object:
-    """Return a server as `session/new` names it."""
+    """Return a server in the format of `session/new`."""
     match server:
         case ProcessServer():
             pairs = server.environment.items()
@@ -48,7 +48,7 @@ def as_requested(server: ServerConfig) -> Object:
 
 @dataclass(slots=True)
 class Line:
-    """An editor at work."""
+    """Editor that answers the server's requests."""
 
     editor: Editor
     api: MessagesApi
@@ -56,54 +56,55 @@ class Line:
     answer: str = "allow_once"
     filled: Mapping[str, JsonValue] | None = None
     questions: list[Object] = field(default_factory=list[Object])
-    """What the user was asked."""
+    """Requests from the server, in order."""
 
     async def open(self, *servers: ServerConfig, cwd: Path | None = None) -> str:
-        """Open a session with servers; return its id."""
+        """Open a session with MCP servers and return its id."""
         named: list[JsonValue] = [as_requested(server) for server in servers]
         return await self.editor.new_session(cwd or self.folder, mcpServers=named)
 
     async def say(self, session: str, text: str = "go") -> JsonValue:
-        """Send a prompt; return why it ended."""
+        """Send a prompt and return the stop reason."""
         with anyio.fail_after(PATIENCE_SECONDS):
             return at(await self.editor.prompt(session, text), "stopReason")
 
     async def told(self, session: str, command: str) -> str:
-        """Send a slash command; return what was said to it."""
+        """Send a slash command and return its output."""
         before = self.editor.said(session)
         assert await self.say(session, command) == "end_turn"
         return self.editor.said(session).removeprefix(before)
 
     async def until(self, session: str, command: str, words: str) -> str:
-        """Ask with a command until the answer holds some words."""
+        """Repeat a command until its output contains a text, and return the output."""
         with anyio.fail_after(PATIENCE_SECONDS):
             while True:
                 if words in (said := await self.told(session, command)):
                     return said
-                await anyio.sleep(ASK_SECONDS)  # for what processes do, there is no event
+                await anyio.sleep(ASK_SECONDS)  # other processes signal no event
 
     def tools(self, request: int = -1) -> list[str]:
-        """The names of the tools that the model was told of."""
+        """Return the names of the tools in a model request."""
         tools = cast("list[JsonValue]", self.api.asks[request].body["tools"])
         return [str(at(tool, "name")) for tool in tools]
 
     def results(self, request: int = -1) -> list[JsonValue]:
-        """The results of calls in the last message of a request, each its content."""
+        """Return the contents of the tool results in the last message of a model request."""
         messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
         blocks = cast("list[JsonValue]", at(messages[-1], "content"))
         return [at(each, "content") for each in blocks if at(each, "type") == "tool_result"]
 
     def prompted(self, request: int = -1) -> str:
-        """The texts of the last message of a request."""
+        """Return the texts in the last message of a model request."""
         messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
         blocks = cast("list[JsonValue]", at(messages[-1], "content"))
         return "\n".join(str(at(each, "text")) for each in blocks if at(each, "type") == "text")
 
     async def attend(self) -> None:
-        """Answer whatever the user is asked."""
+        """Answer all requests from the server."""
         seen = 0
         while True:
-            await anyio.sleep(LOOK_SECONDS)  # it may be long until somebody asks
+            # polls, since `Editor.wait_for` times out and requests may be far apart
+            await anyio.sleep(LOOK_SECONDS)
             unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
             for message in unseen:
                 if "id" in message and "method" in message:
@@ -127,7 +128,7 @@ async def wired(
     options: Mapping[str, str] | None = None,
     can: JsonValue = FORMS,
 ) -> AsyncGenerator[Line]:
-    """Start it all; `settings` is a config.yaml, `can` what the editor is capable of."""
+    """Start everything; `settings` is a config.yaml, `can` the client capabilities."""
     home, root = folder / "home", folder / "root"
     for each in (home, root):
         each.mkdir(exist_ok=True)
@@ -148,11 +149,11 @@ async def wired(
 
 @cache
 def _import_all() -> None:
-    """Import once, outside of any test's patience, what the first of them would wait for."""
+    """Import slow modules once, before any timeout runs."""
     for name in ("anthropic", "acp_server.mcp.sdk", "acp_server.tools.kit"):
         import_module(name)
 
 
 def answers(count: int) -> Sequence[str]:
-    """Return a script of so many answers that mean nothing."""
+    """Return a script of `count` identical replies."""
     return ["Done."] * count

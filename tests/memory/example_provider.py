@@ -1,4 +1,4 @@
-"""A provider as somebody else might write one: what users said before, kept in a file of lines."""
+"""Example of a third-party memory provider: stores the users' messages in a JSONL file."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from acp_server.memory.providers import TurnMessage
 
 
 class SaidBefore:
-    """Remembers what users said; of that, what shares a word with a prompt."""
+    """Memory provider that recalls user messages which share a word with the prompt."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -32,12 +32,12 @@ class SaidBefore:
 
 
 def open_said_before(home: Path) -> SaidBefore:
-    """What the entry point names."""
+    """Open the provider; the target of the entry point."""
     return SaidBefore(home / "said-before.jsonl")
 
 
 def install(folder: Path, *names: str) -> None:
-    """Lay a package's record into a folder of the path, with the example under these names."""
+    """Write package metadata into a `sys.path` directory, with entry points of these names."""
     record = folder / "said_before-1.0.dist-info"
     record.mkdir(parents=True)
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: said-before\nVersion: 1.0\n")

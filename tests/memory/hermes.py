@@ -1,6 +1,6 @@
-"""Hermes at a memory file, as far as it matters here: how it reads, when it balks, how it writes.
+"""Access of Hermes to a memory file: how it reads, when it refuses to edit, how it writes.
 
-Run as a program it adds entries under its lock, like a session of Hermes next to ours.
+Run as a program, it adds entries under the lock, like a concurrent Hermes session.
 """
 
 import fcntl
@@ -12,26 +12,26 @@ SEPARATOR = "\n§\n"
 
 
 def parse(text: str) -> list[str]:
-    """Return the entries that Hermes finds; it opens files with universal newlines."""
+    """Parse entries as Hermes does, which opens files with universal newlines."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     pieces = (piece.strip() for piece in text.split(SEPARATOR))
     return [piece for piece in pieces if piece]
 
 
 def read(path: Path) -> list[str]:
-    """Return a file's entries."""
+    """Return the entries of a file; none if it does not exist."""
     return parse(path.read_bytes().decode()) if path.exists() else []
 
 
 def balks(path: Path, limit: int) -> bool:
-    """Whether Hermes takes a file for one that others have been at, and changes nothing in it."""
+    """Return whether Hermes considers a file foreign, and therefore refuses to edit it."""
     entries = read(path)
     text = path.read_text(encoding="utf-8").strip()
     return text != SEPARATOR.join(entries) or any(len(entry) > limit for entry in entries)
 
 
 def add(path: Path, entry: str) -> None:
-    """Add an entry as Hermes does: the lock, the file anew, a rename."""
+    """Add an entry as Hermes does: lock, write a new file, rename it."""
     with path.with_suffix(".md.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         entries = [*read(path), entry]

@@ -1,4 +1,4 @@
-"""Stores over a home of their own, in few words."""
+"""Shorthands for memory stores in a test home."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from prompt_engine.threats import scan
 
 
 def memory_of(home: Path, limit: int = 2_200) -> Memory:
-    """Return both stores of a home, read anew."""
+    """Return a `Memory` that reads the stores of a home again."""
     return Memory(home, {"memory": limit, "user": 1_375}, scan)
 
 
@@ -20,7 +20,7 @@ def add(home: Path, *contents: str, name: StoreName = "memory") -> Answer:
 
 
 def entries(home: Path, name: StoreName = "memory") -> tuple[str, ...]:
-    """Return what a store holds."""
+    """Return the entries of a store."""
     return memory_of(home).contents(name).entries
 
 

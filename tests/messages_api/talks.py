@@ -1,4 +1,4 @@
-"""Clients of the test server: the real SDK, and bare JSON for what its types forbid."""
+"""Clients of the fake API server: the real SDK, and plain JSON for requests its types forbid."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -28,7 +28,7 @@ TOOL: Object = {"name": "read_file", "input_schema": {"type": "object"}}
 
 @asynccontextmanager
 async def open_client(api: MessagesApi, key: str = KEY) -> AsyncGenerator[AsyncAnthropic]:
-    """Open the SDK's client, which does not try again by itself."""
+    """Open the SDK's client with retries turned off."""
     async with AsyncAnthropic(base_url=api.url, api_key=key, max_retries=0) as client:
         yield client
 
@@ -37,29 +37,29 @@ async def open_client(api: MessagesApi, key: str = KEY) -> AsyncGenerator[AsyncA
 async def open_both(
     script: Script = (), endpoint: Endpoint | None = None
 ) -> AsyncGenerator[tuple[MessagesApi, AsyncAnthropic]]:
-    """Open a server and a client of it."""
+    """Open a server and a client connected to it."""
     async with messages_api(script, endpoint or Endpoint()) as api, open_client(api) as client:
         yield api, client
 
 
 def body_of(model: str = NEWEST, **fields: JsonValue) -> Object:
-    """Return a request that is answered, with fields of the test's."""
+    """Return a valid request body with these fields; None removes a field."""
     body: Object = {"model": model, "max_tokens": 2_000, "messages": [user("hi")], **fields}
     return {name: value for name, value in body.items() if value is not None}
 
 
 def user(*content: JsonValue) -> Object:
-    """Return a message of the user, of one text or of blocks."""
+    """Return a user message with one text or with blocks."""
     return _message("user", content)
 
 
 def assistant(*content: JsonValue) -> Object:
-    """Return a message of the assistant, of one text or of blocks."""
+    """Return an assistant message with one text or with blocks."""
     return _message("assistant", content)
 
 
 def system(*content: JsonValue) -> Object:
-    """Return a message in the middle of a conversation."""
+    """Return a system message inside a conversation."""
     return _message("system", content)
 
 
@@ -69,29 +69,29 @@ def _message(role: str, content: Sequence[JsonValue]) -> Object:
 
 
 def text(words: str, **fields: JsonValue) -> Object:
-    """Return a block of text."""
+    """Return a text block."""
     return {"type": "text", "text": words, **fields}
 
 
 def use(id_: str = "toolu_1", **fields: JsonValue) -> Object:
-    """Return a call of the tool."""
+    """Return a tool use block."""
     return {"type": "tool_use", "id": id_, "name": "read_file", "input": {}, **fields}
 
 
 def result(id_: str = "toolu_1", **fields: JsonValue) -> Object:
-    """Return the result of a call."""
+    """Return a tool result block."""
     return {"type": "tool_result", "tool_use_id": id_, "content": "ok", **fields}
 
 
 def marked(ttl: str = "5m") -> Object:
-    """Return the field that marks a block."""
+    """Return the `cache_control` field of a block."""
     return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
 
 
 async def send(
     client: AsyncAnthropic, body: Mapping[str, JsonValue], headers: Mapping[str, str] | None = None
 ) -> Message:
-    """Send a request as it is."""
+    """Send a request body without validation."""
     return await client.post(
         "/v1/messages", cast_to=Message, body=dict(body), options={"headers": dict(headers or {})}
     )
@@ -104,7 +104,7 @@ async def refusal_of(
     betas: str | None = None,
     endpoint: Endpoint | None = None,
 ) -> str | None:
-    """Return why a request is refused with 400, or None if it is answered."""
+    """Return the message of a refusal with 400, or None if the request is answered."""
     headers = {"anthropic-version": version, **({"anthropic-beta": betas} if betas else {})}
     async with open_both(["ok"], endpoint) as (api, client):
         with suppress(anthropic.BadRequestError):
@@ -113,7 +113,7 @@ async def refusal_of(
 
 
 class Talk:
-    """A conversation that grows, sent whole each time as an agent sends it."""
+    """Growing conversation, sent completely each time, as agents do."""
 
     def __init__(self, client: AsyncAnthropic, fields: Object | None = None) -> None:
         self.client = client
@@ -121,12 +121,12 @@ class Talk:
         self.messages: list[JsonValue] = []
 
     async def say(self, *content: JsonValue) -> Message:
-        """Say something, and keep the answer."""
+        """Append a user message, send the conversation and append the answer."""
         self.messages.append(user(*content))
         return await self.ask()
 
     async def ask(self, headers: Mapping[str, str] | None = None) -> Message:
-        """Send the conversation as it is, and keep the answer."""
+        """Send the conversation and append the answer."""
         body = {**self.body, "messages": self.messages}
         answer = await send(self.client, body, headers)
         self.messages.append(assistant(*_content(answer)))

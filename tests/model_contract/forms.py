@@ -1,4 +1,4 @@
-"""The three forms as one thing to test: an endpoint on loopback that plays the same script."""
+"""One fake endpoint per API form, so that the same test can run against all three."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ OTHERS = ("chat", "responses")
 
 @asynccontextmanager
 async def serving(form: str, script: Sequence[Turn]) -> AsyncGenerator[MessagesApi]:
-    """Serve a script in a form."""
+    """Serve a script with an API form."""
     if form == "messages":
         async with messages_api(script) as api:
             yield api
@@ -25,17 +25,17 @@ async def serving(form: str, script: Sequence[Turn]) -> AsyncGenerator[MessagesA
 
 
 def endpoint(form: str) -> Endpoint:
-    """Return the endpoint of a form as OpenAI's own would be."""
+    """Return an endpoint configuration that behaves like OpenAI's."""
     if form == "responses":
         return Endpoint(form="responses")
     return Endpoint(form="chat")
 
 
 def breaks_off(form: str, at_event: int) -> StreamFault:
-    """Return what an endpoint sends that gives up in mid-stream."""
+    """Return a fault that replaces an event with an error in mid-stream."""
     return MessagesError(at_event) if form == "messages" else StreamedError(at_event)
 
 
 def bad_request(form: str, message: str) -> Failure:
-    """Return a refusal with a message."""
+    """Return a 400 failure with this message."""
     return messages_bad_request(message) if form == "messages" else failure(400, message)

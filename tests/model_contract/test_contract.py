@@ -156,7 +156,7 @@ async def test_a_turn_is_cancelled_while_it_waits_to_ask_again(tmp_path: Path, f
     rules = Rules(retry_seconds=60)
     async with serving(form, [server_error()]) as api, open_desk(api, tmp_path, rules) as desk:
         pending = desk.begin()
-        await desk.editor.wait_for(lambda _message: "trying again" in str(desk.notices()))
+        await desk.editor.wait_for(lambda _message: "retrying in" in str(desk.notices()))
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
@@ -203,8 +203,8 @@ async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, form: str, n
             assert await desk.ask() == "end_turn"
         assert desk.said() == "Here I am."
         first, second = desk.notices()
-        assert first.endswith("trying again in a moment (1 of 3)")
-        assert second.endswith("(2 of 3)")
+        assert first.endswith("retrying in a moment (attempt 1 of 3)")
+        assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
         assert [ask.body for ask in api.asks[1:]] == [api.asks[0].body] * 2
@@ -244,7 +244,7 @@ async def test_an_answer_that_breaks_off_goes_on_under_the_same_id(
             assert await desk.ask() == "end_turn"
         assert desk.said().endswith("and so on.")
         assert len(desk.message_ids()) == 1
-        assert "going on from there" in str(desk.notices())
+        assert "continuing from where it stopped" in str(desk.notices())
         assert text_kept(desk.history()) == desk.said()
         assert api.asks[-1].verdict == "answered"
         check_history(desk.history())
@@ -301,7 +301,7 @@ async def test_something_that_is_no_stream_is_told(tmp_path: Path, form: str) ->
         pytest.skip("its SDK reads events whatever they are called")
     page = reply("Hello.", content_type="text/html")
     async with serving(form, [page]) as api, open_desk(api, tmp_path) as desk:
-        assert "in place of a stream of events" in str((await desk.fail())["message"])
+        assert "instead of an event stream" in str((await desk.fail())["message"])
 
 
 async def test_no_credentials_ask_to_sign_in(tmp_path: Path, form: str) -> None:

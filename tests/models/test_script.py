@@ -98,8 +98,8 @@ A_COUNT = "expected `chunks: COUNT TEXT`"
 @pytest.mark.parametrize(
     ("script", "complaint"),
     [
-        ("say: Hello!", "line 1: a script begins with `prompt:` and what it answers"),
-        ("# a\n\npace: 1s", "line 3: a script begins with `prompt:` and what it answers"),
+        ("say: Hello!", "line 1: a script must start with `prompt: TEXT`"),
+        ("# a\n\npace: 1s", "line 3: a script must start with `prompt: TEXT`"),
         ("  indented", "line 1: expected `verb: text`, found '  indented'"),
         ("\ufeffprompt: *", "line 1: expected `verb: text`, found '\\ufeffprompt: *'"),
         ("prompt: *\nHello!", "line 2: expected `verb: text`, found 'Hello!'"),

@@ -168,7 +168,7 @@ async def test_a_script_that_cannot_be_played_says_which_and_why(tmp_path: Path)
         with pytest.raises(ModelUnavailableError) as raised:
             await play(ScriptedModel(source), said("hi"))
         assert raised.value.reason == (
-            f"cannot play the script {source!r}: {problem}; shipped ones are {shipped}"
+            f"cannot play the script {source!r}: {problem}; the included scripts are {shipped}"
         )
 
 
@@ -236,8 +236,8 @@ async def test_a_foreign_provider_is_named_with_where_it_came_from_and_the_way_o
     with pytest.raises(ModelUnavailableError) as raised:
         await play(model, said("hi"))
     assert raised.value.reason == (
-        "the configured provider is 'nous' (config.yaml), which acp-server does not know; set "
-        "`model.base_url` to where it is, or `model.provider` to one of anthropic, openai, "
+        "acp-server does not know the configured provider 'nous' (config.yaml); set "
+        "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "
         "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
         "HERMES_HOME/acp/config.yaml"
     )

@@ -1,4 +1,4 @@
-"""Two providers behind one session, each strict, each with a key of its own."""
+"""A session with two providers, each a strict fake server with its own key."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -27,14 +27,14 @@ OTHER_KEY = "another-key"
 
 @dataclass(frozen=True, slots=True)
 class Houses:
-    """A session, and the endpoints of its models."""
+    """Session and the fake endpoints of its models."""
 
     desk: Desk
     claude: MessagesApi
     other: MessagesApi
 
     async def choose(self, model_id: str) -> None:
-        """Choose a model as an editor does, whether its endpoint's list has come or not."""
+        """Select a model as an editor does, even if its endpoint has not listed it yet."""
         answer = await self.desk.editor.call(
             "session/set_config_option",
             {"sessionId": self.desk.session_id, "configId": MODEL_OPTION, "value": model_id},
@@ -47,7 +47,7 @@ class Houses:
 async def open_houses(
     home: Path, form: str, *, claude: Sequence[Turn], other: Sequence[Turn]
 ) -> AsyncGenerator[Houses]:
-    """Open a session whose first provider is a Messages API and whose other speaks `form`."""
+    """Open a session with a Messages API provider and one with the API form `form`."""
     endpoint = Endpoint(form=cast("ApiForm", form), keys=frozenset({OTHER_KEY}))  # pyright: ignore[reportArgumentType]  never messages
     async with messages_api(claude) as first, openai_api(other, endpoint) as second:
         loader = loader_for(form, Rules())

@@ -1,7 +1,7 @@
-"""Commands that would write, run, read a secret or leave the workspace.
+"""Commands that would write, run programs, read a secret or leave the workspace.
 
-`<OUTSIDE>` and `<HOME>` are filled in. What a command text alone can hide is tried in `shell/`;
-these are held against a real disk.
+`<OUTSIDE>` and `<HOME>` are replaced. These commands run against a real disk; `shell/` tries those
+that the command text alone can decide.
 """
 
 COMMAND_ATTEMPTS = (
@@ -203,7 +203,7 @@ COMMAND_ATTEMPTS = (
     ". ./README.md",
     "make",
     "nc -l 1",
-    # unreadable, or not what it seems
+    # unreadable or deceptive
     "cat .e\u200bnv",
     "cat \uff0eenv",
     "cat 'unclosed",

@@ -1,6 +1,7 @@
-"""Calls that would read, change or leave by a tool for files. `<ROOT>` and the like are filled in.
+"""File tool calls that would read secrets, change files or leave the workspace.
 
-None of them may have an effect, or tell a secret, before the user was asked.
+`<ROOT>` and similar placeholders are replaced. None of the calls may have an effect, or reveal a
+secret, before the user is asked.
 """
 
 from pydantic import JsonValue
@@ -196,7 +197,7 @@ QUIET_SEARCHES: dict[str, Attempt] = {
     "search by a folder": _search(file_glob="agent/**"),
     "search over lines": _search(pattern="BEGIN[\\s\\S]*hush"),
 }
-"""They need not ask, for they must leave out what is secret."""
+"""Searches that need no permission because they must exclude secrets."""
 
 EDITS: dict[str, Attempt] = {
     "a new file": ("write_file", {"path": "src/new.py", "content": "x\n"}),
@@ -206,4 +207,4 @@ EDITS: dict[str, Attempt] = {
     "a patch": _patch(_HARMLESS),
     "a deletion": _patch(_section("Delete", "src/app.py")),
 }
-"""Changes in the workspace: asked in the mode `ask`, refused in `plan`."""
+"""Changes in the workspace: the mode `ask` asks for permission, `plan` refuses."""

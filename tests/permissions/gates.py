@@ -1,4 +1,4 @@
-"""Gates of two files and a folder, and a user who answers when the test says so."""
+"""Permission gates for two files and a directory, and a user whose answers the test gives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tests.support.patience import PATIENCE_SECONDS
 
 @dataclass(slots=True)
 class Asked:
-    """A question that stands open, until `answer`."""
+    """A permission request that waits for `answer`."""
 
     question: Question
     choices: Sequence[Choice]
@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(slots=True)
 class User:
-    """Keeps what it is asked; never answers by itself."""
+    """Records permission requests and never answers by itself."""
 
     asked: list[Asked] = field(default_factory=list[Asked])
     most_at_once: int = 0
@@ -57,7 +57,7 @@ class User:
             self._open -= 1
 
     async def question(self, number: int) -> Asked:
-        """Wait for the question of this number, from 0."""
+        """Wait for the request with this index."""
         await until(lambda: len(self.asked) > number)
         return self.asked[number]
 
@@ -65,12 +65,12 @@ class User:
 async def until(is_so: Callable[[], bool]) -> None:
     with anyio.fail_after(PATIENCE_SECONDS):
         while not is_so():
-            await lowlevel.checkpoint()
+            await lowlevel.checkpoint()  # lets the gate's tasks run, without a wall-clock wait
 
 
 @dataclass(slots=True)
 class Setting:
-    """A folder and the gates to it."""
+    """A directory and its permission gates."""
 
     base: Path
     mode: Mode = "ask"
@@ -86,7 +86,7 @@ class Setting:
         return RuleStore(self.base / "own/permissions.json")
 
     def gate(self) -> PermissionGate:
-        """Return the gate of one more session."""
+        """Return the gate of a new session."""
         (self.root / "src").mkdir(parents=True, exist_ok=True)
         return PermissionGate(
             mode=lambda: self.mode,

@@ -1,4 +1,4 @@
-"""An MCP server in memory: one tool, whatever the test has it say of itself."""
+"""In-memory MCP server with one tool, whose annotations the test chooses."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -15,11 +15,11 @@ PLAIN_TOOL: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "obj
 
 @dataclass(slots=True)
 class MemoryServer:
-    """Connects to itself, and tells of the calls that reach it."""
+    """Connector and connection in one; reports the calls that it receives."""
 
     note: Callable[[Json], object]
     tool: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What it says of its tool besides, or instead."""
+    """Fields that extend or override the plain tool's definition."""
     closed: anyio.Event = field(default_factory=anyio.Event)
 
     @property
@@ -41,7 +41,7 @@ class MemoryServer:
         yield self
 
     async def load(self) -> "MemoryServer":
-        """Return what connects to it."""
+        """Return the connector."""
         return self
 
     async def close(self) -> None:

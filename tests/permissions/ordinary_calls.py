@@ -1,4 +1,4 @@
-"""What must not be asked in the mode `ask`, in an everyday workspace with a `.env` at its root."""
+"""Calls that the mode `ask` must allow in an everyday workspace with a `.env` at its root."""
 
 from pydantic import JsonValue
 
@@ -219,4 +219,4 @@ ASKED = (
     "ls .*",
     "diff -r . src",
 )
-"""They read the `.env` at the root, or may."""
+"""Commands that ask because they read the `.env` at the root, or may read it."""

@@ -1,10 +1,10 @@
-"""A program: all tools are used behind a gate that refuses everything, and what is done is heard.
+"""Program that runs all tools behind a gate that refuses everything, and records effects.
 
     python -m tests.permissions.refusing FOLDER
 
-Prints, as JSON, what each tool answered and what was done meanwhile: files opened for writing,
-made, changed or removed; processes started or ended; addresses looked up or connected to. An audit
-hook cannot be taken off again, so this is a process of its own.
+Prints, as JSON, each tool's result and the effects meanwhile: files opened for writing, created,
+changed or removed; processes started or signalled; addresses resolved or connected to. An audit
+hook cannot be removed, so this is a separate process.
 """
 
 import json
@@ -64,14 +64,14 @@ ATTEMPTS: dict[str, Attempt] = {
     "skill_manage": ("skill_manage", {"action": "create", "name": "made", "content": SKILL}),
     "a server's tool": ("s__tool", {}),
 }
-"""Each tool that has an effect, by what it does."""
+"""One call of each tool that has an effect, by a description of the effect."""
 ALLOWED = ("write_file", "terminal", "web_fetch", "a server's tool")
-"""What is done in the end, when nothing is refused any more."""
+"""Attempts that run at the end, when nothing is refused any more."""
 
 
 @frozen
 class Switch(Orders):
-    """Lets everything through, until everything is refused."""
+    """Rules that refuse nothing until the switch is on, then everything."""
 
     is_on: list[bool] | None = None
 
@@ -81,7 +81,7 @@ class Switch(Orders):
 
 
 class Ears:
-    """Hears what this process does to the system."""
+    """Audit hook that records the effects of this process on the system."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -93,7 +93,7 @@ class Ears:
             self.heard.append(f"{event} {arguments[:2]}")
 
     def take(self) -> list[JsonValue]:
-        """Return what was heard since."""
+        """Return the effects since the last call."""
         heard: list[JsonValue] = [*self.heard]
         self.heard.clear()
         return heard
@@ -103,13 +103,13 @@ def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
     if event == "open":
         _, _, flags = arguments
         return isinstance(flags, int) and bool(flags & WRITING_FLAGS)
-    if event in SIGNALS:  # a signal 0 only asks whether somebody is there
+    if event in SIGNALS:  # signal 0 only checks that the process exists
         return arguments[1] != 0
     return event in EVENTS
 
 
 async def main(folder: Path) -> Mapping[str, JsonValue]:
-    """Do it all; return what is printed."""
+    """Run all attempts; return the result to print."""
     stage, puppet, switch = set_up(folder), Puppet(), list[bool]()
     stage.model = puppet
     ears = Ears()
@@ -161,7 +161,7 @@ async def _told(
 
 
 async def _prepare(actor: Actor, puppet: Puppet) -> str:
-    """Have everything imported and used once, something to be undone, and a process that runs."""
+    """Import and use everything once, make a change that can be undone, start a process."""
     prompt = UserMessage((Text("change it"),))
     async with actor.session.checkpoints.turn(prompt, actor.session.conversation):
         await actor.call("write_file", {"path": "README.md", "content": "changed"})

@@ -1,4 +1,4 @@
-"""A workspace full of secrets, the real tools on it, and a user who rejects whatever is asked."""
+"""Workspace full of secrets with the real tools, and a user who rejects every request."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from tests.support.engine import equipment
 from tests.support.patience import PATIENCE_SECONDS
 
 MARKER = "hush-4711"
-"""Stands in every secret, and nowhere else."""
+"""Text contained in every secret, and nowhere else."""
 
 PLAIN_FILES = {
     "README.md": "# A project\n",
@@ -66,16 +66,16 @@ Snapshot: TypeAlias = Mapping[str, tuple[int, str]]
 
 @dataclass(slots=True)
 class Stage:
-    """A folder with a workspace, what lies beside it, and this program's settings within."""
+    """Directory with a workspace, an outside directory and this program's settings."""
 
     base: Path
     root: Path = field(init=False)
     outside: Path = field(init=False)
     home: Path = field(init=False)
     before: Snapshot = field(init=False, default_factory=dict[str, tuple[int, str]])
-    """What was there in the beginning, for a test that keeps it."""
+    """Initial snapshot, for tests that store one."""
     model: Model | None = None
-    """Who is asked; nobody unless the test says so."""
+    """Model of the session; None unless the test sets one."""
 
     def __post_init__(self) -> None:
         self.root, self.outside = self.base / "workspace", self.base / "outside"
@@ -86,18 +86,18 @@ class Stage:
         return self.root / "agent"
 
     def put(self, path: str | Path, text: str) -> Path:
-        """Make a file; relative ones in the workspace."""
+        """Create a file; relative paths are inside the workspace."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         return file
 
     def snapshot(self) -> Snapshot:
-        """Return all that is there: names, kinds and modes, contents or targets."""
+        """Return all paths with kind and mode, and contents or link targets."""
         return {str(each.relative_to(self.base)): _state(each) for each in self.base.rglob("*")}
 
     def filled(self, value: JsonValue) -> JsonValue:
-        """Return arguments with the places in them filled in."""
+        """Return arguments with their placeholders replaced."""
         match value:
             case str():
                 places = {"ROOT": self.root, "OUTSIDE": self.outside, "HOME": self.home}
@@ -111,7 +111,7 @@ class Stage:
 
 
 def set_up(base: Path) -> Stage:
-    """Furnish a stage."""
+    """Create the workspace with its files."""
     stage = Stage(base)
     for name, text in (PLAIN_FILES | SECRET_FILES).items():
         stage.put(name, text)
@@ -139,7 +139,7 @@ def _state(path: Path) -> tuple[int, str]:
 
 @dataclass(slots=True)
 class Recorder:
-    """A user who answers all questions alike, and remembers them."""
+    """User who answers all requests alike and records them."""
 
     answer: ChoiceId = "reject_once"
     questions: list[Question] = field(default_factory=list[Question])
@@ -151,14 +151,14 @@ class Recorder:
 
 
 class Somebody(NoEnquirer):
-    """Somebody sits there, though without forms."""
+    """A present user whose client has no forms."""
 
     is_attended = True
 
 
 @dataclass(slots=True)
 class Screen:
-    """Keeps what is shown."""
+    """Event sink that records all events."""
 
     events: list[Event] = field(default_factory=list[Event])
 
@@ -171,7 +171,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The tools of a session on a stage."""
+    """Tools of a session in a `SecretWorkspace`."""
 
     stage: Stage
     session: Session
@@ -182,7 +182,7 @@ class Actor:
     async def call(
         self, tool: str, arguments: Mapping[str, JsonValue], call_id: str = "call"
     ) -> Outcome:
-        """Make a call: its arguments arrive, then it runs."""
+        """Make a call: stream its arguments, then run it."""
         text = json.dumps(self.stage.filled(dict(arguments)))
         live = await self.toolbox.open(call_id, tool, self.screen)
         for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
@@ -199,14 +199,14 @@ async def acting(
     web: WebRules | None = None,
     hooks: HookRules | None = None,
 ) -> AsyncGenerator[Actor]:
-    """Open a session on a stage; leaving ends all that it runs."""
+    """Open a session in a `SecretWorkspace`; exiting ends all its processes."""
     premises = replace(premises_of(stage), web=web or WebRules(), hooks=hooks or HookRules())
     async with acting_with(stage, mode, premises, user, additional) as actor:
         yield actor
 
 
 def premises_of(stage: Stage) -> Premises:
-    """Return what the tools of a stage share."""
+    """Return the tool configuration of a `SecretWorkspace`."""
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
     environment |= {"ACP_TEST_KEY": "hush-key-4711"}
     return Premises(stage.home, stage.own, environment, ("ACP_TEST_KEY",))
@@ -221,7 +221,7 @@ async def acting_with(
     additional: tuple[Path, ...] = (),
     join_servers: JoinServers | None = None,
 ) -> AsyncGenerator[Actor]:
-    """Open a session on a stage with premises of its own; leaving ends all that it runs."""
+    """Open a session with its own tool configuration; exiting ends all its processes."""
     user = user or Recorder()
     catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
     made: list[Toolbox] = []
@@ -242,6 +242,7 @@ async def acting_with(
             with anyio.fail_after(PATIENCE_SECONDS):
                 yield Actor(stage, session, toolbox, user)
         finally:
+            # on a timeout the scope is cancelled, but the tools' processes must still end
             with anyio.CancelScope(shield=True):
                 await toolbox.close()
                 await maker.close()

@@ -1,4 +1,4 @@
-"""Files and folders that keep becoming links and themselves again, in a thread, without a gap."""
+"""Threads that keep swapping files or directories with symlinks, without a gap."""
 
 import ctypes
 import os
@@ -31,12 +31,12 @@ def _repeating(swap: Callable[[], object]) -> Generator[None]:
 
 @contextmanager
 def swapping_file(file: Path, target: Path) -> Generator[None]:
-    """Have a path be a link to something and a file of its own by turns."""
+    """Alternate a path between a regular file and a symlink to `target`."""
     aside = file.with_name("aside")
 
     def swap() -> None:
         aside.symlink_to(target)
-        aside.replace(file)
+        aside.replace(file)  # atomic: the path exists at every moment
         aside.write_text("harmless\n")
         aside.replace(file)
 
@@ -46,9 +46,9 @@ def swapping_file(file: Path, target: Path) -> Generator[None]:
 
 @contextmanager
 def swapping_folder(folder: Path, target: Path) -> Generator[None]:
-    """Have a path be a link to another folder and the folder that it was by turns.
+    """Alternate a path between a directory and a symlink to another directory.
 
-    It is that again in the end.
+    At the end it is the directory again.
     """
     aside = folder.with_name(f"{folder.name}-aside")
     aside.symlink_to(target)
@@ -62,7 +62,7 @@ def swapping_folder(folder: Path, target: Path) -> Generator[None]:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Have two entries change places at once; where the system cannot, one after the other."""
+    """Swap two directory entries atomically, or with renames where the system cannot."""
     if sys.platform == "linux":
         names = os.fsencode(one), os.fsencode(other)
         library = ctypes.CDLL(None, use_errno=True)

@@ -8,29 +8,29 @@ from acp_server.tools.kit import TOOL_NAMES
 
 FATES: dict[Mode, dict[str, str]] = {
     "ask": {
-        "read_file": "unasked in the workspace",
-        "write_file": "asked about",
-        "terminal": "asked about, unless it only reads",
-        "memory": "unasked",
-        "web_fetch": "asked about",
-        "exit_plan": "of use in plan mode only",
-        "server__tool": "asked about",
-        "todo": "unasked",
+        "read_file": "allowed in the workspace",
+        "write_file": "asks first",
+        "terminal": "asks first, unless it only reads",
+        "memory": "allowed",
+        "web_fetch": "asks first",
+        "exit_plan": "only for plan mode",
+        "server__tool": "asks first",
+        "todo": "allowed",
     },
     "accept_edits": {
-        "patch": "unasked in the workspace",
-        "terminal": "asked about, unless it only reads",
+        "patch": "allowed in the workspace",
+        "terminal": "asks first, unless it only reads",
     },
     "plan": {
-        "search_files": "unasked in the workspace",
+        "search_files": "allowed in the workspace",
         "patch": "refused",
         "terminal": "refused",
         "memory": "refused",
-        "exit_plan": "asked about",
-        "web_fetch": "asked about",
+        "exit_plan": "asks first",
+        "web_fetch": "asks first",
         "server__tool": "refused",
     },
-    "bypass": {"patch": "unasked", "terminal": "unasked", "server__tool": "unasked"},
+    "bypass": {"patch": "allowed", "terminal": "allowed", "server__tool": "allowed"},
 }
 
 
@@ -40,6 +40,6 @@ def test_a_tool_is_forecast_by_the_policy(mode: Mode) -> None:
 
 
 def test_whatever_changes_something_is_refused_in_plan_mode() -> None:
-    quiet = {name for name in TOOL_NAMES if forecast(name, "plan").startswith("unasked")}
+    quiet = {name for name in TOOL_NAMES if forecast(name, "plan").startswith("allowed")}
     harmless = {"read_file", "search_files", "todo", "clarify", "session_search", "delegate_task"}
     assert quiet == {*harmless, "skills_list", "skill_view"}

@@ -185,7 +185,7 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
         ("write", Ask("", FolderScope("write", FILE.parent))),
         (
             "read outside",
-            Ask(f"it lies outside the workspace: {FAR}", FolderScope("read", FAR.parent)),
+            Ask(f"it is outside the workspace: {FAR}", FolderScope("read", FAR.parent)),
         ),
         ("read secret", Ask(".env may hold secrets or settings")),
         ("command", Ask("it runs", CommandScope(("pytest",)))),
@@ -201,8 +201,8 @@ def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision:
 @pytest.mark.parametrize(
     ("mode", "decision"),
     [
-        ("ask", Ask("tasks.json is run or obeyed by other programs")),
-        ("accept_edits", Ask("tasks.json is run or obeyed by other programs")),
+        ("ask", Ask("tasks.json is executed or read as configuration by other programs")),
+        ("accept_edits", Ask("tasks.json is executed or read as configuration by other programs")),
         ("plan", Refuse(PLANNING)),
         ("bypass", Allow()),
     ],

@@ -10,7 +10,7 @@ from acp_server.permissions.ground import Ground, ground_of
 from acp_server.permissions.ignoring import IgnoreFiles
 from acp_server.permissions.repositories import doubt_on_git
 
-PROGRAMS = "the settings of this repository name programs that git would start"
+PROGRAMS = "the git configuration of this repository names programs that git would run"
 SHOWN = ".env is tracked by git, and its changes may be shown"
 
 

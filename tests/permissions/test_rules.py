@@ -139,7 +139,7 @@ def test_with_a_scope_each_answer_says_what_it_covers() -> None:
     assert choices_for(FolderScope("write", ROOT / "src"), ROOT) == (
         Choice("allow_once", "Allow once", "allow_once"),
         Choice("allow_session", "Allow edits in src/ for this session", "allow_always"),
-        Choice("allow_workspace", "Always allow edits in src/ (kept)", "allow_always"),
+        Choice("allow_workspace", "Always allow edits in src/ (saved)", "allow_always"),
         Choice("reject_once", "Reject", "reject_once"),
-        Choice("reject_workspace", "Always reject edits in src/ (kept)", "reject_always"),
+        Choice("reject_workspace", "Always reject edits in src/ (saved)", "reject_always"),
     )

@@ -37,7 +37,7 @@ def rules(path: Path, *, is_allowed: bool) -> RuleBook:
 
 
 SCOPE = FolderScope("write", INSIDE.parent)
-LEAVE = Ask(f"it lies outside the workspace: {OUTSIDE}", FolderScope("write", OUTSIDE.parent))
+LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", FolderScope("write", OUTSIDE.parent))
 
 
 @pytest.mark.parametrize(

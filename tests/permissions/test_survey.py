@@ -207,7 +207,7 @@ def test_an_always_covers_a_command_that_stays_inside(stage: Stage, command: str
 def test_what_a_running_command_reads_is_in_doubt(stage: Stage, text: str) -> None:
     facts = surveyor_of(stage).facts(RunCommand(text, target(stage, "."), is_input=True))
     assert isinstance(facts, CommandFacts)
-    assert facts.doubts == ("what a running command makes of it cannot be known",)
+    assert facts.doubts == ("it is sent to a running command, whose reaction cannot be predicted",)
 
 
 def test_a_command_elsewhere_is_in_doubt(stage: Stage) -> None:
@@ -216,7 +216,7 @@ def test_a_command_elsewhere_is_in_doubt(stage: Stage) -> None:
 
 def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: Stage) -> None:
     stage.put("src/HEAD", "ref: refs/heads/main\n")
-    told = ("git may take the files of that folder for its own settings",)
+    told = ("git may treat the files of that directory as its own configuration",)
     found = [doubts_on(stage, "git status", folder) for folder in (".", "src", "src/deep")]
     assert found == [(), told, told]
 

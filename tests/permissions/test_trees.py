@@ -82,14 +82,14 @@ def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyP
     for name in ("a", "b", "c"):
         (root / name).symlink_to(root)
     assert doubt_on(root) == ""
-    assert doubt_on(root, Tree(str(root), follows=True)).endswith("to look through for secrets")
+    assert doubt_on(root, Tree(str(root), follows=True)).endswith("to check for secrets")
 
 
 def test_more_than_can_be_looked_through_is_doubted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trees, "MOST_ENTRIES", 3)
-    assert doubt_on(root) == f"{root} holds too many files to look through for secrets"
+    assert doubt_on(root) == f"{root} contains too many files to check for secrets"
 
 
 def test_a_tree_deeper_than_a_path_can_be_is_doubted(root: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_tree_deeper_than_a_path_can_be_is_doubted(root: Path) -> None:
         os.close(folder)
         folder = inner
     os.close(folder)
-    assert doubt_on(root).endswith("to look through for secrets")
+    assert doubt_on(root).endswith("to check for secrets")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can look everywhere")

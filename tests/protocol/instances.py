@@ -1,4 +1,4 @@
-"""Values made up from the published schema: the plainest that is valid, and any that are."""
+"""Values generated from the published schema: a minimal one, and arbitrary valid ones."""
 
 from functools import cache
 
@@ -41,13 +41,13 @@ ANY_JSON: SearchStrategy[JsonValue] = st.recursive(
 
 
 def plainest(shape: Shape) -> JsonObject:
-    """An object with nothing but what is required."""
+    """Return an object with only the required properties."""
     return {name: _plainest(shape.properties[name]) for name in sorted(shape.required)}
 
 
 @cache
 def instances(definition: str) -> SearchStrategy[JsonValue]:
-    """Any value that is as the definition says, now and then with a key that it does not name."""
+    """Return a strategy for valid values, some of them with an unknown key."""
     found = spoken_shapes(definition)
     made = st.one_of(*map(_objects, found)) if found else _values(definitions()[definition])
     return made.filter(lambda value: not faults(definition, value))

@@ -1,6 +1,6 @@
-"""The published definitions and our types side by side: they are paired by their names.
+"""Pairs the published schema definitions with our types by name.
 
-What has no pair, or is not exactly alike, is listed here and nowhere else, with a reason.
+Definitions without a pair, and types that deviate, are listed here with the reason.
 """
 
 from functools import cache
@@ -51,7 +51,7 @@ ENVELOPE = {
     "ExtRequest",
     "ExtResponse",
 }
-"""Definitions of JSON-RPC around the messages, which is `acp_server.jsonrpc`'s, and of anything."""
+"""Definitions of the JSON-RPC envelope, handled by `acp_server.jsonrpc`, and of any value."""
 
 PARTS: dict[str, object] = {
     "ElicitationAcceptAction": elicitation.CreateElicitationResponse,
@@ -60,7 +60,7 @@ PARTS: dict[str, object] = {
     "SessionConfigBoolean": sessions.SessionConfigBoolean,
     "SessionConfigSelect": sessions.SessionConfigSelect,
 }
-"""Definitions that hold some properties of an object; the models hold all of them."""
+"""Definitions with some properties of an object; the models have all of them."""
 
 VARIANTS = {
     "AgentMessageChunk",
@@ -77,7 +77,7 @@ VARIANTS = {
     "ToolCallStart",
     "UserMessageChunk",
 }
-"""Types of ours that the schema writes out where it uses them, without a name."""
+"""Our names for types that the schema defines inline without a name."""
 
 SHARED = {
     "AdditionalDirectories",
@@ -88,10 +88,10 @@ SHARED = {
     "SessionSetup",
     "TerminalRequest",
 }
-"""Types of ours for what several definitions have in common."""
+"""Our base types for properties that several definitions share."""
 
 UNSPOKEN = {"CreateElicitationRequest": 4}
-"""Definitions of which only the first shapes have models: an agent sends the modes it knows."""
+"""Unions of which only the first shapes have models: an agent sends only modes it knows."""
 
 DEVIATIONS = {
     ("NewSessionRequest", "mcpServers"): "one bad server must not cost the user the session",
@@ -102,12 +102,12 @@ DEVIATIONS = {
     ("ResumeSessionRequest", "additionalDirectories"): "an empty path is an error, never ignored",
     ("CreateElicitationRequest", "mode"): "never read by an agent; each model supplies its own",
 }
-"""Properties that are read otherwise than the schema says; `test_requests` says how."""
+"""Properties parsed differently from the schema; `test_requests` shows how."""
 
 
 @cache
 def our_names() -> dict[str, object]:
-    """Every type that the protocol's modules define, by its name."""
+    """Return every type defined in the protocol modules, by name."""
     found: dict[str, object] = {}
     for module in MODULES:
         aliases = [name for name, kind in module.__annotations__.items() if kind is TypeAlias]
@@ -121,25 +121,25 @@ def our_names() -> dict[str, object]:
 
 
 PAIRED = sorted((our_names().keys() | PARTS) - VARIANTS - SHARED)
-"""The definitions that we have a type for."""
+"""Definitions that have a type."""
 
 WHOLE = [name for name in PAIRED if name not in PARTS]
-"""Those of them that say all there is to say about a value."""
+"""Paired definitions that describe a value completely."""
 
 
 def our_type(definition: str) -> object:
-    """What we have for a definition: a model, a union of models, or something smaller."""
+    """Return the type for a definition: a model, a union of models, or a simple type."""
     return PARTS.get(definition) or our_names()[definition]
 
 
 @cache
 def adapter(definition: str) -> TypeAdapter[object]:
-    """What reads and writes any value of our type."""
+    """Return a pydantic adapter for the type of a definition."""
     return TypeAdapter(cast("type[object]", our_type(definition)))
 
 
 def our_models(kind: object) -> list[type[WireModel]]:
-    """The models that a value of a type may be, in order."""
+    """Return the possible models of a type's values, in order."""
     if isinstance(kind, type) and issubclass(kind, WireModel):
         return [kind]
     if get_origin(kind) in {tuple, dict, Literal}:
@@ -148,13 +148,13 @@ def our_models(kind: object) -> list[type[WireModel]]:
 
 
 def spoken_shapes(definition: str) -> list[Shape]:
-    """The shapes of a definition that we have models for."""
+    """Return the shapes of a definition that have models."""
     return shapes(definitions()[definition])[: UNSPOKEN.get(definition)]
 
 
 @cache
 def paired_shapes() -> list[tuple[str, Shape, type[WireModel]]]:
-    """Every shape with its definition's name and its model; several may have the same model."""
+    """Return each shape with its definition's name and its model; models may repeat."""
     pairs: list[tuple[str, Shape, type[WireModel]]] = []
     for name in PAIRED:
         models, found = our_models(our_type(name)), spoken_shapes(name)

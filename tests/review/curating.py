@@ -1,4 +1,4 @@
-"""A library that a curator works on, and what its model plays, for tests of what comes of it."""
+"""A skill library for curator runs, and scripts for the curator's model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,13 +33,13 @@ step:
 
 
 def absorb(*names: str, into: str = "pdf") -> str:
-    """Return the steps that archive skills, each into another."""
+    """Return the steps that merge skills into another and archive them."""
     lines = "call: skill_manage\n  action: delete\n  name: {name}\n  absorbed_into: {into}\nstep:\n"
     return "".join(lines.format(name=name, into=into) for name in names)
 
 
 def account(merged: Mapping[str, str], pruned: Mapping[str, str] | None = None) -> str:
-    """Return the end of an answer: each merged skill with what it is in now, each pruned one."""
+    """Return the final summary: merged skills with targets, pruned skills with reasons."""
     lines = ["say: Done.", "  ", "  ```yaml"]
     lines.append("  consolidations:" if merged else "  consolidations: []")
     for name, into in merged.items():
@@ -94,11 +94,11 @@ call: terminal
   command: rm -rf skills
 step:
 """
-"""What a model may try with a skill that is none of its business; `{name}` stands for it."""
+"""Calls that a curator must not succeed with; `{name}` is a skill outside its scope."""
 
 
 class Library:
-    """A home with three narrow skills of an agent's."""
+    """Home with three narrow skills that an agent created."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -114,21 +114,21 @@ class Library:
         picture.write_bytes(PICTURE)
 
     def make(self, name: str) -> None:
-        """Have an agent make a skill."""
+        """Create a skill as an agent does."""
         call = ManageCall("create", name, content=document(name))
         self.keeper.commit(self.keeper.plan(call))
 
     def curation(self, script: str = MERGING) -> Curation:
-        """Return passes of a curator whose model plays a script."""
+        """Return the runs of a curator whose model plays a script."""
         file = self.folder / "curator.script"
         file.write_text(script, encoding="utf-8")
         catalog = FixedCatalog("test", "test", lambda: ScriptedModel(str(file)))
         return Curation(self.room, catalog, now=self.clock)
 
     def files(self) -> dict[str, bytes]:
-        """Return all files of the skills folder but locks."""
+        """Return all files of the skills directory except locks."""
         return files_in(self.skills, is_hidden=lambda path: path.endswith(".lock"))
 
     def archived(self) -> dict[str, str]:
-        """Return what is in the archive, and what absorbed it."""
+        """Return the archived skills, each with the skill that absorbed it."""
         return {each.name: each.absorbed_into for each in self.keeper.archive.entries()}

@@ -1,4 +1,4 @@
-"""A home with skills, and conversations that are reviewed, for tests of what comes of it."""
+"""A home with skills, and scripted conversations that are reviewed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.editor import Editor, Object, at, configuration
 
 NOTICES: JsonValue = {"session": {"notices": {}}}
 REVIEW = "Look back over the conversation"
-"""What every review's question holds."""
+"""Text that every review prompt contains."""
 
 RELEASE = """---
 name: release
@@ -49,12 +49,12 @@ prompt: {REVIEW}
 
 
 def script(review: str = PATCH) -> str:
-    """Return a script in which a user corrects the work, and a review."""
+    """Return a script of a conversation with a correction, followed by a review."""
     return f"{TALK}{review}"
 
 
 def home_of(folder: Path, review: str = PATCH, settings: str = "") -> Configuration:
-    """Return a configuration whose reviews are due after two steps; a skill is there."""
+    """Return a configuration with one skill, whose reviews are due after two steps."""
     home = folder / "home"
     skill(home, "release", RELEASE)
     own = home / "acp" / "config.yaml"
@@ -65,7 +65,7 @@ def home_of(folder: Path, review: str = PATCH, settings: str = "") -> Configurat
 
 
 def skill(home: Path, place: str, text: str | None = None, *, is_agents: bool = True) -> Path:
-    """Put a skill into a home; return its SKILL.md."""
+    """Write a skill into a home and return the path of its SKILL.md."""
     folder = home / "skills" / place
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "SKILL.md"
@@ -76,13 +76,13 @@ def skill(home: Path, place: str, text: str | None = None, *, is_agents: bool = 
 
 
 async def correct(editor: Editor, session_id: str) -> None:
-    """Have something done, and done otherwise: after that a review is due."""
+    """Send a prompt and a correction, after which a review is due."""
     await editor.prompt(session_id, "release 1.2")
     await editor.prompt(session_id, "no! always sign the tag")
 
 
 def says(text: str) -> Callable[[Object], bool]:
-    """Return what finds a sentence between turns that holds a text."""
+    """Return a predicate for notices whose title contains a text."""
 
     def is_it(message: Object) -> bool:
         return text in notice_of(message)
@@ -91,7 +91,7 @@ def says(text: str) -> Callable[[Object], bool]:
 
 
 def notice_of(message: Object) -> str:
-    """Return the sentence of a notice; empty for any other message."""
+    """Return the title of a notice; empty for other messages."""
     if message.get("method") != "session/update":
         return ""
     update = at(message, "params", "update")
@@ -100,7 +100,7 @@ def notice_of(message: Object) -> str:
 
 
 def undo_ids(home: Path) -> list[str]:
-    """Return the ids of what can be undone."""
+    """Return the ids of the undoable reviews."""
     return [each.id for each in Undo(Home(home), current_time).passes()]
 
 
@@ -116,4 +116,4 @@ DONE = """call: skill_manage
 step:
 say: Saved.
 """
-"""The end of a review that leaves a mark, so that a test knows when it is over."""
+"""Last steps of a review, which create a skill so that a test can detect the end."""

@@ -33,7 +33,7 @@ def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: Library) -> No
     assert (undone.exit_code, library.files()) == (0, before)
     again = curate(library, "--undo")
     assert (again.exit_code, again.stdout) == (1, "")
-    assert "undone already" in again.stderr
+    assert "already undone" in again.stderr
 
 
 def test_what_did_not_come_to_its_end_is_told_by_the_exit_code(library: Library) -> None:

@@ -48,7 +48,7 @@ def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
         Option(
             "model",
             "Model",
-            "Who answers",
+            "The model that answers",
             "model",
             "big",
             (Choice("big", "BIG", ""), Choice("small", "SMALL", ""), Choice("plain", "PLAIN", "")),
@@ -81,7 +81,7 @@ def test_a_model_that_thinks_as_it_does_has_no_picker_for_it() -> None:
     with pytest.raises(UnknownOptionError) as raised:
         session.set_option("thought_level", "low")
     assert str(raised.value) == (
-        "unknown configuration option 'thought_level'; there are mode, model"
+        "unknown configuration option 'thought_level'; choose one of mode, model"
     )
 
 
@@ -102,7 +102,7 @@ def test_an_unknown_value_is_refused_and_changes_nothing(
     before = session.options
     with pytest.raises(InvalidValueError) as raised:
         session.set_option(option_id, value)
-    assert str(raised.value) == f"{value!r} is no value of {option_id!r}; there are {known}"
+    assert str(raised.value) == f"{value!r} is not a value of {option_id!r}; choose one of {known}"
     assert session.options == before
 
 

@@ -34,7 +34,7 @@ Commands:
 
 - `/help [command]`: List the commands, or explain one
 - `/shout <words>`: Say it louder
-- `/version`: Say which version of acp-server this is"""
+- `/version`: Show the version of acp-server"""
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_wr
     assert (kit.system, desk.rebuilt) == ("new", 1)
     assert list(desk.conversation)[:4] == [*desk.messages[:3], AssistantMessage((SUMMARY_TEXT,))]
     assert len(desk.conversation) == 24
-    title = "The conversation was summed up: 40 messages are 24 now"
+    title = "The conversation was summarized: 40 messages became 24"
     assert desk.sink.events == [
         CompactionChanged("m1", "in_progress"),
         SummaryChunk("m1", "So far so good."),
@@ -118,7 +118,7 @@ async def test_a_summary_that_fails_leaves_all_as_it_was_and_is_tried_again_late
     assert isinstance(ended, CompactionChanged)
     assert ended.notice is not None
     assert (ended.status, ended.notice.severity) == ("failed", "warning")
-    assert ended.notice.title == f"The conversation could not be summed up: {ended.error}"
+    assert ended.notice.title == f"The conversation could not be summarized: {ended.error}"
     desk.clock = 599
     assert await desk.prepare() is desk.kit
     desk.clock = 600

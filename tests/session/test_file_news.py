@@ -51,7 +51,7 @@ class Files:
         (Standing({"A.md": "1"}, {"b/A.md": "2"}), [f"b/A.md has changed; {TOUCH}"]),
         (
             Standing({}, {"b/A.md": "2"}),
-            [f"A.md is gone; {RELOAD}", f"b/A.md has changed; {TOUCH}"],
+            [f"A.md was deleted; {RELOAD}", f"b/A.md has changed; {TOUCH}"],
         ),
         (
             Standing({}, {"b/A.md": "1"}, frozenset({"A.md"})),
@@ -59,7 +59,7 @@ class Files:
         ),
         (
             Standing({"C.md": "1", "B.md": "1", "A.md": "2"}, {"b/A.md": "1"}),
-            [f"A.md has changed, B.md counts now, C.md counts now; {RELOAD}"],
+            [f"A.md has changed, B.md now applies, C.md now applies; {RELOAD}"],
         ),
     ],
     ids=["nothing", "the prompt's", "a folder's", "both", "emptied", "several"],
@@ -73,7 +73,7 @@ async def test_a_sentence_names_what_differs(
 async def test_a_file_that_stands_back_behind_another_is_not_gone(tmp_path: Path) -> None:
     (tmp_path / "A.md").touch()
     now = Standing({"A.override.md": "1"}, {"b/A.md": "1"})
-    assert await Files(tmp_path).look(now) == [f"A.override.md counts now; {RELOAD}"]
+    assert await Files(tmp_path).look(now) == [f"A.override.md now applies; {RELOAD}"]
 
 
 async def test_each_is_told_once_for_a_prompt(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_that_nothing_can_be_watched_is_kept_longer_than_a_prompt(tmp_path: Path
     files.is_seen = False
     files.news.hear("no watches are left")
     files.news.begin(NOTHING)
-    problem = f"Changed instructions cannot be told of (no watches are left); {UNWATCHED}"
+    problem = f"Instruction files cannot be watched (no watches are left); {UNWATCHED}"
     assert files.news.take() == (problem,)
     assert files.news.take() == ()
 

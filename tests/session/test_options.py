@@ -36,10 +36,10 @@ def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
             Choice(
                 "accept_edits",
                 "Accept edits",
-                "Edits files in the workspace unasked; asks for the rest",
+                "Edits workspace files without asking; asks for the rest",
             ),
             Choice("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-            Choice("bypass", "Bypass", "Never asks; only what is always forbidden stays so"),
+            Choice("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
         ),
     )
     assert choose("mode", mode, all_options(mode)) == mode
@@ -50,11 +50,11 @@ def test_what_is_no_mode_is_refused_with_those_that_there_are(value: object) -> 
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:
         choose("mode", value, all_options("ask"))
-    assert str(raised.value) == f"{value!r} is no value of 'mode'; there are {KNOWN}"
+    assert str(raised.value) == f"{value!r} is not a value of 'mode'; choose one of {KNOWN}"
 
 
 def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UnknownOptionError) as raised:
         choose("colour", "ask", all_options("ask"))
-    assert str(raised.value) == "unknown configuration option 'colour'; there are mode, model"
+    assert str(raised.value) == "unknown configuration option 'colour'; choose one of mode, model"
     assert isinstance(raised.value, SessionError)

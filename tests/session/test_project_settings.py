@@ -20,8 +20,8 @@ TOOLS = ("read", "write", "run")
             {"mode": "bypass", "model": "unheard of", "base_url": "https://evil.example"},
             ProjectSettings(
                 refused=(
-                    "mode (a project may ask for ask or plan)",
-                    "model (there is none of that name)",
+                    "mode (a project can only set ask or plan)",
+                    "model (no such model)",
                     "base_url (a project cannot set it)",
                 )
             ),
@@ -33,26 +33,26 @@ TOOLS = ("read", "write", "run")
             ProjectSettings(
                 tools=("read",),
                 skills=("review", "naming"),
-                refused=("'fly' among its tools (there is none of that name)",),
+                refused=("'fly' among its tools (no such tool)",),
             ),
         ),
         (
             {"tools": ["fly", 7], "skills": ["../../etc", "a b"]},
             ProjectSettings(
-                refused=("tools (none of them is there)", "skills (they are no names)")
+                refused=("tools (none of them exists)", "skills (not valid names)")
             ),
         ),
         (
             {"tools": None, "skills": []},
             ProjectSettings(
-                refused=("tools (none of them is there)", "skills (they are no names)")
+                refused=("tools (none of them exists)", "skills (not valid names)")
             ),
         ),
         (
             {"mode": ["plan"], "hooks": {}},
             ProjectSettings(
                 refused=(
-                    "mode (a project may ask for ask or plan)",
+                    "mode (a project can only set ask or plan)",
                     "hooks (a project cannot set it)",
                 )
             ),

@@ -70,7 +70,7 @@ async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_
 @pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
 async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, path: str) -> None:
     registry = registry_of(Echo)
-    reason = f"{path!r} is not an absolute path; send the workspace folder's full path"
+    reason = f"{path!r} is not an absolute path; send the workspace directory's full path"
     for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
         with pytest.raises(InvalidRootError) as raised:
             await registry.open(cwd, additional)
@@ -82,7 +82,7 @@ async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path)
     file = tmp_path / "file"
     file.touch()
     for path in (file, tmp_path / "missing", file / "below"):
-        with pytest.raises(InvalidRootError, match="is not a folder"):
+        with pytest.raises(InvalidRootError, match="is not a directory"):
             await registry.open(str(path), [])
 
 
@@ -129,7 +129,7 @@ async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path
     session = await registry_of(Echo).open(str(tmp_path), [])
     sink = RecordingSink()
     assert await ask(session, "/help version", sink) == "end_turn"
-    assert sink.text == "`/version`: Say which version of acp-server this is"
+    assert sink.text == "`/version`: Show the version of acp-server"
     assert len(session.conversation) == 0
 
 

@@ -20,10 +20,10 @@ def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
         "| requests | 3 |",
         "| read from the cache | 9,000 tokens (90.0% of what it read) |",
         "| written to the cache | 900 tokens |",
-        "| read besides | 100 tokens |",
-        "| answered | 250 tokens |",
+        "| read uncached | 100 tokens |",
+        "| written by the model | 250 tokens |",
         "| cost | $0.0421 |",
-        "| window | 50,000 of 200,000 tokens (25%) |",
+        "| context window | 50,000 of 200,000 tokens (25%) |",
     ]
 
 

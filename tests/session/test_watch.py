@@ -181,7 +181,7 @@ async def test_a_problem_is_said_once_to_the_one_that_came_last(
         source.say(ROOT / "a.md")
         await one.until({ROOT / "a.md"})
         assert (one.problems, two.problems) == ([], ["no watches are left"])
-        assert caplog.messages == ["folders cannot be watched: no watches are left"]
+        assert caplog.messages == ["directories cannot be watched: no watches are left"]
 
 
 async def test_a_part_that_cannot_be_imported_is_said_and_no_more() -> None:

@@ -1,9 +1,9 @@
-"""A watch over real folders, a listener that keeps what it is given, and editors that save.
+"""A file watch over real directories, a recording listener, and the saving methods of editors.
 
 async with open_watch() as watch:
     listener = Keeper()
     watch.subscribe(listener).watch({folder})
-    await listener.until({folder})                 # the watching has begun
+    await listener.until({folder})                 # the watch has started
     save_in_place(folder / "AGENTS.md", "Be kind.")
     await listener.until({folder / "AGENTS.md"})
 """
@@ -23,7 +23,7 @@ CHECK_SECONDS = 0.02
 
 
 class Keeper:
-    """A listener that keeps what it is given; names that begin with a dot do not concern it."""
+    """Watch listener that records its calls; file names that start with a dot are irrelevant."""
 
     def __init__(self) -> None:
         self.looks: list[frozenset[Path]] = []
@@ -44,31 +44,32 @@ class Keeper:
 
     @property
     def paths(self) -> set[Path]:
-        """All that it was given since it last forgot."""
+        """All paths reported since the last `clear`."""
         return {path for paths in self.looks for path in paths}
 
     def forget(self) -> None:
-        """Forget what it was given."""
+        """Clear the recorded paths."""
         self.looks = []
 
     async def until(self, paths: Collection[Path]) -> None:
-        """Wait until it was given these paths, and forget them."""
+        """Wait until all these paths were reported, then clear."""
         await self.until_true(lambda: self.paths >= set(paths))
         self.forget()
 
     async def until_true(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something holds; it is asked after each call."""
+        """Wait until a condition holds; it is checked after each call."""
         with anyio.fail_after(PATIENCE_SECONDS):
             while not is_so():
                 await self._changed.wait()
 
     def _change(self) -> None:
+        # replace the event before setting it, so that a woken waiter waits for the next call
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
 
 def quick_events() -> FolderEvents:
-    """Return real events; what folders have become is asked all the time."""
+    """Return real file events with a short polling interval."""
     return FolderEvents(check_seconds=CHECK_SECONDS)
 
 
@@ -76,14 +77,14 @@ def quick_events() -> FolderEvents:
 async def open_watch(
     open_source: Callable[[], EventSource] = quick_events,
 ) -> AsyncGenerator[FolderWatch]:
-    """Run a watch."""
+    """Open a file watch whose tasks are cancelled on exit."""
     async with anyio.create_task_group() as tasks:
         yield FolderWatch(open_source, spawner(tasks))
         tasks.cancel_scope.cancel()
 
 
 def spawner(tasks: TaskGroup) -> Callable[[Task], None]:
-    """Return what starts tasks in a group."""
+    """Return a function that starts tasks in a group."""
 
     def spawn(task: Task) -> None:
         tasks.start_soon(task)
@@ -92,19 +93,19 @@ def spawner(tasks: TaskGroup) -> Callable[[Task], None]:
 
 
 def save_in_place(path: Path, text: str) -> None:
-    """Save as VS Code does."""
+    """Overwrite the file, as VS Code does."""
     path.write_text(text)
 
 
 def save_by_rename(path: Path, text: str) -> None:
-    """Save as most programs do that care: a new file takes the place of the old one."""
+    """Save atomically: write a new file and rename it over the old one."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
     new.replace(path)
 
 
 def save_like_vim(path: Path, text: str) -> None:
-    """Put the old file aside, write another one, remove the old."""
+    """Rename the old file, write a new one, remove the old one."""
     aside = path.with_name(f"{path.name}~")
     if path.exists():
         path.rename(aside)
@@ -113,7 +114,7 @@ def save_like_vim(path: Path, text: str) -> None:
 
 
 def save_like_emacs(path: Path, text: str) -> None:
-    """Lock, keep the old file as a backup, write another one, unlock."""
+    """Create a lock link, rename the old file to a backup, write a new one, unlock."""
     lock = path.with_name(f".#{path.name}")
     lock.symlink_to("user@machine.1:2")
     if path.exists():
@@ -123,7 +124,7 @@ def save_like_emacs(path: Path, text: str) -> None:
 
 
 def save_like_jetbrains(path: Path, text: str) -> None:
-    """Write beside, put the old file aside, put the new one in its place, remove the old."""
+    """Write a temporary file, rename the old file, rename the new one, remove the old one."""
     new, aside = (path.with_name(f"{path.name}___jb_{each}___") for each in ("tmp", "old"))
     new.write_text(text)
     if path.exists():

@@ -1,4 +1,4 @@
-"""What the tests of kept sessions ask for, and how they read what they get."""
+"""Requests about stored sessions, and helpers to read the responses."""
 
 from pydantic import JsonValue
 
@@ -8,23 +8,23 @@ UNKNOWN = "sess_unknown"
 
 
 async def load(editor: Editor, session: str, folder: str, method: str = "session/load") -> Object:
-    """Take a session up again; return the whole response."""
+    """Load a stored session and return the complete response."""
     params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
     return await editor.call(method, params)
 
 
 def kind_of(message: Object) -> JsonValue:
-    """What a message is."""
+    """Return the `sessionUpdate` kind of a message, or `answer` for a response."""
     return at(message, "params", "update", "sessionUpdate") if "params" in message else "answer"
 
 
 def listed(page: JsonValue) -> list[JsonValue]:
-    """The sessions of a page."""
+    """Return the sessions of a page."""
     sessions = at(page, "sessions")
     assert isinstance(sessions, list)
     return sessions
 
 
 def prompt_of(session: str, text: str) -> JsonValue:
-    """The parameters of a prompt."""
+    """Return the params of `session/prompt`."""
     return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}

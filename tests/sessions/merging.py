@@ -1,4 +1,4 @@
-"""What a client has of a session once all its updates are merged, as clients do it."""
+"""Merging of session updates into a conversation, as clients do it."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ COMPACTIONS = ("compaction_update", "compaction_summary_chunk")
 
 
 def merged(updates: Sequence[JsonValue]) -> list[Object]:
-    """Return the conversation: messages, calls and compactions by their ids, the plan once.
+    """Return the conversation: messages, calls and compactions merged by id, and the latest plan.
 
-    Of a call, what was given last counts; what a terminal has printed is one text.
+    The last value of each field of a call wins; terminal output is concatenated.
     """
     found: dict[str, Object] = {}
     for update in updates:

@@ -108,9 +108,9 @@ def test_a_home_that_cannot_be_written_is_told_of_and_works(
     with start_server(tmp_path, SCRIPT) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
-        told = told_of(server, session, "Sessions are not kept from now on")
+        told = told_of(server, session, "Sessions are no longer saved")
         assert str(tmp_path / "acp") in told
-        assert told.count("not kept") == 1
+        assert told.count("no longer saved") == 1
         assert at(server.call("session/list", {}), "error", "code") == -32603
         assert at(load(server, session, tmp_path), "error", "code") == -32603
         answered(server, session)  # a load that failed has taken nothing away
@@ -136,7 +136,7 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing_that_the_model_was_told(
     process = psutil.Process(server.process.pid)
     limits = process.rlimit(psutil.RLIMIT_FSIZE)
     process.rlimit(psutil.RLIMIT_FSIZE, (4096, limits[1]))
-    told_of(server, session, "not kept from now on: ")
+    told_of(server, session, "no longer saved: ")
     answered(server, session, "meanwhile")
     process.rlimit(psutil.RLIMIT_FSIZE, limits)
     answered(server, session, "afterwards")
@@ -144,7 +144,7 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing_that_the_model_was_told(
     seen = len(server.messages)
     assert "result" in load(server, session, tmp_path)
     again = str(server.messages[seen:])
-    assert all(text in again for text in ("before", "could not be kept", "afterwards"))
+    assert all(text in again for text in ("before", "could not be saved", "afterwards"))
     with closing(sqlite3.connect(database(tmp_path))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         bodies = str(connection.execute("SELECT body FROM messages ORDER BY seq").fetchall())

@@ -120,7 +120,7 @@ async def test_changed_instructions_are_read_anew_and_told(tmp_path: Path, folde
             await editor.prompt(session, "what is in the note?")
         (folder / "AGENTS.md").write_text("Use blanks.\n")
         async with open_editor(setup) as editor:
-            assert "files of instructions in them, have changed" in await go_on(
+            assert "instruction files in them, have changed" in await go_on(
                 editor, session, folder
             )
     assert "Use blanks." in prefix(api.asks[-1], 0)

@@ -86,7 +86,8 @@ def work(server: ServerProcess, number: int, home: Path, seconds: float) -> Work
         else:
             server.call("session/close", {"sessionId": session})
     told = json.dumps(server.messages)
-    done.errors += [word for word in ("locked", "not kept", '"error"', "failed") if word in told]
+    signs = ("is locked", "has locked", "no longer saved", '"error"', "failed")
+    done.errors += [word for word in signs if word in told]
     return done
 
 

@@ -19,11 +19,14 @@ def told(text: str) -> list[str]:
         ),
         ("mode: plan", ["1 mode: is not known; did you mean default_mode?"]),
         ("quite_different: 1", ["1 quite_different: is not known"]),
-        ("api_key: x", ["1 api_key: a key is not taken from this file: run `acp-server setup`"]),
-        ("log.level: info", ["1 log.level: dotted keys are no keys: write one below the other"]),
+        (
+            "api_key: x",
+            ["1 api_key: API keys do not belong in this file; run `acp-server setup` to store one"],
+        ),
+        ("log.level: info", ["1 log.level: dotted keys are not supported; nest the keys"]),
         (
             "model: a\nmodel: b",
-            ["2 model: stands here a second time; the last one counts"],
+            ["2 model: is a duplicate key; the last one is used"],
         ),
         ("log: info", ["1 log: must be a mapping of keys to values"]),
         ("log:\n- level", ["2 log: must be a mapping of keys to values"]),
@@ -91,6 +94,6 @@ ACP_SERVER_MODUS=x
     guesses = "ACP_SERVER_MODE or ACP_SERVER_MODEL"
     assert [(each.line, str(each)) for each in check_dotenv(text)] == [
         (2, f"ACP_SERVER_MODE: {modes}"),
-        (3, "is no assignment of a variable"),
+        (3, "is not an assignment NAME=VALUE"),
         (5, f"ACP_SERVER_MODUS: is not known; did you mean {guesses}?"),
     ]

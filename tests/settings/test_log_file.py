@@ -25,9 +25,9 @@ def handlers() -> Iterator[None]:
 def test_a_folder_that_is_made_for_the_log_is_named_in_it(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "acp.log"
     configure_logging("warning", file)
-    assert f"made the folder {file.parent} for the log" in file.read_text()
+    assert f"created directory {file.parent} for the log" in file.read_text()
     configure_logging("warning", file)
-    assert file.read_text().count("made the folder") == 1
+    assert file.read_text().count("created directory") == 1
 
 
 def test_a_log_that_cannot_be_written_is_said_on_stderr(
@@ -35,4 +35,4 @@ def test_a_log_that_cannot_be_written_is_said_on_stderr(
 ) -> None:
     (tmp_path / "a").write_text("a file")
     configure_logging("warning", tmp_path / "a" / "acp.log")
-    assert "no log file: " in capsys.readouterr().err
+    assert "cannot open the log file: " in capsys.readouterr().err

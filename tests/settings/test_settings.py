@@ -106,7 +106,7 @@ def test_a_value_that_does_not_fit_is_named_and_the_next_lower_source_counts(
         },
     )
     loaded = load(tmp_path, {"--mode": ""}, ACP_SERVER_MODE="PLAN")
-    reason = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'; passed over"
+    reason = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'; ignored"
     assert loaded == Configuration(
         Settings(mode="plan"),
         tmp_path,
@@ -153,7 +153,7 @@ def test_a_bad_value_in_a_file_is_passed_over_and_named(
     tmp_path: Path, document: str, problem: str
 ) -> None:
     write(tmp_path, {"config.yaml": document})
-    problems = (f"{tmp_path / 'config.yaml'}: {problem}; passed over",)
+    problems = (f"{tmp_path / 'config.yaml'}: {problem}; ignored",)
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), problems)
 
 
@@ -220,7 +220,7 @@ def test_a_broken_file_is_passed_over_and_named_without_what_stands_in_it(
 ) -> None:
     write(tmp_path, {"config.yaml": document, "acp/config.yaml": "model: ours"})
     loaded = load(tmp_path)
-    assert loaded.problems == (f"{tmp_path / 'config.yaml'}: {problem}; passed over",)
+    assert loaded.problems == (f"{tmp_path / 'config.yaml'}: {problem}; ignored",)
     assert loaded.settings.model == "ours"
 
 
@@ -229,7 +229,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     for place in places:
         place.mkdir(parents=True)
     assert load(tmp_path).problems == tuple(
-        f"{place}: is no file of ordinary size; passed over" for place in places
+        f"{place}: is not a regular file of at most 1 MB; ignored" for place in places
     )
 
 
@@ -237,13 +237,13 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
 def test_a_pipe_or_a_huge_file_holds_nothing_up(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     assert load(tmp_path).problems == (
-        f"{tmp_path / name}: is no file of ordinary size; passed over",
+        f"{tmp_path / name}: is not a regular file of at most 1 MB; ignored",
     )
     (tmp_path / name).unlink()
     with (tmp_path / name).open("wb") as huge:
         huge.truncate(50_000_000)
     assert load(tmp_path).problems == (
-        f"{tmp_path / name}: is no file of ordinary size; passed over",
+        f"{tmp_path / name}: is not a regular file of at most 1 MB; ignored",
     )
 
 
@@ -273,7 +273,7 @@ def test_a_dotenv_file_is_read_as_dotenv_files_are(
 
 def test_a_dotenv_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     write(tmp_path, {".env": b"\xff"})
-    assert load(tmp_path).problems == (f"{tmp_path / '.env'}: {NO_TEXT}; passed over",)
+    assert load(tmp_path).problems == (f"{tmp_path / '.env'}: {NO_TEXT}; ignored",)
 
 
 def test_an_empty_variable_counts_as_none(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_home_that_is_not_there_has_no_files_and_is_no_problem(
 def test_a_home_that_cannot_be_looked_at_is_named_once_for_each_file(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 300)
     assert load(home).problems == tuple(
-        f"{home / name}: cannot be read: File name too long; passed over"
+        f"{home / name}: cannot be read: File name too long; ignored"
         for name in ("config.yaml", "acp/config.yaml", ".env")
     )
 

@@ -107,9 +107,9 @@ mcp_servers:
     current, problems = loaded(tmp_path, text)
     assert current.mcp_servers == {"good": StdioServer(command="x")}
     assert problems == (
-        "mcp_servers.empty.command: Field required; passed over",
-        "mcp_servers.odd.url: String should match pattern '^https?://'; passed over",
-        f"mcp_servers.worse: {NO_SERVER}; passed over",
+        "mcp_servers.empty.command: Field required; ignored",
+        "mcp_servers.odd.url: String should match pattern '^https?://'; ignored",
+        f"mcp_servers.worse: {NO_SERVER}; ignored",
     )
 
 
@@ -117,7 +117,7 @@ def test_servers_of_which_none_fits_leave_those_of_the_source_below(tmp_path: Pa
     (tmp_path / "config.yaml").write_text("mcp_servers: {below: {command: x}}")
     current, problems = loaded(tmp_path, "mcp_servers: {broken: {}}")
     assert current.mcp_servers == {"below": StdioServer(command="x")}
-    assert problems == ("mcp_servers.broken.command: Field required; passed over",)
+    assert problems == ("mcp_servers.broken.command: Field required; ignored",)
 
 
 @pytest.mark.parametrize("secret", ["a-secret", "[a-secret]", "{a: a-secret}"])

@@ -1,4 +1,4 @@
-"""Packages that a test writes, imports and forgets."""
+"""Temporary packages that a test writes, imports and unloads."""
 
 import sys
 from collections.abc import Generator, Mapping
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def written_package(name: str, files: Mapping[str, str], folder: Path) -> Generator[str]:
-    """Write a package where it is found, and forget it afterwards."""
+    """Write an importable package; unload it when the context exits."""
     for file, text in files.items():
         path = folder / name / file
         path.parent.mkdir(exist_ok=True)
@@ -23,5 +23,5 @@ def written_package(name: str, files: Mapping[str, str], folder: Path) -> Genera
 
 
 def imported_of(name: str) -> set[str]:
-    """The package, and what is in it, as far as they are imported."""
+    """Return the names of the package and its submodules that are imported."""
     return {each for each in sys.modules if each.partition(".")[0] == name}

@@ -1,4 +1,4 @@
-"""The skills of a session over folders of the test's own, without a server around them."""
+"""Skills of a session in test directories, without a server."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ TOOLS = frozenset({"read_file", "skills_list", "skill_view", "skill_manage"})
 def room_in(
     folder: Path, rules: SkillRules | None = None, watch: FolderWatch | None = None
 ) -> SkillRoom:
-    """Return a room whose HERMES_HOME is `home` in a folder; nothing is bundled."""
+    """Return a skill service with HERMES_HOME at `home` in a directory, without bundled skills."""
     return SkillRoom(
         home=folder / "home",
         user_home=folder / "user",
@@ -30,13 +30,13 @@ def skills_in(
     watch: FolderWatch | None = None,
     room: SkillRoom | None = None,
 ) -> SessionSkills:
-    """Return the skills of a session in `project` in a folder."""
+    """Return the skills of a session whose workspace is `project` in a directory."""
     workspace = folder / "project"
     workspace.mkdir(exist_ok=True)
     return SessionSkills(room or room_in(folder, rules, watch), "s-1", workspace)
 
 
 def trust(folder: Path, *, is_trusted: bool = True) -> None:
-    """Say of the workspace whether it is trusted."""
+    """Record whether the workspace is trusted."""
     store = TrustStore(folder / "home/acp/trust.json")
     store.say(folder / "project", "trusted" if is_trusted else "declined")

@@ -75,7 +75,7 @@ async def test_skills_are_commands_with_their_descriptions(tmp_path: Path) -> No
         assert {
             "name": "release",
             "description": "Use for a release.",
-            "input": {"hint": "[what to do]"},
+            "input": {"hint": "[task]"},
         } in commands
         names = offered(editor, session_id)
         assert list(names) == sorted(names)

@@ -1,4 +1,4 @@
-"""A process that dies right before the n-th thing it does to the disk."""
+"""Child process that is killed right before its n-th disk write."""
 
 import os
 import sys
@@ -23,9 +23,9 @@ _EVENTS = frozenset(
 
 
 def has_died(work: Callable[[], object], number: int) -> bool:
-    """Do some work in a process of its own and kill it before its n-th write, from 1.
+    """Run some work in a child process that dies before its n-th write, counted from 1.
 
-    False when it came to its end before.
+    Return False if the work ended before that write.
     """
     child = os.fork()
     if child == 0:
@@ -35,7 +35,7 @@ def has_died(work: Callable[[], object], number: int) -> bool:
             nonlocal left
             left -= 1
             if left == 0:
-                os._exit(DIED)
+                os._exit(DIED)  # skips `finally` and atexit, as a crash does
 
         def watch(event: str, arguments: tuple[object, ...]) -> None:
             if event in _EVENTS or (event == "open" and _is_for_writing(arguments)):
@@ -44,7 +44,7 @@ def has_died(work: Callable[[], object], number: int) -> bool:
         def sync(_: int) -> None:
             step()
 
-        os.fsync = sync
+        os.fsync = sync  # it raises no audit event
         sys.addaudithook(watch)
         try:
             work()

@@ -1,4 +1,4 @@
-"""A home of skills for the tests of whoever changes them."""
+"""Home directory with skills, for tests of the code that changes them."""
 
 import os
 import re
@@ -16,7 +16,7 @@ TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}")
 
 @dataclass
 class Clock:
-    """A time that goes on by a second whenever it is asked for."""
+    """Clock that advances by a second on every reading."""
 
     time: datetime = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def document(name: str, body: str = "1. Do it.\n", description: str = "What it i
 
 
 def write_skill(root: Path, place: str, text: str | None = None, **files: str) -> Path:
-    """Put a skill on the disk; a file's name has `__` for its slash and `_dot_` for its dot."""
+    """Write a skill; in a file's name `__` is its slash and `_dot_` its dot."""
     folder = root / place
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(document(folder.name) if text is None else text)
@@ -43,7 +43,7 @@ def write_skill(root: Path, place: str, text: str | None = None, **files: str) -
 
 @dataclass
 class House:
-    """A home, a workspace and the other places that skills are in."""
+    """Home directory, workspace and the other locations of skills."""
 
     folder: Path
     clock: Clock = field(default_factory=Clock)
@@ -85,7 +85,7 @@ def is_nothing(path: str) -> bool:
 
 
 def files_in(folder: Path, *, is_hidden: Callable[[str], bool] = is_nothing) -> dict[str, bytes]:
-    """Return all files below a folder; what a crash left half written does not count."""
+    """Return all files below a directory, without temporary files left by a crash."""
     found: dict[str, bytes] = {}
     for place, folders, names in os.walk(folder):
         folders.sort()

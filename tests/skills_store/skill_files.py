@@ -1,4 +1,4 @@
-"""Skills on disk, for tests that read them."""
+"""Skill files for tests that read them."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def skill_text(
 
 
 def write_skill(folder: Path, description: str = "Use it.", fields: str = "") -> Path:
-    """Write the skill of a folder, which names it; return the folder."""
+    """Write a skill named like its directory; return the directory."""
     folder.mkdir(parents=True, exist_ok=True)
     text = skill_text(folder.name, description, fields)
     (folder / "SKILL.md").write_text(text, encoding="utf-8")
@@ -25,24 +25,24 @@ def write_skill(folder: Path, description: str = "Use it.", fields: str = "") ->
 
 
 def write_file(path: Path, text: str = "text\n") -> Path:
-    """Write a file, and the folders it is in."""
+    """Write a file and create its parent directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def settle(folder: Path) -> None:
-    """Make all below a folder look old: what changed this moment is not believed to stay."""
+    """Give all files an old modification time: very recent changes are not cached."""
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (LONG_AGO_SECONDS, LONG_AGO_SECONDS))
 
 
 def home_root(path: Path) -> Root:
-    """Return a folder as the user's own root."""
+    """Return a directory as the user's own skill root."""
     return Root("home", path, is_writable=True)
 
 
 def library_of(*paths: Path) -> Library:
-    """Return a library of one root or several, which keeps nothing on disk."""
+    """Return a library of one or several roots, without a snapshot on disk."""
     roots = [home_root(path) for path in paths]
     return Library(lambda: roots)

@@ -102,14 +102,14 @@ def test_the_trust_decides(tmp_path: Path, text: bytes, trust: Trust, decision: 
 
 def test_what_is_blocked_is_not_installed_even_if_somebody_approves(tmp_path: Path) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, BAD))
-    with pytest.raises(RefusedError, match="the guard calls it dangerous"):
+    with pytest.raises(RefusedError, match="the scan rated it dangerous"):
         installer(tmp_path / "home").commit(plan, plan.candidates[0], is_approved=True)
     assert not (tmp_path / "home/skills").exists()
 
 
 def test_what_is_to_be_asked_needs_somebody_who_approves(tmp_path: Path) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, BAD), "agent-created")
-    with pytest.raises(RefusedError, match="was not asked"):
+    with pytest.raises(RefusedError, match="needs your approval"):
         installer(tmp_path / "home").commit(plan, plan.candidates[0])
     made = installer(tmp_path / "home").commit(plan, plan.candidates[0], is_approved=True)
     assert (made / "SKILL.md").read_bytes() == BAD

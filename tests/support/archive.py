@@ -1,4 +1,4 @@
-"""Archives in memory: the port as simply as it can be told, for tests that need no database."""
+"""In-memory archive of sessions: the simplest implementation of the port, without a database."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,31 +38,31 @@ MOST_OUTPUT_CHARACTERS = 100_000
 
 @dataclass(slots=True)
 class Kept:
-    """What a home holds of one session."""
+    """Stored data of one session."""
 
     facts: SessionFacts
     messages: list[Message] = field(default_factory=list[Message])
     entries: list[Entry] = field(default_factory=list[Entry])
     answered: int = 0
-    """How many entries there were when the last message came."""
+    """Number of entries at the time of the last message."""
     is_turn_open: bool = False
     holder: "MemoryArchive | None" = None
 
 
 class MemoryArchive:
-    """Keeps the sessions of a home; archives of one home are as processes are to each other."""
+    """Archive in memory; archives over the same dict behave like processes over one database."""
 
     def __init__(self, home: dict[str, Kept] | None = None) -> None:
         self._home = {} if home is None else home
         self.on_problem: Callable[[str], None] = lambda _problem: None
 
     def create(self, facts: SessionFacts) -> "MemoryJournal":
-        """Begin to keep a session."""
+        """Store a new session and return its journal."""
         self._home[facts.id] = kept = Kept(_still(facts), holder=self)
         return MemoryJournal(kept, self)
 
     async def read(self, session_id: str) -> StoredSession:
-        """Return what is kept of a session."""
+        """Return the stored data of a session."""
         kept = self._known(session_id)
         unfinished = kept.entries[kept.answered :] if kept.is_turn_open else []
         return StoredSession(
@@ -74,7 +74,11 @@ class MemoryArchive:
         )
 
     async def resume(self, session_id: str) -> "MemoryJournal":
-        """Go on keeping a session."""
+        """Take over a stored session and return its journal; its open calls are marked interrupted.
+
+        Raises:
+            SessionInUseError: Another archive has the session open.
+        """
         kept = self._known(session_id)
         if kept.holder not in {None, self}:
             raise SessionInUseError(session_id, "another archive")
@@ -86,7 +90,7 @@ class MemoryArchive:
         return MemoryJournal(kept, self)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> Page:
-        """Return kept sessions, those without a word only while they are open."""
+        """Return a page of sessions, newest first; empty ones are listed only while open."""
         listed = [
             kept.facts
             for kept in self._home.values()
@@ -99,16 +103,16 @@ class MemoryArchive:
         return Page(page, page[-1].id if len(found) > first + PAGE_SIZE else None)
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session."""
+        """Delete a session."""
         self._home.pop(session_id, None)
 
     async def close(self) -> None:
-        """Let others have all sessions."""
+        """Release all sessions to other archives."""
         for kept in tuple(self._home.values()):
             self.release(kept)
 
     def release(self, kept: Kept) -> None:
-        """Let others have a session; without a word in it, it is forgotten."""
+        """Release a session to other archives; an empty one is deleted."""
         if kept.holder is self:
             kept.holder = None
             if not kept.messages and not kept.entries:
@@ -127,14 +131,14 @@ class MemoryArchive:
 
 
 class MemoryJournal:
-    """Keeps one session."""
+    """Journal of one session in a `MemoryArchive`."""
 
     def __init__(self, kept: Kept, archive: MemoryArchive) -> None:
         self._kept = kept
         self._archive = archive
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
-        """Keep an event that is shown."""
+        """Store an event that is shown to the client."""
         match event:
             case CallAppeared():
                 self._kept.entries.append(record_of(event))
@@ -148,36 +152,36 @@ class MemoryJournal:
                 self._kept.entries.append(event)
 
     def append(self, message: Message) -> None:
-        """Keep a message behind all others."""
+        """Append a message."""
         self._kept.messages.append(message)
         self._kept.answered = len(self._kept.entries)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
-        """Keep these messages in the place of all."""
+        """Replace all messages."""
         self._kept.messages[:] = messages
         self._kept.answered = len(self._kept.entries)
 
     def begin_turn(self) -> None:
-        """Note that a turn runs."""
+        """Mark the turn as open."""
         self._kept.is_turn_open = True
 
     def end_turn(self) -> None:
-        """Note that no turn runs any more."""
+        """Mark the turn as closed."""
         self._kept.is_turn_open = False
 
     def update(self, facts: SessionFacts) -> None:
-        """Keep what the facts are now."""
+        """Replace the facts; `updated_at` never goes back."""
         latest = max(facts.updated_at, self._kept.facts.updated_at)
         self._kept.facts = replace(_still(facts), updated_at=latest)
 
     async def commit(self) -> None:
-        """Do nothing: it is kept."""
+        """Do nothing: everything is stored already."""
 
     def sync(self) -> None:
         """Do nothing: there is no disk."""
 
     async def close(self) -> None:
-        """Let others have the session."""
+        """Release the session to other archives."""
         self._archive.release(self._kept)
 
     def _change(

@@ -1,19 +1,19 @@
-r"""Editors in memory, as far as files go: real files, buffers over them, habits of all kinds.
+r"""Fake editors for file access: buffers over real files, with different saving behaviour.
 
     editor = LineFeedEditor()
     await editor.write_text(path, "a\n")
     assert editor.calls == [("write", path)]
 
-A buffer is opened by the first read or write and stays what it is: it is not loaded again when the
-disk changes, unless `reload` is called. `type` is the user who types and does not save.
+The first read or write of a file opens its buffer. A buffer is not reloaded when the file changes
+on disk, unless `reload` is called. `type_text` plays a user who types and does not save.
 
-`FaithfulEditor` hands a text out as it is, and saves what it is given, mark included.
-`PlainEditor` hands out `\n` without a mark, and saves with the file's own newlines and mark.
-`LineFeedEditor` hands out `\n` without a mark, saves just that, into a new file of mode 0644.
-`FormattingEditor` takes blanks off the ends of lines when it saves.
-`UnsavingEditor` never saves. `BlindEditor` cannot read, `HandlessEditor` cannot write.
-`RefusingEditor` refuses every call, `TornEditor` writes and then refuses, `HangingEditor` never
-answers.
+`VerbatimEditor` returns and saves texts unchanged, byte order mark included.
+`NewlineKeepingEditor` returns `\n` without a BOM, and saves with the file's newlines and BOM.
+`LineFeedEditor` returns `\n` without a BOM and saves exactly that, into a new file of mode 0644.
+`FormattingEditor` strips trailing whitespace when it saves.
+`NonSavingEditor` never saves. `WriteOnlyEditor` cannot read, `ReadOnlyEditor` cannot write.
+`RefusingEditor` refuses every call, `FailAfterWriteEditor` writes and then reports an error,
+`HangingEditor` never answers.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ Call = tuple[Literal["read", "write"], Path]
 
 
 class FaithfulEditor:
-    """Takes and gives texts as they are."""
+    """Editor that returns and saves texts unchanged."""
 
     can_read = True
     can_write = True
@@ -41,43 +41,43 @@ class FaithfulEditor:
         self.calls: list[Call] = []
 
     def type(self, path: Path, text: str) -> None:
-        """Change a buffer, as a user who does not save."""
+        """Change a buffer without saving it."""
         self.buffers[path] = text
 
     def reload(self, path: Path) -> None:
-        """Show again what the disk holds."""
+        """Discard the buffer, so that the next read loads the file."""
         self.buffers.pop(path, None)
 
     async def read_text(self, path: Path) -> str:
-        """Return the buffer of a file, opened if need be."""
+        """Return the buffer of a file, opening it first if necessary."""
         self.calls.append(("read", path))
         if path not in self.buffers:
             self.buffers[path] = self.opened(_loaded(path))
         return self.buffers[path]
 
     async def write_text(self, path: Path, text: str) -> None:
-        """Make this the buffer of a file, and save it."""
+        """Set the buffer of a file and save it."""
         self.calls.append(("write", path))
         self.buffers[path] = text
         self.save(path, text)
 
     async def open_terminal(self, launch: Launch) -> EditorTerminal:
-        """Refuse."""
+        """Refuse: the fakes have no terminals."""
         del launch
         raise EditorError("this editor has no terminals")
 
     def opened(self, text: str) -> str:
-        """Return what a buffer shows of a file's text."""
+        """Return the buffer text for a file's text."""
         return text
 
     def save(self, path: Path, text: str) -> None:
-        """Write a buffer to the disk."""
+        """Write a buffer to disk."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
 
 
 class PlainEditor(FaithfulEditor):
-    r"""Shows `\n` only; knows what the file had when it saves."""
+    r"""Editor that shows only `\n` and restores the file's newlines and BOM when it saves."""
 
     def opened(self, text: str) -> str:
         return _plain(text)
@@ -90,7 +90,7 @@ class PlainEditor(FaithfulEditor):
 
 
 class LineFeedEditor(FaithfulEditor):
-    r"""Shows `\n` only, and saves just that, in place of the old file."""
+    r"""Editor that shows and saves only `\n`, into a new file that replaces the old one."""
 
     def opened(self, text: str) -> str:
         return _plain(text)
@@ -102,7 +102,7 @@ class LineFeedEditor(FaithfulEditor):
 
 
 class FormattingEditor(PlainEditor):
-    """Formats what it saves."""
+    """Editor that strips trailing whitespace when it saves."""
 
     def save(self, path: Path, text: str) -> None:
         self.buffers[path] = "\n".join(line.rstrip() for line in text.split("\n"))
@@ -110,26 +110,26 @@ class FormattingEditor(PlainEditor):
 
 
 class UnsavingEditor(PlainEditor):
-    """Leaves saving to the user."""
+    """Editor that changes the buffer but never saves."""
 
     def save(self, path: Path, text: str) -> None:
         pass
 
 
 class BlindEditor(PlainEditor):
-    """Cannot read."""
+    """Editor that cannot read files."""
 
     can_read = False
 
 
 class HandlessEditor(PlainEditor):
-    """Cannot write."""
+    """Editor that cannot write files."""
 
     can_write = False
 
 
 class RefusingEditor(FaithfulEditor):
-    """Refuses everything."""
+    """Editor that answers every request with an error."""
 
     async def read_text(self, path: Path) -> NoReturn:
         self.calls.append(("read", path))
@@ -142,7 +142,7 @@ class RefusingEditor(FaithfulEditor):
 
 
 class TornEditor(FaithfulEditor):
-    """Writes, and says that it did not."""
+    """Editor that writes the file and then reports an error."""
 
     async def write_text(self, path: Path, text: str) -> NoReturn:
         await super().write_text(path, text)
@@ -150,7 +150,7 @@ class TornEditor(FaithfulEditor):
 
 
 class HangingEditor(FaithfulEditor):
-    """Never answers."""
+    """Editor that never answers."""
 
     async def read_text(self, path: Path) -> NoReturn:
         self.calls.append(("read", path))

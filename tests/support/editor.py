@@ -1,4 +1,4 @@
-"""An editor in memory: the whole other side of the server, for tests of how it behaves.
+"""In-memory ACP client for tests of the server's behaviour.
 
     async def test_a_greeting_is_streamed(tmp_path: Path) -> None:
         script = "prompt: *\\nsay: Hello there!"
@@ -8,33 +8,34 @@
             assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
             assert editor.said(session_id) == "Hello there!"
 
-`open_editor` takes a `Configuration` (`configuration` makes one, its home in a folder of yours) and
-builds the server as the command does, or a `Model` of your own. The server runs in a task group of
-the context; leaving the context ends the stream, as an editor does that closes stdin, and waits for
-the server to leave. Everything the server sends is checked on arrival by `check_message`, and every
-answer against the requests that are open; what is wrong ends the test.
+`open_editor` takes a `Configuration` and builds the server as the command does, or takes a `Model`
+and builds minimal services around it. `make_configuration` makes a configuration with a test home.
+The server runs in a task group of the context; exiting the context ends the stream, as when an
+editor closes stdin, and waits until the server has closed its own. Each message is checked on
+arrival by `check_message`, each response also against the open requests; a violation fails the
+test.
 
-Asking, from the plainest to the most exact:
+Requests, from the simplest to the most explicit:
 
-    await editor.prompt(session_id, "hi")       the result; an error answer fails the test
-    await editor.call(method, params)           the whole response, result or error
+    await editor.prompt(session_id, "hi")       the result; an error response fails the test
+    await editor.call(method, params)           the complete response, result or error
     pending = editor.begin(method, params)      sent, not awaited: `pending.id`,
-    await pending.response()                    `pending.is_answered`, the whole response
+    await pending.response()                    `pending.is_answered`, the response
     editor.notify(method, params)
     editor.cancel(session_id)                   `session/cancel`
     editor.send({...}), editor.send_line(b"…")  anything, well-formed or not
 
-All that is sent goes out at once, in order; nothing is awaited but answers.
+Messages are sent immediately and in order; only responses are awaited.
 
-What came back: `messages` (all, in order), `updates` (the params of every `session/update`),
-`updates_of(session_id)` (its updates alone), `said(session_id)` (the text of its messages). What
-lists of sessions show (`session_info_update`) is kept apart, in `infos`: a first prompt has one.
-`await editor.wait_for(is_what_i_want)` returns the first message, received or to come, that fits;
-it waits for requests of the server too, which `reply` and `refuse` answer. `at(value, "result", 0)`
-looks into JSON without casts.
+Received data: `messages` (all, in order), `updates` (the params of every `session/update`),
+`updates_of(session_id)` (the updates of one session), `agent_text(session_id)` (the text of its
+messages). `session_info_update`s are collected separately in `session_infos`, since every first
+prompt causes one. `await editor.wait_for(matches)` returns the first message, received or future,
+that matches, requests from the server included; answer those with `reply` and `refuse`.
+`json_at(value, "result", 0)` looks into JSON without casts.
 
-`stop_reading` and `go_on_reading` make a slow reader; `leave` ends the stream and waits until the
-server has left. Nothing waits longer than `PATIENCE_SECONDS`.
+`stop_reading` and `resume_reading` simulate a slow reader; `disconnect` ends the stream and waits
+until the server has closed its own. No wait is longer than `HANG_TIMEOUT_SECONDS`.
 """
 
 import json
@@ -71,7 +72,7 @@ def configuration(
     options: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Configuration:
-    """Return a configuration with HERMES_HOME at `home`, and a model that plays `script`."""
+    """Return a configuration with HERMES_HOME at `home`, and with a scripted model if given."""
     given = dict(options or {})
     if script is not None:
         file = home / "test.script"
@@ -89,11 +90,11 @@ async def open_editor(
     is_file: bool = False,
     initialize_params: JsonValue = None,
 ) -> AsyncGenerator["Editor"]:
-    """Start a server and connect to it; see this module.
+    """Start a server and connect to it; see the module docstring.
 
-    `capacity_bytes` bounds what the server may have unsent, `limit_bytes` the length of a message,
-    `is_file` makes the editor's stream end like a file's, `initialize_params` are those of an
-    `initialize` that was answered before.
+    `capacity_bytes` limits the server's unsent data, `limit_bytes` the length of a message.
+    `is_file` makes the editor's stream end like a file. `initialize_params` are the params of an
+    `initialize` that was answered earlier.
     """
     server_end, editor_end = memory_pair(
         capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
@@ -126,7 +127,7 @@ def _only_one(error: BaseException) -> BaseException:
 
 
 class Pending:
-    """A request that was sent."""
+    """Response to a sent request, received or pending."""
 
     def __init__(self, editor: "Editor", number: int) -> None:
         self.id = number
@@ -134,29 +135,30 @@ class Pending:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the response was received."""
+        """Whether the response has been received."""
         return self.id in self._editor.responses
 
     async def response(self) -> Object:
-        """Wait for the whole response."""
+        """Wait for the response and return it complete."""
         return await self._editor.wait_until(
             lambda: self._editor.responses.get(self.id), f"answer to request {self.id}"
         )
 
 
 class Editor:
-    """The client of one server; `open_editor` makes it."""
+    """Client of one server, created by `open_editor`."""
 
     def __init__(self, transport: MemoryTransport, server_end: MemoryTransport) -> None:
         self.server_end = server_end
-        """The server's transport, to ask whether it `has_room`."""
+        """The server's transport, for its `has_capacity`."""
         self.messages: list[Object] = []
+        """All messages received, in order, except `session_info_update`s."""
         self.infos: list[JsonValue] = []
-        """Everything received, in order."""
+        """The `session_info_update`s received, in order."""
         self.responses: dict[int, Object] = {}
-        """The responses to requests of `begin` and those who use it, by id."""
+        """Responses to requests with an integer id, as `start_request` assigns, by id."""
         self.server_left = anyio.Event()
-        """The server has ended its stream."""
+        """Set when the server has ended its stream."""
         self._transport = transport
         self._open_requests: Counter[tuple[str, object]] = Counter()
         self._next_id = 1
@@ -164,35 +166,35 @@ class Editor:
         self._may_read = anyio.Event()
         self._may_read.set()
 
-    # What the editor does.
+    # Requests, notifications and responses.
 
     async def initialize(self, **params: JsonValue) -> JsonValue:
-        """Say hello; return the result. Keywords are merged into the params."""
+        """Send `initialize`, with keywords merged into the params, and return the result."""
         return await self._ask("initialize", {"protocolVersion": 1, **params})
 
     async def new_session(self, cwd: Path | str = "/", **params: JsonValue) -> str:
-        """Open a session; return its id."""
+        """Open a session and return its id."""
         given: Object = {"cwd": str(cwd), "mcpServers": [], **params}
         return str(at(await self._ask("session/new", given), "sessionId"))
 
     async def prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> JsonValue:
-        """Send a text, or content blocks; return the result when the turn is over."""
+        """Send a text or content blocks, and return the result when the turn has ended."""
         return await self._ask("session/prompt", prompt_params(session_id, prompt))
 
     def begin_prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> Pending:
-        """Send a text, or content blocks, and go on."""
+        """Send a text or content blocks without waiting for the response."""
         return self.begin("session/prompt", prompt_params(session_id, prompt))
 
     def cancel(self, session_id: str) -> None:
-        """Stop a session's turns."""
+        """Send `session/cancel`."""
         self.notify("session/cancel", {"sessionId": session_id})
 
     async def call(self, method: str, params: JsonValue = None) -> Object:
-        """Send a request; return the whole response."""
+        """Send a request and return the complete response."""
         return await self.begin(method, params).response()
 
     def begin(self, method: str, params: JsonValue = None) -> Pending:
-        """Send a request and go on."""
+        """Send a request without waiting for the response."""
         number = self._next_id
         self._next_id += 1
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -203,39 +205,39 @@ class Editor:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def reply(self, request: Object, result: JsonValue) -> None:
-        """Answer a request of the server's with a result."""
+        """Answer a request from the server with a result."""
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def refuse(self, request: Object, code: int, message: str) -> None:
-        """Answer a request of the server's with an error."""
+        """Answer a request from the server with an error."""
         error: Object = {"code": code, "message": message}
         self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
     def send(self, message: JsonValue) -> None:
-        """Send any JSON as a line of its own."""
+        """Send any JSON value as one line."""
         self.send_line(json.dumps(message).encode())
 
     def send_line(self, line: bytes) -> None:
-        """Send any bytes, and a newline."""
+        """Send raw bytes and a newline."""
         self._open_requests[_request_key(line)] += 1
         self._transport.send(line + b"\n")
 
     def stop_reading(self) -> None:
-        """Leave what the server sends where it is."""
+        """Stop receiving, so that the server's output accumulates in the transport."""
         self._may_read = anyio.Event()
 
     def go_on_reading(self) -> None:
-        """Read again."""
+        """Receive again after `stop_reading`."""
         self._may_read.set()
 
     async def leave(self) -> None:
-        """End the stream and wait until the server has left."""
+        """End the stream and wait until the server has ended its own."""
         self._transport.end()
         self.go_on_reading()
         with anyio.fail_after(PATIENCE_SECONDS):
             await self.server_left.wait()
 
-    # What came of it.
+    # Received data.
 
     @property
     def updates(self) -> list[Object]:
@@ -244,17 +246,17 @@ class Editor:
         return [cast("Object", each["params"]) for each in found]
 
     def updates_of(self, session_id: str) -> list[JsonValue]:
-        """The updates of one session, without the session."""
+        """Return the `update` objects of one session."""
         return [each["update"] for each in self.updates if each["sessionId"] == session_id]
 
     def said(self, session_id: str) -> str:
-        """The text of all messages of the agent in a session."""
+        """Return the text of all agent messages in a session."""
         updates = self.updates_of(session_id)
         chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
         return "".join(str(at(chunk, "content", "text")) for chunk in chunks)
 
     async def wait_for(self, is_it: Matches) -> Object:
-        """Return the first message that fits, among those received or to come."""
+        """Return the first message, received or future, for which `is_it` is true."""
         seen = 0
 
         def find() -> Object | None:
@@ -265,7 +267,7 @@ class Editor:
         return await self.wait_until(find, "message that fits")
 
     async def wait_until(self, find: Callable[[], T | None], what: str) -> T:
-        """Return what `find` finds, looking again after every message; `what` names it."""
+        """Call `find` after every message until it returns a value; `what` names that in errors."""
         with anyio.move_on_after(PATIENCE_SECONDS):
             while (found := find()) is None:
                 if self.server_left.is_set():
@@ -276,15 +278,15 @@ class Editor:
         reason = "the server has left" if self.server_left.is_set() else "waited in vain"
         raise AssertionError(f"no {what}: {reason}; received last: {self.messages[-3:]}")
 
-    # What `open_editor` runs.
+    # Tasks of `open_editor`.
 
     async def serve(self, connection: Connection) -> None:
-        """Run the server to its end."""
+        """Run the server until it ends."""
         async with self.server_end:
             await connection.run()
 
     async def read(self) -> None:
-        """Receive, check and keep messages until the server ends its stream."""
+        """Receive, check and store messages until the server ends its stream."""
         while True:
             await self._may_read.wait()
             lines = await self._transport.receive()
@@ -293,6 +295,7 @@ class Editor:
                 self._keep(check_message(line))
             if not lines:
                 self.server_left.set()
+            # replace the event before setting it, so that a woken waiter waits for the next batch
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
             if not lines:
@@ -309,6 +312,7 @@ class Editor:
         identifier = message["id"]
         key = (type(identifier).__name__, identifier)
         is_open = self._open_requests[key] > 0
+        # a null id answers a message whose id could not be read; it belongs to no request
         assert is_open or identifier is None, f"an answer to nothing: {message}"
         self._open_requests[key] -= 1
         if isinstance(identifier, int):
@@ -332,7 +336,7 @@ def is_update(message: Object) -> bool:
 
 
 def at(value: JsonValue, *path: str | int) -> JsonValue:
-    """Return what stands in JSON at a path of keys and indices."""
+    """Return the JSON value at a path of keys and indices."""
     for step in path:
         match value, step:
             case dict(), str():
@@ -345,7 +349,7 @@ def at(value: JsonValue, *path: str | int) -> JsonValue:
 
 
 def check_message(line: bytes) -> Object:
-    """Return the message on a line that the server sent; fail unless it is good JSON-RPC."""
+    """Parse a line from the server; fail unless it is a valid JSON-RPC message."""
     text = line.decode("utf-8")
     message: JsonValue = json.loads(text, parse_constant=_refuse_constant)
     assert isinstance(message, dict), text
@@ -388,7 +392,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _request_key(line: bytes) -> tuple[str, object]:
-    """Return what the answer to a line will be known by; ids are matched by type."""
+    """Return the key of the response to a line: the type and the value of its id.
+
+    The type is part of the key because 1, 1.0 and True are equal in Python. Without a usable id
+    the server answers with a null id.
+    """
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -396,6 +404,8 @@ def _request_key(line: bytes) -> tuple[str, object]:
     if not isinstance(message, dict) or "method" not in message:
         return ("NoneType", None)
     identifier = cast("dict[str, object]", message).get("id")
-    if isinstance(identifier, str):  # the server mends what UTF-8 cannot carry
+    if isinstance(
+        identifier, str
+    ):  # the server replaces lone surrogates, which UTF-8 cannot encode
         identifier = identifier.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return (type(identifier).__name__, identifier if isinstance(identifier, str | int) else None)

@@ -1,4 +1,4 @@
-"""The Node clients that tests run against, installed once from the lock in `tests/clients`."""
+"""Installation of the Node clients in `tests/clients`, once per lock file."""
 
 import fcntl
 import hashlib
@@ -18,9 +18,9 @@ INSTALL_TIMEOUT_SECONDS = 300
 
 @cache
 def node_clients() -> Path:
-    """The folder of the clients, whose `node_modules` is there and matches the lock.
+    """Return the directory of the clients, with `node_modules` installed from the lock file.
 
-    Skips the test where there is no npm; a failing installation fails the test.
+    Skips the test if npm is missing; fails it if the installation fails.
     """
     npm = shutil.which("npm")
     if npm is None:
@@ -33,7 +33,7 @@ def node_clients() -> Path:
 
 @contextmanager
 def _alone() -> Generator[None]:
-    """Keep other test runs out of the folder meanwhile."""
+    """Lock the directory against concurrent test runs, which would install into it too."""
     with LOCK.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -63,4 +63,5 @@ def _install(npm: str) -> None:
     )
     if ran.returncode != 0:
         pytest.fail(f"npm ci failed in {CLIENTS}:\n{ran.stderr}")
+    # written last, so that an interrupted installation is repeated
     _stamp().write_text(_lock_digest(), encoding="ascii")

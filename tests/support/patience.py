@@ -1,4 +1,7 @@
-"""How long tests wait for what comes at once on a quiet machine: for a hang, not for a verdict."""
+"""Timeout that turns a hang into a failure; never the criterion of a test.
+
+The awaited events happen at once on an idle machine, so the limit only matters if one never comes.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,10 +10,11 @@ PATIENCE_SECONDS = 60.0
 
 
 def is_over_within(worked_seconds: float, is_over: Callable[[], bool]) -> bool:
-    """Whether something is over before this process has worked for so long, asking that alone.
+    """Poll `is_over` and return whether it became true within an amount of CPU time.
 
-    On a quiet machine these are seconds of the clock. On a busy one they pass as slowly for us as
-    work does for the process that is waited for, so a limit means the same at any load.
+    The time is this process's own, which only polls. On an idle machine it equals wall-clock time;
+    on a busy one it passes as slowly as the work of the process under test, so a limit means the
+    same at any load.
     """
     begun = time.process_time()
     while not is_over():

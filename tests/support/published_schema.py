@@ -1,7 +1,7 @@
-"""The JSON schema that the protocol's TypeScript SDK publishes, and how tests read it.
+"""Access to the JSON schema that the TypeScript SDK of ACP publishes.
 
-A definition is resolved into shapes: the kinds of object it allows, with every reference and every
-combination of other definitions worked in.
+A definition is resolved into shapes: the kinds of object that it allows, with all references and
+combinations of other definitions expanded.
 """
 
 import json
@@ -27,12 +27,12 @@ INTEGERS = {
     "int32": range(-(1 << 31), 1 << 31),
     "int64": range(-(1 << 63), 1 << 63),
 }
-"""The integers that JSON schema itself takes for mere remarks."""
+"""Ranges of the integer formats, which JSON schema itself treats as annotations."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of object: the properties it may have, by their schemas, and those it must have."""
+    """Kind of object: its properties with their schemas, and the required ones."""
 
     properties: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     required: frozenset[str] = frozenset()
@@ -42,34 +42,34 @@ class Shape:
 
 
 class Validator(Protocol):
-    """What we use of jsonschema's validators, with types."""
+    """Typed subset of a jsonschema validator."""
 
     def iter_errors(self, instance: JsonValue) -> Iterable[ValidationError]: ...
 
 
 @cache
 def published_schema() -> JsonObject:
-    """The whole schema."""
+    """Return the whole schema."""
     return as_object(json.loads((node_clients() / SCHEMA).read_text(encoding="utf-8")))
 
 
 def definitions() -> Mapping[str, JsonObject]:
-    """All definitions, by name."""
+    """Return all definitions by name."""
     return as_objects(published_schema()["$defs"])
 
 
 def faults(definition: str, value: JsonValue) -> list[str]:
-    """What is wrong with a value, by the definition; nothing if it is valid."""
+    """Return the violations of a definition by a value; empty if it is valid."""
     return _faults({"$ref": REFERENCE + definition}, value)
 
 
 def item_faults(array: JsonObject, item: JsonValue) -> list[str]:
-    """What is wrong with an item, by the schema of the array it is in."""
+    """Return the violations of an array schema's `items` by an item; empty if it is valid."""
     return _faults(as_object(array["items"]), item)
 
 
 def resolved(schema: JsonObject) -> JsonObject:
-    """What a schema refers to, or the schema itself."""
+    """Return the definition that a schema refers to, or the schema itself."""
     reference = schema.get("$ref")
     if reference is None:
         return schema
@@ -77,12 +77,12 @@ def resolved(schema: JsonObject) -> JsonObject:
 
 
 def alternatives(schema: JsonObject) -> list[JsonObject]:
-    """The schemas of which one has to fit; none if there is no choice."""
+    """Return the `anyOf` or `oneOf` alternatives of a schema; empty if it has none."""
     return as_list(schema.get("anyOf") or schema.get("oneOf") or [])
 
 
 def shapes(schema: JsonObject) -> list[Shape]:
-    """The kinds of object that a schema allows; none if it allows other things than objects."""
+    """Return the kinds of object that a schema allows; empty if its type is not object."""
     schema = resolved(schema)
     if schema.get("type", "object") != "object":
         return []
@@ -96,18 +96,18 @@ def shapes(schema: JsonObject) -> list[Shape]:
 
 
 def as_object(value: JsonValue) -> JsonObject:
-    """The value, which is known to be an object."""
+    """Return the value, asserting that it is an object."""
     assert isinstance(value, dict)
     return value
 
 
 def as_objects(value: JsonValue) -> dict[str, JsonObject]:
-    """The value, which is known to be an object of objects; a bare `true` has nothing to say."""
+    """Return the value, asserting that it is an object of schemas; `true` becomes `{}`."""
     return {key: {} if item is True else as_object(item) for key, item in as_object(value).items()}
 
 
 def as_list(value: JsonValue) -> list[JsonObject]:
-    """The value, which is known to be an array of objects."""
+    """Return the value, asserting that it is an array of objects."""
     assert isinstance(value, list)
     return [as_object(item) for item in value]
 

@@ -1,4 +1,4 @@
-"""The real server in a process of its own, on pipes, sockets, a terminal or any descriptors.
+"""The real server in a separate process, connected by pipes, sockets, a terminal or descriptors.
 
     with start_server(tmp_path, "prompt: *\\nsay: Hello!") as server:
         server.call("initialize", {"protocolVersion": 1})
@@ -6,8 +6,8 @@
         assert server.wait() == 0
         assert server.stderr() == ""
 
-Reads and writes are plain and synchronous, and nothing waits longer than it is told to. Messages
-that the server sends are checked by `check_message` and kept, in order, in `messages`.
+Reads and writes are synchronous, and every wait has a timeout. Messages from the server are checked
+by `check_message` and collected, in order, in `messages`.
 """
 
 import fcntl
@@ -35,12 +35,12 @@ from tests.support.patience import PATIENCE_SECONDS
 READ_BYTES = 256 * 1024
 ECHO = "prompt: *\nsay: Hello!"
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
-"""Keeps a child away from the user's keyring."""
+"""Variables that keep a child process away from the user's keyring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The four ends of a connection: the server's two, and the test's two."""
+    """Descriptors of a connection: two for the server, two for the test."""
 
     server_reads: int
     server_writes: int
@@ -49,14 +49,14 @@ class Ends:
 
 
 def pipes() -> Ends:
-    """Return two pipes, as an editor makes them."""
+    """Return a connection over two pipes, as editors make it."""
     server_reads, write = os.pipe()
     read, server_writes = os.pipe()
     return Ends(server_reads, server_writes, write, read)
 
 
 def nonblocking_pipes() -> Ends:
-    """Return two pipes of which the server's ends are non-blocking, as Node may leave them."""
+    """Return two pipes whose server ends are non-blocking, as Node may leave them."""
     ends = pipes()
     for descriptor in (ends.server_reads, ends.server_writes):
         flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
@@ -65,21 +65,21 @@ def nonblocking_pipes() -> Ends:
 
 
 def sockets() -> Ends:
-    """Return a connected pair of sockets, each end for both directions."""
+    """Return a connection over a socket pair, which is bidirectional."""
     server, test = socket.socketpair()
     server_fd, test_fd = server.detach(), test.detach()
     return Ends(server_fd, os.dup(server_fd), test_fd, os.dup(test_fd))
 
 
 def terminal() -> Ends:
-    """Return a raw terminal: nothing is echoed and no byte is special."""
+    """Return a connection over a terminal in raw mode: no echo, no special bytes."""
     test, server = pty.openpty()
     tty.setraw(server)
     return Ends(server, os.dup(server), test, os.dup(test))
 
 
 def command_line(home: Path, script: str = ECHO, options: Sequence[str] = ()) -> list[str]:
-    """Return the command that serves a scripted model; the script is written into `home`."""
+    """Return the command that serves a scripted model, and write the script into `home`."""
     (home / "test.script").write_text(script, encoding="utf-8")
     return [sys.executable, "-m", "acp_server", "serve", "--model", model_id(home), *options]
 
@@ -90,7 +90,7 @@ def model_id(home: Path) -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the whole environment of a server whose home is a folder of the test's."""
+    """Return the complete environment of a server whose home is a test directory."""
     return {"HERMES_HOME": str(home), "HOME": str(home), "PATH": os.defpath, **NO_KEYRING}
 
 
@@ -102,7 +102,7 @@ def start_server(
     ends: Ends | None = None,
     command: Sequence[str] | None = None,
 ) -> Generator["ServerProcess"]:
-    """Start a server and kill it at the end, if it has not left by itself."""
+    """Start a server; when the context exits, kill it if it still runs."""
     ends = ends or pipes()
     with (home / "stderr.txt").open("wb") as stderr:
         process = subprocess.Popen(
@@ -112,6 +112,7 @@ def start_server(
             stderr=stderr,
             env=environment(home),
         )
+    # the server must hold the only copies, or neither side would ever see the end of a stream
     os.close(ends.server_reads)
     os.close(ends.server_writes)
     server = ServerProcess(process, ends, home / "stderr.txt")
@@ -125,12 +126,12 @@ def start_server(
 
 
 class ServerProcess:
-    """A running server and the two descriptors that lead to it."""
+    """Client of a running server process."""
 
     def __init__(self, process: subprocess.Popen[bytes], ends: Ends, stderr: Path) -> None:
         self.process = process
         self.messages: list[Object] = []
-        """Everything received, in order."""
+        """All messages received, in order."""
         self._write: int | None = ends.write
         self._read: int | None = ends.read
         self._stderr = stderr
@@ -138,67 +139,67 @@ class ServerProcess:
         self._next_id = 1
 
     def initialize(self) -> None:
-        """Say hello."""
+        """Send `initialize`."""
         assert "result" in self.call("initialize", {"protocolVersion": 1})
 
     def new_session(self, cwd: str = "/") -> str:
-        """Open a session; return its id."""
+        """Open a session and return its id."""
         result = self.call("session/new", {"cwd": cwd, "mcpServers": []})["result"]
         assert isinstance(result, dict)
         return str(result["sessionId"])
 
     def said(self) -> str:
-        """The text of all messages of the agent that were received."""
+        """Return the text of all agent messages received so far."""
         updates = [at(each, "params", "update") for each in self.messages if is_update(each)]
         said = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
         return "".join(str(at(each, "content", "text")) for each in said)
 
     def prompt(self, session_id: str, text: str = "hi") -> Object:
-        """Send a prompt; return the whole response."""
+        """Send a prompt and return the complete response."""
         return self.call("session/prompt", prompt_params(session_id, text))
 
     def begin_prompt(self, session_id: str, text: str = "hi") -> int:
-        """Send a prompt; return the request's id."""
+        """Send a prompt and return the request id without waiting."""
         return self.begin("session/prompt", prompt_params(session_id, text))
 
     def call(self, method: str, params: JsonValue = None) -> Object:
-        """Send a request; return the whole response, having kept what came before it."""
+        """Send a request and return the complete response; earlier messages go to `messages`."""
         return self.receive_answer(self.begin(method, params))
 
     def begin(self, method: str, params: JsonValue = None) -> int:
-        """Send a request; return its id."""
+        """Send a request and return its id without waiting."""
         number = self._next_id
         self._next_id += 1
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return number
 
     def send(self, message: JsonValue) -> None:
-        """Send any JSON as a line of its own."""
+        """Send any JSON value as one line."""
         self.send_bytes(json.dumps(message).encode() + b"\n")
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes."""
+        """Send raw bytes."""
         assert self._write is not None
         view = memoryview(data)
         while view:
             view = view[os.write(self._write, view) :]
 
     def receive_answer(self, request_id: JsonValue) -> Object:
-        """Receive up to the response with this id, and return it."""
+        """Receive messages up to the response with this id, and return it."""
         while True:
             message = self.receive()
             if "method" not in message and message["id"] == request_id:
                 return message
 
     def receive_update(self) -> Object:
-        """Receive up to the next `session/update`, and return it."""
+        """Receive messages up to the next `session/update`, and return it."""
         while True:
             message = self.receive()
             if message.get("method") == "session/update":
                 return message
 
     def receive(self) -> Object:
-        """Receive the next message."""
+        """Receive, check and return the next message."""
         line = self.read_line()
         assert line, f"the server ended its stream; stderr: {self.stderr()}"
         message = check_message(line)
@@ -206,7 +207,7 @@ class ServerProcess:
         return message
 
     def read_line(self, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
-        """Return the next line with its newline, or what is left at the end of the stream."""
+        """Return the next line with its newline, or the remaining bytes at the stream's end."""
         deadline = time.monotonic() + patience_seconds
         searched = 0
         while (end := self._unread.find(b"\n", searched)) < 0:
@@ -221,47 +222,47 @@ class ServerProcess:
         return line
 
     def read_some(self, limit_bytes: int, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
-        """Return what the next read of the server's stdout gives; nothing at its end."""
+        """Return the bytes of one read of the server's stdout; empty at its end."""
         assert self._read is not None
         ready, _, _ = select.select([self._read], [], [], max(patience_seconds, 0))
         assert ready, f"the server said nothing for too long; stderr: {self.stderr()}"
         try:
             return os.read(self._read, limit_bytes)
-        except OSError:  # a terminal that nobody has open any more
+        except OSError:  # EIO: the server has closed its side of the terminal
             return b""
 
     def has_more(self) -> bool:
-        """Whether there is something to receive right now."""
+        """Return whether output can be read right now."""
         assert self._read is not None
         return b"\n" in self._unread or bool(select.select([self._read], [], [], 0)[0])
 
     def rest(self) -> list[Object]:
-        """Receive to the end of the stream; return those messages."""
+        """Receive up to the end of the stream and return these messages."""
         seen = len(self.messages)
         while line := self.read_line():
             self.messages.append(check_message(line))
         return self.messages[seen:]
 
     def close_stdin(self) -> None:
-        """Hang up, as an editor that is done."""
+        """Close the server's stdin, as an editor does to stop the server."""
         if self._write is not None:
             os.close(self._write)
             self._write = None
 
     def close_stdout(self) -> None:
-        """Stop listening for good."""
+        """Close the test's end of the server's stdout."""
         if self._read is not None:
             os.close(self._read)
             self._read = None
 
     def wait(self, patience_seconds: float = PATIENCE_SECONDS) -> int | None:
-        """Return the exit code; None when the server is still there."""
+        """Wait for the server and return its exit code, or None if it still runs."""
         with suppress(subprocess.TimeoutExpired):
             return self.process.wait(patience_seconds)
         return None
 
     def wait_until_all_is_read(self) -> None:
-        """Return when the server has taken everything that was sent from the pipe."""
+        """Wait until the server has read everything that was sent."""
         assert self._write is not None
         deadline = time.monotonic() + PATIENCE_SECONDS
         while _waiting_bytes(self._write):
@@ -269,7 +270,7 @@ class ServerProcess:
             time.sleep(0.005)
 
     def wait_until_stuck(self) -> None:
-        """Return when the server has written what it can without being read."""
+        """Wait until the server has filled the pipe and cannot write more."""
         assert self._read is not None
         deadline = time.monotonic() + PATIENCE_SECONDS
         before, now = -1, 0
@@ -279,15 +280,15 @@ class ServerProcess:
             before, now = now, _waiting_bytes(self._read)
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the server as it is now."""
+        """Return the current resident memory of the server."""
         return psutil.Process(self.process.pid).memory_info().rss
 
     def stderr(self) -> str:
-        """Return what the server has logged so far."""
+        """Return the server's stderr so far."""
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
 
 def _waiting_bytes(descriptor: int) -> int:
-    """Return how much a pipe holds, seen from either end."""
+    """Return the number of unread bytes in a pipe, given either end."""
     count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
     return int.from_bytes(count, sys.byteorder)

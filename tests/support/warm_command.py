@@ -1,8 +1,8 @@
-"""The command in a process that has imported it before: each command line is run by a fork of it.
+"""Fork server for the CLI: a process that has imported the command forks once per command line.
 
-For tests of what a command does, most of whose time would go into imports. A fork is a process as
-the user's is, with descriptors, variables and an end of its own; how a process starts, what it
-imports and when is not to be seen in it. This module is both sides: run as a program, it serves.
+Saves tests of commands the imports, which would take most of their time. A fork has its own
+descriptors, environment and exit, like a user's process; tests of start-up and of import order
+need a new process instead. This module is both sides: run as a program, it is the server.
 """
 
 import atexit
@@ -28,7 +28,7 @@ from acp_server.__main__ import main
 ROOT = Path(__file__).parents[2]
 MODULE = "tests.support.warm_command"
 HEAD_BYTES = 4
-"""What stands before each request: its length. An answer is as long, and is an exit code."""
+"""Size of the length prefix of a request, and of a response, which is an exit code."""
 WITH_A_MODEL = (
     "acp_server.handlers.workspace",
     "acp_server.history.writer",
@@ -36,26 +36,26 @@ WITH_A_MODEL = (
     "acp_server.session.context",
     "acp_server.tools.kit",
 )
-"""What a command that does a task imports beside the commands."""
+"""Modules that `run` imports in addition to the commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What is to be run, and in which surroundings."""
+    """Command line with its environment and input."""
 
     arguments: Sequence[str]
     variables: Mapping[str, str]
     given: str
-    """Its input."""
+    """Text for stdin."""
 
     def packed(self) -> bytes:
-        """Return all but the input, for the other process."""
+        """Encode everything but the input, with the working directory, for the fork server."""
         return json.dumps([list(self.arguments), dict(self.variables), str(Path.cwd())]).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended, and what it printed."""
+    """Exit code and output of a process."""
 
     exit_code: int
     stdout: bytes
@@ -63,10 +63,10 @@ class Ended:
 
 
 class WarmCommand:
-    """A process that runs command lines, one at a time."""
+    """Fork server, which runs one command line at a time."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """Start it; these modules are imported in it, beside those of the commands."""
+        """Start the process, which imports the commands and these modules."""
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
@@ -76,13 +76,14 @@ class WarmCommand:
                 cwd=ROOT,
             )
         atexit.register(self.close)
-        _exactly(self._socket, HEAD_BYTES)  # it is ready, however long that took
+        # wait until the imports are done, so that they count against no timeout
+        _exactly(self._socket, HEAD_BYTES)
 
     def run(self, line: CommandLine, patience_seconds: float) -> Ended:
         """Run a command line to its end.
 
         Raises:
-            TimeoutError: it did not end in time; further ones need another process.
+            TimeoutError: It did not end in time. The server was killed; get a new one.
         """
         request = line.packed()
         with ExitStack() as files:
@@ -96,7 +97,7 @@ class WarmCommand:
             self._socket.sendall(request)
             try:
                 code = int.from_bytes(_exactly(self._socket, HEAD_BYTES), "big")
-            except TimeoutError:  # its answer may still come, and is nobody else's
+            except TimeoutError:  # a late answer would be taken for that of the next command
                 warm_command.cache_clear()
                 self.close()
                 raise
@@ -107,13 +108,13 @@ class WarmCommand:
     def close(self) -> None:
         """End the process."""
         self._socket.close()
-        self._process.kill()  # it may wait for a command that does not end
+        self._process.kill()  # not a clean shutdown: it may be waiting for a command that hangs
         self._process.wait()
 
 
 @functools.cache
 def warm_command(*modules: str) -> WarmCommand:
-    """Return the process that has imported these modules; it is kept until the tests end."""
+    """Return the fork server with these modules imported; it is reused until the tests end."""
     return WarmCommand(modules)
 
 
@@ -128,7 +129,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def _serve(connection: socket.socket) -> None:
-    """Run command lines until nobody sends any; a fork leaves by its `SystemExit`."""
+    """Run command lines until the client hangs up; a fork exits by `SystemExit`."""
     connection.sendall(bytes(HEAD_BYTES))
     while True:
         head, streams, _, _ = socket.recv_fds(connection, HEAD_BYTES, 3)
@@ -149,7 +150,7 @@ def _serve(connection: socket.socket) -> None:
 def _become(
     streams: Sequence[int], arguments: Sequence[str], variables: Mapping[str, str], folder: str
 ) -> NoReturn:
-    """Be the process of a command line, to its end."""
+    """Turn this fork into the process of a command line, run it and exit."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -170,7 +171,7 @@ def _import_all(modules: Sequence[str]) -> None:
         import_module(found.name)
     for name in modules:
         import_module(name)
-    gc.freeze()  # what is shared stays shared
+    gc.freeze()  # a collection in a fork would touch, and so copy, the shared pages
 
 
 if __name__ == "__main__":

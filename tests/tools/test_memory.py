@@ -66,7 +66,7 @@ async def test_several_changes_are_one(tmp_path: Path) -> None:
         told = await room.run_one(call("memory", target="user", operations=operations))
         profile = file(room).with_name("USER.md")
         assert profile.read_text(encoding="utf-8") == "one\n§\ntwo\n"
-    assert told.title == "Update the memory: 0 out, 2 in"
+    assert told.title == "Update the memory: 0 removed, 2 added"
     assert "```diff\n+ one\n+ §\n+ two\n```" in told.shown
 
 

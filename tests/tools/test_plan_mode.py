@@ -55,10 +55,14 @@ async def test_a_plan_that_is_accepted_switches_the_mode_and_the_work_goes_on(
         assert asked["options"] == [
             {
                 "optionId": "accept_and_ask",
-                "name": "Accept, ask before edits",
+                "name": "Accept and ask before edits",
                 "kind": "allow_once",
             },
-            {"optionId": "accept_edits", "name": "Accept, edits unasked", "kind": "allow_always"},
+            {
+                "optionId": "accept_edits",
+                "name": "Accept and edit without asking",
+                "kind": "allow_always",
+            },
             {"optionId": "keep_planning", "name": "Keep planning", "kind": "reject_once"},
         ]
         assert modes_told(room) == [(mode, mode)]

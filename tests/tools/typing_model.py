@@ -1,9 +1,10 @@
-"""A model that types: calls arrive in fragments, with whatever happens between them.
+"""Model that streams tool calls in fragments, with callbacks between the fragments.
 
-    model = Typist([*typed(call("write_file", path="a", content="…"), 20, wait(0.01))])
+    made = call("write_file", path="a", content="…")
+    model = TypingModel([*stream_call(made, 20, make_pause(0.01))])
 
-Each prompt plays the next round, and when the results of its calls are there, the model says that
-it is done.
+Each prompt plays the next round. Once the results of its calls arrive, the model says that it is
+done.
 """
 
 import json
@@ -32,18 +33,18 @@ _numbers = count(1)
 
 
 class Typist:
-    """Plays one round for each prompt."""
+    """Plays one round per prompt."""
 
     def __init__(self, *rounds: Sequence[Action]) -> None:
         self.rounds: list[Sequence[Action]] = list(rounds)
         self.requests: list[ModelRequest] = []
         self.results: list[ToolResult] = []
-        """The results of the newest calls, in the order in which they were made."""
+        """Results of the newest calls, in call order."""
         self.parts: dict[str, list[Sequence[Action]]] = {}
-        """The rounds of sub-agents, by what their task is."""
+        """Rounds of sub-agents, by their task."""
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Play; see the port."""
+        """Play the next round; see `Model.respond`."""
         self.requests.append(request)
         part = self._part(request)
         if part is not None:
@@ -56,7 +57,7 @@ class Typist:
         return await _play(self.rounds.pop(0), receive)
 
     def _part(self, request: ModelRequest) -> Sequence[Action] | None:
-        """Return the round of a sub-agent, if one asks."""
+        """Return the round of a sub-agent if the request comes from one."""
         first, played = request.messages[0], len(request.messages) // 2
         said = text_of(first.parts) if isinstance(first, UserMessage) else ""
         found = (rounds for task, rounds in self.parts.items() if said.startswith(task))
@@ -72,17 +73,17 @@ async def _play(actions: Sequence[Action], receive: Receive) -> ModelStop:
 
 
 def call(name: str, /, **arguments: JsonValue) -> ToolCall:
-    """Return a call with these arguments, under an id of its own."""
+    """Return a call with these arguments and a new id."""
     return raw_call(name, json.dumps(arguments, ensure_ascii=False))
 
 
 def raw_call(name: str, arguments: str) -> ToolCall:
-    """Return a call with any text for arguments."""
+    """Return a call with this raw argument text."""
     return ToolCall(f"call_{next(_numbers)}", name, arguments)
 
 
 def typed(made: ToolCall, pieces: int = 3, between: Happening | None = None) -> list[Action]:
-    """Return what a model streams that makes a call, its arguments in so many pieces."""
+    """Return the stream of a call whose arguments arrive in this many pieces."""
     size = max(1, -(-len(made.arguments) // pieces))
     starts = range(0, len(made.arguments), size)
     actions: list[Action] = [CallStarted(made.id, made.name)]
@@ -93,7 +94,7 @@ def typed(made: ToolCall, pieces: int = 3, between: Happening | None = None) -> 
 
 
 def wait(seconds: float) -> Happening:
-    """Return what lets time pass, where time is the subject."""
+    """Return a callback that sleeps, for tests about time."""
 
     async def sleep() -> None:
         await anyio.sleep(seconds)

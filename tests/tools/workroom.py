@@ -1,12 +1,12 @@
-"""The real tools in a real server, in memory, with an editor that looks at everything.
+"""Real tools in a real server in memory, with an editor that validates every message.
 
-    async with open_workroom(tmp_path) as room:
-        (told,) = await room.run(call("write_file", path="a.txt", content="hello"))
-        assert told.status == "completed"
+    async with open_tool_editor(tmp_path) as session:
+        (updates,) = await session.run(call("write_file", path="a.txt", content="hello"))
+        assert updates.status == "completed"
 
-The workspace is `room.root`; beside it lie `room.outside` and the server's own folder. What the
-server asks of the editor is answered by `answers`, by method; a question without one stays open.
-All updates and requests are held against the published schema when the room is left.
+The workspace is `session.root`; next to it are `session.outside` and the server's own directory.
+`answers` maps methods to answers for the server's requests; a request without one stays open. All
+updates and requests are validated against the published schema when the context exits.
 """
 
 import json
@@ -40,17 +40,17 @@ from tests.support.published_schema import definitions, faults
 from tests.tools.typing_model import Typist, typed
 
 Answer = Callable[[Object], JsonValue]
-"""Makes the result of a request from its params, or raises `RefusedError`."""
+"""Computes the result of a request from its params, or raises `EditorRefusedError`."""
 
 FILES: JsonValue = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
 class RefusedError(Exception):
-    """The editor does not do it."""
+    """The editor refuses a request."""
 
 
 class AnsweringEditor(CheckedEditor):
-    """Answers the server's requests, as far as the test says how."""
+    """Editor that answers the server's requests as the test says."""
 
     def __init__(
         self, transport: MemoryTransport, server_end: MemoryTransport, answers: Mapping[str, Answer]
@@ -60,16 +60,16 @@ class AnsweringEditor(CheckedEditor):
 
     @property
     def requests(self) -> list[Object]:
-        """All requests of the server, in order."""
+        """Return all requests of the server, in order."""
         return [message for message in self.messages if _is_request(message)]
 
     def asked(self, method: str) -> list[Object]:
-        """The params of all requests of one method."""
+        """Return the params of all requests of one method."""
         found = [each for each in self.requests if each["method"] == method]
         return [cast("Object", each["params"]) for each in found]
 
     def faults(self) -> list[str]:
-        """What is wrong with the messages received so far, requests included."""
+        """Return the schema violations so far, those of requests included."""
         return [
             f"{fault} in {json.dumps(each)}"
             for each in self.messages
@@ -95,15 +95,15 @@ class AnsweringEditor(CheckedEditor):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the editor was told of one call, update by update."""
+    """Updates of one call, as the editor received them."""
 
     call_id: str
     updates: list[Object]
     result: ToolResult | None = field(default=None)
-    """What the model was told of it."""
+    """The result that the model received."""
 
     def last(self, key: str) -> JsonValue:
-        """Return what was said last under a key."""
+        """Return the last value of a key."""
         return next((each[key] for each in reversed(self.updates) if key in each), None)
 
     @property
@@ -112,7 +112,7 @@ class Told:
 
     @property
     def statuses(self) -> list[JsonValue]:
-        """All statuses, as they were told."""
+        """All statuses in order."""
         return [each["status"] for each in self.updates if "status" in each]
 
     @property
@@ -125,18 +125,18 @@ class Told:
 
     @property
     def text(self) -> str:
-        """What the model was told."""
+        """Result text for the model."""
         assert self.result is not None
         return self.result.text
 
     @property
     def shown(self) -> str:
-        """All text that was shown last."""
+        """All text of the last content update."""
         blocks = cast("list[Object]", self.last("content") or [])
         return "\n".join(str(at(b, "content", "text")) for b in blocks if b["type"] == "content")
 
     def states(self) -> list[tuple[str, list[Object]]]:
-        """Every state of the diff that was shown: the status of the call then, and the blocks."""
+        """Every state of the shown diff: the call's status at that time, and the blocks."""
         status, found = "", list[tuple[str, list[Object]]]()
         for each in self.updates:
             status = str(each.get("status", status))
@@ -147,11 +147,11 @@ class Told:
         return found
 
     def growing(self) -> list[list[Object]]:
-        """The states of the diff while the call was pending, without the last, exact one."""
+        """States of the diff while the call was pending, without the final, exact one."""
         return [blocks for status, blocks in self.states() if status == "pending"][:-1]
 
     def diff_bytes(self) -> int:
-        """What all states of the diff came to."""
+        """Total size of all states of the diff."""
         blocks = [block for _, diffs in self.states() for block in diffs]
         texts = [str(block.get(key) or "") for block in blocks for key in ("oldText", "newText")]
         return sum(len(text.encode()) for text in texts)
@@ -159,7 +159,7 @@ class Told:
 
 @dataclass(slots=True)
 class Room:
-    """A session at work."""
+    """Running session."""
 
     editor: AnsweringEditor
     model: Typist
@@ -168,25 +168,25 @@ class Room:
     outside: Path
 
     async def run(self, *calls: ToolCall) -> list[Told]:
-        """Have the model make these calls together; return what was told of each."""
+        """Make the model issue these calls together; return the updates of each."""
         self.model.rounds = [[action for made in calls for action in typed(made)]]
         answer = await self.editor.prompt(self.session_id, "go")
         assert at(answer, "stopReason") == "end_turn"
         return [self.told(made.id) for made in calls]
 
     async def run_one(self, made: ToolCall) -> Told:
-        """Have the model make one call."""
+        """Make the model issue one call."""
         return (await self.run(made))[0]
 
     def told(self, call_id: str) -> Told:
-        """Return what was told of a call until now."""
+        """Return the updates of a call so far."""
         updates = cast("list[Object]", self.editor.updates_of(self.session_id))
         own = [each for each in updates if each.get("toolCallId") == call_id]
         result = next((each for each in self.model.results if each.call_id == call_id), None)
         return Told(call_id, own, result)
 
     def put(self, name: str, content: str | bytes) -> Path:
-        """Make a file in the workspace, behind everyone's back."""
+        """Write a workspace file directly, bypassing the tools."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -203,7 +203,7 @@ async def open_workroom(
     checks: CheckRules | None = None,
     client: str = "an editor",
 ) -> AsyncGenerator[Room]:
-    """Open a session over folders of its own; see this module."""
+    """Open a session over its own directories; see the module docstring."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
     for made in (root, outside, own):
         made.mkdir(exist_ok=True)
@@ -225,12 +225,12 @@ async def open_workroom(
 
 
 def allowed(choice: str = "allow_once") -> Answer:
-    """Return the answer of a user who always chooses this."""
+    """Return the answer of a user who always selects this option."""
     return lambda _: {"outcome": {"outcome": "selected", "optionId": choice}}
 
 
 def lines(count: int, word: str = "a line of a file like any other") -> str:
-    """Return a text of so many lines."""
+    """Return a text of this many lines."""
     return "".join(f"{number}: {word}\n" for number in range(1, count + 1))
 
 
@@ -257,7 +257,7 @@ def _is_request(message: Object) -> bool:
 
 @cache
 def _requests() -> Mapping[str, str]:
-    """The definitions of all requests to a client, by method."""
+    """Return the schema definitions of all requests to a client, by method."""
     return {
         str(schema["x-method"]): name
         for name, schema in definitions().items()

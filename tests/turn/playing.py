@@ -1,4 +1,4 @@
-"""A model and tools that do as the test says, a meter, and the rules that a history must keep."""
+"""Harness for turns: a scripted model, function tools, a meter, and checks of the history."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ Doing = Callable[[ToolCall], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Round:
-    """One answer of the model: it streams these events, then stops so, raises, or hangs (None)."""
+    """One model answer: it streams these events, then stops, raises, or blocks (None)."""
 
     events: Sequence[ModelEvent] = ()
     end: ModelStop | Exception | None = "end_turn"
 
 
 class Playing:
-    """Plays the next round each time that it is asked, the last one again and again."""
+    """Model that plays one round per request, and repeats the last one."""
 
     def __init__(self, *rounds: Round) -> None:
         self._rounds = rounds
@@ -60,7 +60,7 @@ class Playing:
         self.hangs = anyio.Event()
 
     async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
-        """Play."""
+        """Play the next round."""
         playing = self._rounds[min(len(self.requests), len(self._rounds) - 1)]
         self.requests.append(request)
         for event in playing.events:
@@ -75,7 +75,7 @@ class Playing:
 
 
 def calling(*calls: ToolCall) -> list[ModelEvent]:
-    """What a model streams that makes these calls, their arguments in two pieces."""
+    """Return the events of a model that makes these calls, their arguments in two chunks."""
     events: list[ModelEvent] = []
     for call in calls:
         events += [
@@ -88,7 +88,7 @@ def calling(*calls: ToolCall) -> list[ModelEvent]:
 
 
 class Tools:
-    """A toolbox; each tool is a function that returns its result or raises."""
+    """Toolbox whose tools are functions that return the result or raise."""
 
     def __init__(self, **tools: Doing) -> None:
         self._tools = tools
@@ -96,56 +96,56 @@ class Tools:
         self.specs = tuple(ToolSpec(name, f"to {name}", {"type": "object"}) for name in tools)
 
     async def open(self, call_id: str, name: str, sink: Sink) -> "PlayedCall":
-        """Show a call."""
+        """Show a call as started."""
         await sink.emit(CallAppeared(call_id, name))
         return PlayedCall(self.run, sink)
 
     async def run(self, call: ToolCall, sink: Sink) -> Outcome:
-        """Run one."""
+        """Run the function of a call."""
         self.begun.append(call.id)
         await sink.emit(CallChanged(call.id, "in_progress"))
         return Outcome(await self._tools[call.name](call))
 
     async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
-        """Leave a link as it is."""
+        """Return the link unchanged."""
         del sink
         return (link,)
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing."""
 
 
 class PlayedCall:
-    """A call of a tool that shows nothing of its arguments and does this."""
+    """Live call that ignores streamed arguments and runs a function."""
 
     def __init__(self, run: Callable[[ToolCall, Sink], Awaitable[Outcome]], sink: Sink) -> None:
         self._run = run
         self._sink = sink
 
     async def write(self, fragment: str) -> None:
-        """Show nothing of it."""
+        """Ignore the fragment."""
 
     async def run(self, call: ToolCall) -> Outcome:
-        """Run it."""
+        """Run the call."""
         return await self._run(call, self._sink)
 
     def cut_short(self, reason: str) -> Outcome:
-        """Say why."""
+        """Return the reason as an error."""
         return Outcome(reason, is_error=True)
 
 
 def told(call_id: str, status: CallStatus, text: str) -> CallChanged:
-    """What the user is told of a call that came to an end with these words."""
+    """Return the event for a call that ended with this text."""
     return CallChanged(call_id, status, content=(Text(text),))
 
 
 async def echo(call: ToolCall) -> str:
-    """A tool that says its arguments."""
+    """Return the arguments; a tool function."""
     return call.arguments
 
 
 async def hang(call: ToolCall) -> str:
-    """A tool that never ends."""
+    """Block until cancelled; a tool function."""
     del call
     await anyio.sleep_forever()
     return "never"
@@ -153,23 +153,23 @@ async def hang(call: ToolCall) -> str:
 
 @dataclass(frozen=True)
 class Gauge:
-    """A meter to which a character is a token, and which charges a dollar for each of output."""
+    """Meter that counts each character as a token, and charges a dollar per output token."""
 
     window_tokens: int = 1_000_000
     has_prices: bool = True
 
     def estimate(self, request: ModelRequest) -> int:
-        """Return the length of all prompts."""
+        """Return the total length of all user messages."""
         prompts = (each for each in request.messages if isinstance(each, UserMessage))
         return sum(len(text_of(prompt.parts)) for prompt in prompts)
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return the price."""
+        """Return one dollar per output token, or None without prices."""
         return float(usage.output_tokens) if self.has_prices else None
 
 
 class Stage:
-    """A turn at work: run it, look at what came of it."""
+    """Runs turns of one conversation and gives access to the results."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Stage:
         )
 
     def turn(self) -> Turn:
-        """Return a turn that has not begun."""
+        """Return a turn that has not started."""
         return Turn(self.conversation, self.kit, self.sink, self.spent)
 
     async def run(self, prompt: UserMessage = HI) -> StopReason:
@@ -201,7 +201,7 @@ class Stage:
             return await self.turn().run(prompt)
 
     async def run_until(self, event: anyio.Event, prompt: UserMessage = HI) -> None:
-        """Run a turn and cancel it when this happens."""
+        """Run a turn and cancel it when the event is set."""
         with anyio.fail_after(PATIENCE_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.turn().run, prompt)
@@ -210,14 +210,14 @@ class Stage:
 
     @property
     def history(self) -> list[Message]:
-        """The conversation, which must be one that a provider takes back."""
+        """The conversation; fails unless a provider would accept it."""
         history = list(self.conversation)
         assert history_faults(history) == []
         return history
 
 
 def history_faults(history: Sequence[Message]) -> list[str]:
-    """What a provider would refuse in a history."""
+    """Return the reasons for which a provider would refuse a history."""
     faults: list[str] = []
     owed: list[str] = []
     for number, message in enumerate(history):

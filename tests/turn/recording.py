@@ -1,4 +1,4 @@
-"""Sinks that the tests look into, and ids that can be known beforehand."""
+"""Fake event sinks, and message ids that tests can predict."""
 
 import anyio
 
@@ -6,35 +6,35 @@ from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
 
 
 class RecordingSink:
-    """Keeps what it is given, and never has to wait."""
+    """Sink that stores events in memory and is always ready."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
     async def ready(self) -> None:
-        """Do not wait."""
+        """Return at once."""
 
     def show(self, event: Event) -> None:
-        """Keep one event."""
+        """Store one event."""
         self.events.append(event)
 
     async def emit(self, event: Event) -> None:
-        """Keep one event."""
+        """Store one event."""
         self.events.append(event)
 
     def emit_now(self, event: Event) -> None:
-        """Keep one event."""
+        """Store one event."""
         self.events.append(event)
 
     @property
     def text(self) -> str:
-        """The text of all messages and thoughts, one behind the other."""
+        """Concatenated text of all messages and thoughts."""
         chunks = (each for each in self.events if isinstance(each, MessageChunk | ThoughtChunk))
         return "".join(chunk.text for chunk in chunks)
 
 
 class SlowSink(RecordingSink):
-    """Is ready once the test opens it; until then whoever emits has to wait."""
+    """Sink that blocks `emit` until the test opens it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,18 +42,18 @@ class SlowSink(RecordingSink):
         self.opens = anyio.Event()
 
     async def ready(self) -> None:
-        """Wait for the test."""
+        """Wait until the test opens the sink."""
         self.is_awaited.set()
         await self.opens.wait()
 
     async def emit(self, event: Event) -> None:
-        """Wait, then keep one event."""
+        """Wait, then store one event."""
         await self.ready()
         await super().emit(event)
 
 
 class Ids:
-    """Message ids for tests: m1, m2 and so on."""
+    """Generator of message ids: m1, m2 and so on."""
 
     def __init__(self) -> None:
         self._given = 0

@@ -26,7 +26,9 @@ ASKED_TO_GO_ON = UserMessage((Text(GO_ON),))
 
 
 def notice(message_id: str) -> NoticeRaised:
-    return NoticeRaised("warning", "the connection broke; going on from there", message_id)
+    return NoticeRaised(
+        "warning", "the connection broke; continuing from where it stopped", message_id
+    )
 
 
 async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -> None:

@@ -178,8 +178,8 @@ async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored()
         await stage.run(UserMessage((Text("x" * 11),)))
     assert (raised.value.estimated_tokens, raised.value.window_tokens) == (11, 10)
     assert raised.value.reason == (
-        "the prompt is too large: about 11 tokens, and the model's window holds 10; send less of "
-        "it, or name the file for the agent to read"
+        "the prompt is too large: about 11 tokens, and the context window holds 10; shorten it, "
+        "or name the file and let the agent read it"
     )
     assert (stage.history, stage.sink.events, model.requests) == ([], [], [])
     assert await stage.run(UserMessage((Text("x" * 10),))) == "end_turn"

@@ -89,7 +89,7 @@ async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) ->
     stage = Stage(Playing(Round([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")])))
     await stage.run()
     assert stage.sink.events[0] == NoticeRaised(
-        "warning", f"overloaded; trying again in {wait} (2 of 5)", "m1"
+        "warning", f"overloaded; retrying in {wait} (attempt 2 of 5)", "m1"
     )
 
 

@@ -1,6 +1,6 @@
-"""Messages gone wrong: a valid one of every method, anything in it replaced, removed or added.
+"""Malformed messages: a valid one per method, with values replaced, removed or added.
 
-And what a server owes such a message, told from the message alone.
+Also derives, from the message alone, the response that the server must send.
 """
 
 import copy
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from tests.support.editor import Object
 
 SESSION = "the session's id"
-"""Stands for the id of a session that exists; see `in_session`."""
+"""Placeholder for the id of an open session; see `encode_for_session`."""
 
 _TEXT: JsonValue = {
     "type": "text",
@@ -95,21 +95,21 @@ Place: TypeAlias = tuple[JsonValue, str | int]
 
 @dataclass(frozen=True)
 class Owed:
-    """What must come back for a message: one answer under `id`, or nothing."""
+    """Required response to a message: one with this `id`, or none."""
 
     is_answered: bool
     id: JsonValue = None
 
 
 def valid(method: str) -> Object:
-    """Return a message that the server serves."""
+    """Return a valid message of a method."""
     message: Object = {"jsonrpc": "2.0", "method": method, "params": copy.deepcopy(PARAMS[method])}
     return message if method in NOTIFICATIONS else {"id": "hostile", **message}
 
 
 @st.composite
 def mutated(draw: st.DrawFn, method: str) -> JsonValue:
-    """Return a message of a method with up to three things wrong in it."""
+    """Draw a message of a method with up to three mutations."""
     message = valid(method)
     for _ in range(draw(st.integers(1, 3))):
         places = list(_places(message))
@@ -119,7 +119,7 @@ def mutated(draw: st.DrawFn, method: str) -> JsonValue:
 
 
 def _places(value: JsonValue) -> Iterator[Place]:
-    """Every place in a value, at any depth: the container and the key or index."""
+    """Yield every location in a value, at any depth: the container and the key or index."""
     inner = value.items() if isinstance(value, dict) else enumerate(cast("list[JsonValue]", value))
     for key, each in inner:
         yield value, key
@@ -128,7 +128,7 @@ def _places(value: JsonValue) -> Iterator[Place]:
 
 
 def _change(draw: st.DrawFn, container: JsonValue, key: str | int) -> None:
-    """Replace or remove what is at a place, or add something beside it."""
+    """Replace, remove or add a value at a location."""
     action = draw(st.sampled_from(["replace", "remove", "add"]))
     if isinstance(container, dict) and isinstance(key, str):
         if action == "remove":
@@ -151,13 +151,13 @@ messages: st.SearchStrategy[JsonValue] = st.one_of(
 
 
 def in_session(message: JsonValue, session_id: str) -> bytes:
-    """Return the line of a message, for a session that exists."""
+    """Encode a message as a line, with the placeholder replaced by a session id."""
     line = json.dumps(message).replace(json.dumps(SESSION), json.dumps(session_id))
     return line.replace("Infinity", "1e400").encode()
 
 
 def owed_to(line: bytes) -> Owed:
-    """Say what must come back for a line of JSON, by the rules of JSON-RPC and ACP alone."""
+    """Return the required response to a line of JSON, by the rules of JSON-RPC and ACP."""
     message: JsonValue = json.loads(line)
     if not isinstance(message, dict):
         return Owed(is_answered=True)
@@ -171,7 +171,7 @@ def owed_to(line: bytes) -> Owed:
 
 
 def mended(identifier: JsonValue) -> JsonValue:
-    """Return an id as UTF-8 can carry it."""
+    """Replace lone surrogates in an id, which UTF-8 cannot encode."""
     if not isinstance(identifier, str):
         return identifier
     return identifier.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

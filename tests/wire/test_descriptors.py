@@ -61,7 +61,7 @@ def test_a_conversation_works_on_a_terminal_and_the_person_there_gets_a_hint(
         assert server.wait() == 0
         hint = server.stderr().splitlines()
     assert len(hint) == 2
-    assert hint[0].startswith("acp-server speaks the Agent Client Protocol here")
+    assert hint[0].startswith("acp-server is waiting for an Agent Client Protocol client")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def cpu_seconds(server: ServerProcess) -> float:
 
 
 def too_large(request_id: JsonValue) -> Object:
-    reason = f"the message is longer than {CAP_MIB * MIB} bytes; send less at once"
+    reason = f"the message is longer than {CAP_MIB * MIB} bytes; send a smaller message"
     error: JsonValue = {
         "code": -32600,
         "message": "Message too large",

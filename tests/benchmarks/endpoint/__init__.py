@@ -1,6 +1,7 @@
-"""A model on loopback that is instant, lenient and cheap, in a process of its own.
+"""Instant, lenient model endpoint on loopback, in its own process.
 
-It speaks four forms (`messages`, `chat`, `responses`, `gemini`), says what the prompt asks for, and
-keeps what it was sent. The strict servers of `tests/support` are for tests; this one is for agents
-of others, whose fields it does not judge, and for figures, which it must not be part of.
+Supports four API formats (`messages`, `chat`, `responses`, `gemini`), answers as the prompt
+commands, and records the requests. The strict servers of `tests/support` are for tests. This one is
+for third-party agents, whose fields it does not validate, and for benchmarks, which its own work
+must not distort.
 """

@@ -1,7 +1,7 @@
-"""The endpoint as a process: `python -m tests.benchmarks.endpoint` prints its port and serves.
+"""Endpoint process: `python -m tests.benchmarks.endpoint` prints its port and serves.
 
-It ends when its stdin does. `GET /taken` gives what came in since it was last asked, `POST
-/keeping` says whether bodies are to be kept; all other paths are those of model APIs.
+It exits when its stdin closes. `GET /taken` returns the requests received since the last such call,
+`POST /keeping` switches the recording of request bodies. All other paths belong to model APIs.
 """
 
 import json
@@ -29,7 +29,7 @@ MODELS: JsonValue = {
 
 
 class Taken:
-    """The requests that came in and were not handed over yet."""
+    """Requests received since the last call of `take_all`."""
 
     def __init__(self) -> None:
         self.is_keeping = False
@@ -37,35 +37,35 @@ class Taken:
         self._lock = threading.Lock()
 
     def add(self, path: str, body: Object, size: int) -> None:
-        """Keep a request."""
-        if self.is_keeping and body:  # an empty one only opens a connection
+        """Record a request."""
+        if self.is_keeping and body:  # an empty body only opens a connection
             with self._lock:
                 self._requests.append({"path": path, "body": {**body}, "bytes": size})
 
     def hand_over(self) -> list[JsonValue]:
-        """Return the requests, and forget them."""
+        """Return the recorded requests and clear the list."""
         with self._lock:
             requests, self._requests = self._requests, []
         return requests
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handler of one client connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     taken = Taken()
 
     def do_GET(self) -> None:
-        """List models, or hand over what came in."""
+        """List the models, or return the recorded requests."""
         self._send_json(self.taken.hand_over() if self.path == "/taken" else MODELS)
 
     def do_HEAD(self) -> None:
-        """Say that somebody is here."""
+        """Confirm that the server is up."""
         self._send_json({})
 
     def do_POST(self) -> None:
-        """Answer for the model."""
+        """Answer as the model."""
         data = self._read()
         body = cast("Object", json.loads(data or b"{}"))
         path = self.path.partition("?")[0]
@@ -75,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send_json({})
         elif path.endswith("/count_tokens"):
             self._send_json({"input_tokens": len(data) // BYTES_PER_TOKEN})
-        elif form is None:  # telemetry, or a form that is not spoken here
+        elif form is None:  # telemetry, or an unsupported API format
             self.send_error(404)
         else:
             self.taken.add(path, body, len(data))
@@ -114,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _form_at(path: str) -> Form | None:
@@ -122,7 +122,7 @@ def _form_at(path: str) -> Form | None:
 
 
 def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
-    """Yield the bytes between pauses, put together; the pauses are taken here."""
+    """Yield the bytes between pauses, merged; sleep for the pauses."""
     block = b""
     for step in steps:
         if isinstance(step, bytes):
@@ -132,12 +132,12 @@ def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
             block = b""
         if not isinstance(step, bytes) and step:
             time.sleep(step)
-    if block:  # one without bytes would end the answer
+    if block:  # an empty HTTP chunk would end the response
         yield block
 
 
 def _whole(form: Form, said: Answer, model: str) -> JsonValue:
-    """Return an answer that is not streamed, of text alone: only side requests ask so."""
+    """Return a response without streaming. Text only: only side requests ask for that."""
     text = "".join(said.text)
     match form:
         case "messages":
@@ -171,17 +171,17 @@ def _whole(form: Form, said: Answer, model: str) -> JsonValue:
 
 
 class Server(ThreadingHTTPServer):
-    """Takes fifty connections at once."""
+    """HTTP server with a backlog of fifty connections."""
 
     daemon_threads = True
     request_queue_size = 256
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: agents hang up as they like."""
+        """Ignore errors: agents may disconnect at any time."""
 
 
 def main() -> None:
-    """Serve until stdin ends."""
+    """Serve until stdin closes."""
     with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.server_address[1], flush=True)

@@ -1,8 +1,8 @@
-"""What the model says to an order: the same to every agent, in no form yet.
+"""The model's answer to a command in the prompt, the same for every agent and API format.
 
-`chunks N` is N pieces of text at once, `paced N MS` one every so many milliseconds; `read`,
-`run S`, `edits N` and `grow` call tools and then say that they are done, `grow` with arguments that
-take their time; `day T` is turn T of the day's work. Anything else is answered with a word.
+`chunks N` is N pieces of text at once, `paced N MS` one piece every MS milliseconds. `read`, `run
+S`, `edits N` and `grow` call tools and then say that they are done; the arguments of `grow` stream
+slowly. `day T` is turn T of the scripted day. Anything else is answered with one word.
 """
 
 import json
@@ -24,13 +24,13 @@ GROWN = "".join(f"line {number} of a file that grows\n" for number in range(GROW
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one request is answered with."""
+    """Content of the response to one request."""
 
     text: Sequence[str] = ()
     """The text, piece by piece."""
     uses: Sequence[Use] = ()
     pause_seconds: float = 0
-    """What passes before each piece of text or of arguments."""
+    """Pause before each piece of text or of arguments."""
     pieces_of_arguments: int = 1
 
 
@@ -39,7 +39,7 @@ DONE = Answer(("Done.",))
 
 
 def chunk(number: int) -> str:
-    """Return a piece of text, unlike any other: some agents stop a model that repeats itself."""
+    """Return a unique piece of text: some agents stop a model that repeats itself."""
     return f"five words of {number} text. "
 
 
@@ -48,8 +48,8 @@ def _chunks(count: int) -> list[str]:
 
 
 def answer(ask: Ask) -> Answer:
-    """Return what the model says."""
-    if not ask.tools:  # a title, a summary: no part of the work
+    """Return the model's answer to a request."""
+    if not ask.tools:  # a title or a summary: not part of the benchmark
         return HELLO
     match ask.order:
         case ("chunks", count):
@@ -90,7 +90,7 @@ def _use(ask: Ask, name: str, /, **arguments: str | int) -> Use:
 
 @cache
 def _turns() -> list[list[Reply]]:
-    """Return the answers of the day, turn by turn."""
+    """Return the answers of the scripted day, turn by turn."""
     replies = iter(script().replies)
     return [[next(replies) for _ in [*words.split(), "the end"]] for words in PLAN]
 

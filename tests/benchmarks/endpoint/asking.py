@@ -1,8 +1,8 @@
-"""What a request to a model asks for, read from any of the four forms.
+"""Parser for model requests in any of the four API formats.
 
-A prompt of the benchmark carries an order, `[bench chunks 2000 in /folder]`. Which request of its
-turn this is follows from what the conversation holds behind that prompt, so that nothing has to be
-remembered, and a request that is sent twice is answered alike. It knows no answers.
+A benchmark prompt contains a command, `[bench chunks 2000 in /folder]`. The position of a request
+within its turn is derived from the messages after that prompt, so the endpoint needs no state and
+answers a repeated request the same way. Knows no answers.
 """
 
 import re
@@ -31,29 +31,29 @@ LISTS: Mapping[Form, str] = {
     "responses": "input",
     "gemini": "contents",
 }
-"""Where each form has the conversation."""
+"""Field that holds the conversation, by API format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request."""
+    """One parsed request."""
 
     order: tuple[str, ...]
-    """The words of the order; none if there is no order."""
+    """Words of the command; empty if the prompt contains none."""
     folder: str
     step: int
-    """How many answers the model has given to this prompt before."""
+    """Number of answers that the model has already given to this prompt."""
     tools: frozenset[str]
     bytes: int
 
 
 def order(words: str, folder: object) -> str:
-    """Return a prompt that orders something of the model."""
+    """Return a prompt with a command for the model."""
     return f"[bench {words} in {folder}]"
 
 
 def read_ask(form: Form, body: Object, size: int) -> Ask:
-    """Return what a request asks for."""
+    """Parse a request."""
     said = list(_said(form, body))
     found: re.Match[str] | None = None
     behind = len(said)
@@ -67,7 +67,7 @@ def read_ask(form: Form, body: Object, size: int) -> Ask:
 
 
 def _said(form: Form, body: Object) -> Iterator[tuple[Speaker, str]]:
-    """Yield what was said by whom; calls are said by the model."""
+    """Yield role and text of each message; tool calls have the role `model`."""
     for item in objects(body.get(LISTS[form])):
         kind, role = str(item.get("type")), item.get("role")
         if kind.endswith("_output") or role == "tool":
@@ -84,20 +84,20 @@ def _said(form: Form, body: Object) -> Iterator[tuple[Speaker, str]]:
 
 
 def objects(value: JsonValue) -> list[Object]:
-    """Return those parts of a list that are objects."""
+    """Return the items of a list that are objects."""
     found = value if isinstance(value, list) else []
     return [cast("Object", each) for each in found if isinstance(each, dict)]
 
 
 def text_of(content: JsonValue) -> str:
-    """Return the text of a message, however it is written."""
+    """Return the text of a message in any of its notations."""
     if isinstance(content, str):
         return content
     return "\n".join(str(block["text"]) for block in objects(content) if "text" in block)
 
 
 def tools_of(body: Object) -> frozenset[str]:
-    """Return the names of the tools that are offered."""
+    """Return the names of the offered tools."""
     listed = objects(body.get("tools"))
     declared = [each for tool in listed for each in objects(tool.get("functionDeclarations"))]
     return frozenset(str(_declared(tool).get("name")) for tool in [*listed, *declared])

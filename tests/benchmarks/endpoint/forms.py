@@ -1,6 +1,6 @@
-"""An answer as the events of a stream, in each of the four forms.
+"""Encoders that turn an answer into stream events, one for each API format.
 
-A form yields steps: bytes to send, and pauses. It knows no order and no agent.
+An encoder yields steps: bytes to send, and pauses. Knows no commands and no agents.
 """
 
 import json
@@ -21,7 +21,7 @@ _numbers = count(1)
 
 
 def written(form: Form, said: Answer, model: str, size: int) -> Iterator[Step]:
-    """Yield the stream of an answer to a request of that size."""
+    """Yield the stream for an answer to a request of `size` bytes."""
     yield from FORMS[form](said, model, size // BYTES_PER_TOKEN)
 
 
@@ -208,7 +208,7 @@ def _gemini(said: Answer, model: str, tokens: int) -> Iterator[Step]:
     for piece in said.text:
         yield said.pause_seconds
         yield chunk([{"text": piece}])
-    for use in said.uses:  # calls come whole in this form, when they are complete
+    for use in said.uses:  # this API sends a call in one piece, once it is complete
         yield said.pause_seconds * said.pieces_of_arguments
         call: JsonValue = {"name": use.name, "args": json.loads(use.arguments)}
         yield chunk([{"functionCall": call}])

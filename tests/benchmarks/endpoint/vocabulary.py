@@ -1,6 +1,6 @@
-"""The same five calls in the words of each agent: read, search, patch, write and run.
+"""Tool names and arguments of each agent for five calls: read, search, patch, write, run.
 
-Which words to use follows from the tools that the request offers. It knows no forms.
+The dialect is chosen by the tools that a request offers. Knows no API formats.
 """
 
 import json
@@ -14,19 +14,19 @@ Arguments = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A call of a tool, as an agent takes it."""
+    """A tool call with an agent's own tool name and arguments."""
 
     name: str
     arguments: str
     is_freeform: bool = False
-    """Whether the arguments are a text of their own and no JSON."""
+    """Whether the arguments are plain text rather than JSON."""
 
 
 Speak = Callable[[str, Arguments], Use]
 
 
 def in_words_of(tools: frozenset[str], folder: str, name: str, arguments: Arguments) -> Use:
-    """Return a call in the words of whoever offers these tools; paths are absolute for all."""
+    """Return a call in the dialect of the agent that offers these tools, with absolute paths."""
     path = arguments.get("path")
     given = arguments if path is None else {**arguments, "path": f"{folder}/{path}"}
     for mark, speak in DIALECTS.items():
@@ -94,7 +94,7 @@ def _gemini(name: str, arguments: Arguments) -> Use:
 
 
 def _claude(name: str, arguments: Arguments) -> Use:
-    if name == "search_files":  # some versions have no tool for it, and search by a command
+    if name == "search_files":  # some versions have no search tool and use a command
         found = {"command": f"grep -rn -e '{arguments['pattern']}' . | head -20"}
         return _renamed(CLAUDE["terminal"], found)
     return _renamed(CLAUDE[name], arguments)
@@ -152,4 +152,4 @@ DIALECTS: Mapping[str, Speak] = {
     "grep": _opencode,
     "bash": _opencode,
 }
-"""By a tool that only these agents offer, the most telling first."""
+"""Dialects by a tool that only this agent offers, the most specific first."""

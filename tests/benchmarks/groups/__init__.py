@@ -1,1 +1,1 @@
-"""What is measured, group by group: each yields figures of one agent, as it comes to them."""
+"""Benchmark groups. Each yields the figures of one agent as they are measured."""

@@ -1,4 +1,4 @@
-"""Fifty sessions in one process: how evenly they are served, and what each holds."""
+"""Fifty concurrent sessions in one process: fairness, and memory per session."""
 
 import statistics
 
@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 180.0
 
 
 def measure_crowd(lab: Lab) -> Figures:
-    """Yield the figures of fifty turns at once, each of which takes half a second by itself."""
+    """Yield the figures of fifty concurrent turns, each half a second long by itself."""
     with lab.start() as agent:
         agent.initialize()
         first = agent.new_session(lab.project)

@@ -1,4 +1,4 @@
-"""What an agent bears: lines that are no requests, long lines, a cancel, an editor that leaves."""
+"""Robustness: invalid and very long lines, cancellation, a client that disconnects."""
 
 import time
 from functools import partial
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 20.0
 
 
 def measure_faults(lab: Lab) -> Figures:
-    """Yield what becomes of several lives that do not go well."""
+    """Yield the figures of several faulty runs."""
     yield "malformed", float(sum(_is_borne(lab, line) for line in MALFORMED))
     yield "edits", attempt(lambda: _edits(lab))
     for size in LENGTHS_MEBIBYTES:
@@ -42,7 +42,7 @@ def _edits(lab: Lab) -> float:
 
 
 def _lost(lab: Lab) -> float:
-    """Return how many milliseconds of a stream are lost when the agent is killed within it."""
+    """Return how many milliseconds of a stream are lost when the agent is killed during it."""
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
@@ -61,7 +61,7 @@ def _lost(lab: Lab) -> float:
 
 
 def _is_borne(lab: Lab, line: bytes) -> bool:
-    """Return whether the agent still answers behind a line."""
+    """Return whether the agent still answers after this line."""
     with lab.start() as agent:
         agent.initialize()
         try:
@@ -82,13 +82,13 @@ def _line(lab: Lab, size: int) -> float:
         begun = time.perf_counter()
         try:
             agent.turn(session, "word " * (size // 5))
-        except RefusedError:  # an answer as well, if it is quick
+        except RefusedError:  # an error response counts too, if it is quick
             return milliseconds_since(begun)
         return milliseconds_since(begun)
 
 
 def _running(lab: Lab, agent: Agent) -> tuple[str, int]:
-    """Begin a turn whose tool runs for a long time; return its session and its request."""
+    """Start a turn with a long-running tool; return the session id and the request id."""
     agent.initialize()
     session = agent.new_session(lab.project)
     agent.turn(session, "hi")
@@ -106,7 +106,7 @@ def _cancel(agent: Agent, session: str, number: int) -> float:
 
 
 def _leave(lab: Lab) -> float:
-    """Return how long the agent and its children are there when the editor has left."""
+    """Return how long the agent and its children live after the client disconnects."""
     with lab.start() as agent:
         _running(lab, agent)
         family = family_of(agent.pid)

@@ -1,7 +1,7 @@
-"""A search in what was said in 10,000 sessions; of agents that have one on the wire or in a tool.
+"""Full-text search in 10,000 stored sessions.
 
-Ours is measured where it happens, in the history; the words and the database are those of
-`search`.
+Our own search is measured directly in the history package; words and database are those of
+`tests.benchmarks.search`.
 """
 
 import statistics
@@ -18,14 +18,14 @@ RUNS = 5
 
 
 class Library:
-    """A database of many sessions, made once and kept for as long as its form is the same."""
+    """Database of many sessions, built once and reused while its schema stays the same."""
 
     def __init__(self, sessions: int) -> None:
         self._sessions = sessions
         self._path = CACHE / f"search-{sessions}-{len(MIGRATIONS)}.db"
 
     def measure(self, lab: Lab) -> Figures:
-        """Yield the processor's milliseconds for the median search and for the slowest."""
+        """Yield the CPU milliseconds of the median and of the slowest search."""
         if lab.peer.name != OURS:
             raise AgentError("no search of sessions on the wire")
         if not self._path.exists():

@@ -1,4 +1,4 @@
-"""Sessions of the past: how long it takes to take up a long one, and to list many."""
+"""Stored sessions: time to load a long one, and to list many."""
 
 import time
 from collections.abc import Callable, Generator
@@ -20,13 +20,13 @@ PATIENCE_SECONDS = 120.0
 
 
 class Past:
-    """Agents with a past, which is made once for each and then measured as often as is wanted."""
+    """Agents with stored sessions, prepared once per agent and measured repeatedly."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Lab, str] | AgentError] = {}
 
     def measure(self, lab: Lab) -> Figures:
-        """Yield how long loads and lists take in a process that has had a session before."""
+        """Yield the times of loads and lists in a process that has opened a session before."""
         for length in LENGTHS:
             yield f"load-{length}", attempt(partial(self._load, lab, length))
         many, _ = self._with(lab, "many", lambda: _many(lab))
@@ -49,7 +49,7 @@ class Past:
             return took
 
     def _with(self, lab: Lab, name: str, make: Callable[[], tuple[Lab, str]]) -> tuple[Lab, str]:
-        key = f"{lab.place.home} {name}"  # another repeat has other places
+        key = f"{lab.place.home} {name}"  # each repeat has its own directories
         if key not in self._made:
             try:
                 self._made[key] = make()
@@ -62,7 +62,7 @@ class Past:
 
 
 def _long(lab: Lab, turns: int) -> tuple[Lab, str]:
-    """Play some turns and lengthen them; or play all of them."""
+    """Play some turns and multiply them in the store, or play all of them."""
     lab = lab.elsewhere(f"turns-{turns}")
     store = STORES.get(lab.peer.name)
     if store is None and turns > LENGTHS[0]:
@@ -95,7 +95,7 @@ def _play(lab: Lab, turns: int) -> str:
 
 @contextmanager
 def _awake(lab: Lab) -> Generator[Agent]:
-    """Start an agent and open a session, so that what it imports for one is not measured."""
+    """Start an agent and open a session, so that its lazy imports are not measured."""
     with lab.start() as agent:
         agent.initialize()
         agent.new_session(lab.project)

@@ -1,4 +1,4 @@
-"""From the spawn to the first answers: times, memory and processor time."""
+"""Start-up: time from spawn to the first responses, memory and CPU time."""
 
 from tests.benchmarks.agent import Agent
 from tests.benchmarks.clock import milliseconds_since, timed
@@ -8,7 +8,7 @@ from tests.benchmarks.processes import memory_of
 
 
 def measure_start(lab: Lab) -> Figures:
-    """Yield the figures of two lives: one that is looked at, and one that is prompted at once."""
+    """Yield the figures of two processes: one left idle, one prompted immediately."""
     with lab.start() as agent:
         agent.initialize()
         yield "initialize", milliseconds_since(agent.started)
@@ -28,7 +28,7 @@ def measure_start(lab: Lab) -> Figures:
 
 
 def state_of(agent: Agent, stage: str) -> Figures:
-    """Yield what an agent holds and has spent so far."""
+    """Yield the agent's current memory and CPU time."""
     spent = agent.cpu_seconds
     memory = memory_of(agent.pid)
     yield f"{stage}-pss", memory.proportional

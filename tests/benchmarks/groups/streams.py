@@ -1,4 +1,4 @@
-"""What streaming costs: text in many chunks, and a file that grows while it is written."""
+"""Streaming cost: text in many chunks, and a file that grows while it is written."""
 
 import time
 
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 120.0
 
 
 def measure_streams(lab: Lab) -> Figures:
-    """Yield the figures of streams in one session."""
+    """Yield the streaming figures of one session."""
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
@@ -23,7 +23,7 @@ def measure_streams(lab: Lab) -> Figures:
         agent.turn(session, "hi")
         agent.turn(
             session, lab.order("chunks 2000"), PATIENCE_SECONDS
-        )  # the first has costs of its own
+        )  # the first turn has extra costs
         yield from _stream(lab, agent, session, 2_000)
         yield from state_of(agent, "stream")
         paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
@@ -45,7 +45,7 @@ def _stream(lab: Lab, agent: Agent, session: str, chunks: int) -> Figures:
 
 
 def _grow(lab: Lab, agent: Agent, session: str) -> Figures:
-    """Yield when the first part of a file was seen, and how often it grew."""
+    """Yield when the first part of a file was shown, and how often it grew."""
     turn = agent.turn(session, lab.order("grow"))
     arguments_seconds = GROWING_PIECES * GROWING_PAUSE_SECONDS
     early = [at for at, _ in turn.diffs if at - turn.began < arguments_seconds]

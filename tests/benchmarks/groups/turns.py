@@ -1,4 +1,4 @@
-"""Turns of a session that is open for a while: the first, warm ones, and a tool's round trip."""
+"""Turns of an open session: the first one, warm ones, and one tool round trip."""
 
 import statistics
 import time
@@ -13,7 +13,7 @@ TOOL_TURNS = 7
 
 
 def measure_turns(lab: Lab) -> Figures:
-    """Yield the figures of one session."""
+    """Yield the turn figures of one session."""
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)

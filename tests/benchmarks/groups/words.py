@@ -1,4 +1,4 @@
-"""What the model is sent: the prompt of a greeting, and a day of 20 turns with 60 calls."""
+"""Size and cost of the model's input: a greeting, and a day of 20 turns with 60 calls."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ TURN_SECONDS = 90.0
 
 
 def measure_words(lab: Lab) -> Figures:
-    """Yield sizes and bills; they are the same in every run."""
+    """Yield sizes and bills. They are the same in every run."""
     yield from _greeting(lab.elsewhere("greeting"))
     yield from _day(lab.elsewhere("day"))
 
@@ -30,7 +30,7 @@ def _greeting(lab: Lab) -> Figures:
 
 
 def _prefix_characters(taken: Taken) -> int:
-    """Return the length of the system prompt and of the tools as JSON."""
+    """Return the length of the system prompt plus the tools as JSON."""
     body = taken.body
     system = text_of(body.get("system") or body.get("instructions") or _instruction(body))
     for message in [*objects(body.get("messages")), *objects(body.get("input"))]:
@@ -61,7 +61,7 @@ def _day(lab: Lab) -> Figures:
 
 
 def _is_aside(taken: Taken) -> bool:
-    """Return whether a request is no part of a turn: a title, a summary, a review."""
+    """Return whether a request belongs to no turn: a title, a summary, a review."""
     messages = objects(taken.body.get("messages"))
     orders = [place for place, message in enumerate(messages) if _is_ordered(message)]
     behind = messages[orders[-1] + 1 :] if orders else []
@@ -77,7 +77,7 @@ def _is_ordered(message: Mapping[str, JsonValue]) -> bool:
 
 
 def _failed(taken: Sequence[Taken]) -> int:
-    """Return how many results of calls say that the call has failed."""
+    """Return the number of tool results that report a failure."""
     last = max(taken, key=lambda each: each.bytes)
     blocks = (
         block

@@ -1,4 +1,4 @@
-"""JUnit reports held against the schema that Jenkins reads them by."""
+"""Validation of JUnit reports against the schema that Jenkins uses."""
 
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ def _schema() -> XMLSchema:
 
 
 def problems_of(report: bytes) -> list[str]:
-    """Return what is wrong with a report."""
+    """Return the schema violations of a report."""
     return [
         f"{error.path}: {error.reason}" for error in _schema().iter_errors(report.decode("utf-8"))
     ]

@@ -1,4 +1,4 @@
-"""A step of a pipeline: `acp-server run` as a process, judged by what it prints and ends with."""
+"""Pipeline step: `acp-server run` as a process, with its output and exit code."""
 
 import json
 from collections.abc import Mapping
@@ -14,37 +14,37 @@ from tests.support.messages_api import KEY, MessagesApiInThread
 Object = Mapping[str, JsonValue]
 MODEL = "claude-opus-5-5"
 NOBODY = "http://127.0.0.1:9"
-"""An endpoint that refuses connections."""
+"""Endpoint URL that refuses connections."""
 CHAT_HOME = 'model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}}}\n'
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A workspace, a home and an endpoint."""
+    """Workspace, home and endpoint of a run."""
 
     folder: Path
     url: str
     is_chat: bool = False
-    """Whether the endpoint speaks OpenAI's chat, and not Anthropic's Messages."""
+    """Whether the endpoint speaks Chat Completions instead of Messages."""
 
     @property
     def workspace(self) -> Path:
-        """The folder in which the task is done."""
+        """Working directory of the task."""
         return self.folder / "workspace"
 
     @property
     def home(self) -> Path:
-        """Where the server keeps its own things: no part of the workspace."""
+        """Home directory of the server, outside the workspace."""
         return self.folder / "home"
 
     @property
     def scratch(self) -> Path:
-        """Where temporary files go."""
+        """Directory for temporary files."""
         return self.folder / "scratch"
 
     @property
     def variables(self) -> dict[str, str]:
-        """What says which model is asked."""
+        """Environment variables that select the model."""
         scratch = {"TMPDIR": str(self.scratch)}
         if self.is_chat:
             return scratch
@@ -55,7 +55,7 @@ class Step:
         }
 
     def prepare(self) -> None:
-        """Make the folders, and the settings where variables cannot say it all."""
+        """Create the directories, and settings for options without a variable."""
         for folder in (self.workspace, self.home, self.scratch):
             folder.mkdir(exist_ok=True)
         if self.is_chat:
@@ -72,29 +72,29 @@ class Step:
         )
 
     def result(self, *arguments: str, **variables: str) -> tuple[int, Object]:
-        """Run a task and return its exit code and its result, which must be all that it prints."""
+        """Run a task; return its exit code and its result, which must be its only output."""
         done = self.run(*arguments, "--format", "json", **variables)
         assert done.stdout.count("\n") == 1, done
         return done.exit_code, parsed(done.stdout)
 
 
 def step(folder: Path, api: MessagesApiInThread) -> Step:
-    """Return a step whose model is at an endpoint."""
+    """Return a step with a Messages endpoint."""
     return Step(folder, api.url)
 
 
 def chat_step(folder: Path, api: MessagesApiInThread) -> Step:
-    """Return a step whose model is at an endpoint of the other form."""
+    """Return a step with a Chat Completions endpoint."""
     return Step(folder, api.url, is_chat=True)
 
 
 def asked(api: MessagesApiInThread) -> int:
-    """Return how often the model was asked."""
+    """Return the number of model requests."""
     return sum(request.path == "/v1/messages" for request in api.requests)
 
 
 def parsed(line: str) -> Object:
-    """Return the object on a line."""
+    """Return the JSON object on a line."""
     return cast("Object", json.loads(line))
 
 

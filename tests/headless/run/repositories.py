@@ -1,4 +1,4 @@
-"""Repositories for runs, with one commit."""
+"""Git repositories with one commit, for runs."""
 
 import subprocess
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ OWNER = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gp
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"") -> str:
-    """Run git and return what it prints."""
+    """Run git and return its output."""
     command = ("git", *OWNER, *arguments)
     done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=True)
     return done.stdout.decode()
 
 
 def repository(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Make a repository of these files and return its folder."""
+    """Create a repository with these files and return its directory."""
     folder.mkdir()
     git(folder, "init", "--quiet")
     for name, data in files.items():

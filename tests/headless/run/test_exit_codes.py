@@ -45,11 +45,13 @@ def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: 
     [
         (("--allow", "teleport(x)", "x"), "there is no tool 'teleport'"),
         pytest.param(("--mode", "wild", "x"), "--mode", marks=FULL),
-        pytest.param(("--session", "a", "--resume", "last", "x"), "exclude each other", marks=FULL),
+        pytest.param(
+            ("--session", "a", "--resume", "last", "x"), "cannot be used together", marks=FULL
+        ),
         pytest.param(("--findings", "--json-schema", "/dev/null", "x"), "schema", marks=FULL),
         pytest.param(("--tasks", "/dev/null"), "there is no task in it", marks=FULL),
         pytest.param((), "there is no task", marks=FULL),
-        (("--shard", "1/2", "x"), "give --tasks"),
+        (("--shard", "1/2", "x"), "add --tasks"),
         pytest.param(("--tasks", "/dev/null", "--dry-run"), "--dry-run shows one", marks=FULL),
     ],
     ids=[

@@ -28,7 +28,7 @@ async def test_what_may_take_minutes_is_told_when_it_begins_too() -> None:
     ):
         await feed.show(update)
     assert lines == [
-        "execute: `make test`: begun",
+        "execute: `make test`: started",
         "read: Read a.py: done",
         "execute: `make test`: failed",
     ]

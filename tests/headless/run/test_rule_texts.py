@@ -49,8 +49,8 @@ def test_a_rule_of_the_command_line_is_understood(text: str, order: Order) -> No
     ("text", "reason"),
     [
         ("teleport", "there is no tool 'teleport'"),
-        ("terminal(make", "is no rule"),
-        ("terminal('make)", "cannot be read as the beginning of a command"),
+        ("terminal(make", "is not a rule"),
+        ("terminal('make)", "cannot be parsed as the start of a command"),
         ("terminal(:*)", "names no command"),
     ],
     ids=["no tool", "no end", "quotes", "nothing"],

@@ -79,7 +79,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_that_is_said(
         ) as process:
             assert process.wait(timeout=60) == 0
             assert process.stderr is not None
-            assert b"nobody has written to stdin" in process.stderr.read()
+            assert b"stdin sent no data" in process.stderr.read()
 
 
 @FULL

@@ -25,12 +25,12 @@ def test_a_task_without_an_id_is_called_after_its_line() -> None:
     ("text", "reason"),
     [
         ("", "no task in it"),
-        ("[]", "line 1: a task is an object"),
+        ("[]", "line 1: a task must be a JSON object"),
         ('{"prompt": "a"}\n{', "line 2"),
         ('{"prompt": ""}', "prompt"),
         ('{"prompt": "a", "colour": "red"}', "colour"),
         ('{"prompt": "a", "id": "../b"}', "id"),
-        ('{"prompt": "a", "id": "x"}\n{"prompt": "a", "id": "x"}', "two tasks are called 'x'"),
+        ('{"prompt": "a", "id": "x"}\n{"prompt": "a", "id": "x"}', "two tasks have the id 'x'"),
     ],
     ids=["empty", "array", "no JSON", "no prompt", "unknown", "path", "double"],
 )
@@ -49,5 +49,5 @@ def test_the_parts_have_every_task_exactly_once(count: int, parts: int) -> None:
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0"])
 def test_a_part_that_is_not_there_is_refused(shard: str) -> None:
-    with pytest.raises(TaskListError, match="is no part"):
+    with pytest.raises(TaskListError, match="is not a shard"):
         part_of(listed(3), shard)

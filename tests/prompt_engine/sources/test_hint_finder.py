@@ -199,7 +199,7 @@ def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None
     delivery = talk.touch("z/x")
     assert [hint.text for hint in delivery.hints] == ["z"]
     assert delivery.notes[0] == FileNote(
-        "z/AGENTS.override.md", "outside", reason="it leads out of the workspace"
+        "z/AGENTS.override.md", "outside", reason="it links to a file outside the workspace"
     )
 
 

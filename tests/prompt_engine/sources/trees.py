@@ -1,4 +1,4 @@
-"""Folders full of files for tests, and a scan that knows one bad word."""
+"""Directory trees for tests, and a scanner that knows one bad word."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ BAD_WORD = "ATTACK"
 
 
 def plant(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write files below a folder, made if need be; a name that ends in `/` is a folder."""
+    """Write files below a directory; a name that ends in `/` is a directory."""
     root.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         path = root / name

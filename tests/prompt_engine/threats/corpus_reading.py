@@ -1,11 +1,11 @@
-"""Reads the labelled corpus: attacks by family and scope, ordinary texts by kind of file.
+"""Reader of the labelled corpus: attacks by family and scope, harmless texts by file kind.
 
-Each part lies in a folder of its own. `tuning` was looked at while the patterns were written,
-`holdout` was written before them and looked at after, `later` was written against the finished
-patterns, on purpose unlike them or (the ordinary texts) close to them. `unseen` in the holdout was
-written by somebody who had not read the patterns: 21 of its 60 attacks were found then, and the
-patterns were widened after. `blind` came behind that, unlike all before, and changed no pattern:
-what is found of it is what a stranger's wording may expect.
+Each part has its own directory. `tuning` was used while the patterns were written. `holdout` was
+written before them and evaluated after. `later` was written for the finished patterns and
+deliberately differs from them or (the harmless texts) comes close to them. The texts `unseen` in
+the holdout come from an author without access to the patterns: 21 of their 60 attacks were found at
+that time, and the patterns were extended afterwards. `blind` was added after that, unlike all
+before, and changed no pattern: its detection rate is the one to expect for new wording.
 """
 
 import tomllib
@@ -59,7 +59,7 @@ def ordinary(part: str) -> tuple[Ordinary, ...]:
 
 
 def families(text: str, scope: Scope) -> set[str]:
-    """The families of all that is found."""
+    """Families of all findings in a text."""
     return {family_of()[finding.pattern] for finding in scan(text, scope)}
 
 

@@ -1,6 +1,6 @@
-"""Makes the table of characters that look like an ASCII letter, of the one that Unicode publishes.
+"""Generates the table of characters that look like an ASCII letter from Unicode's table.
 
-`python -m tests.prompt_engine.threats.look_alikes` writes it anew.
+`python -m tests.prompt_engine.threats.look_alikes` rewrites the file.
 """
 
 import json
@@ -16,14 +16,14 @@ TABLE = Path(folding.__file__).with_name("look_alikes.json")
 
 
 class LookAlike(TypedDict):
-    """A character, or several, that another looks like."""
+    """A character, or several, that look like another one."""
 
     c: str
     n: str
 
 
 def made() -> str:
-    """Return the table as it is to be: by letter, what looks like it, with blanks between."""
+    """Return the table: by letter, its look-alikes separated by spaces."""
     raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text("utf-8")
     published: dict[str, list[LookAlike]] = json.loads(raw)
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -36,7 +36,7 @@ def made() -> str:
 
 
 def _first_letter(similar: list[LookAlike]) -> str:
-    """Return the first ASCII letter among look-alikes, or that a small capital stands for."""
+    """Return the first ASCII letter among look-alikes, or the one for a small capital."""
     for entry in similar:
         other = entry["c"]
         if len(other) == 1:

@@ -1,7 +1,7 @@
-"""Reads the labelled corpus: hostile and ordinary skills, each a table of files.
+"""Reader of the labelled corpus: hostile and harmless skills, each a table of files.
 
-`tuning` was looked at while the rules were written; `mended` was written after them, and what it
-missed was mended; `holdout` was written last and is only counted.
+`tuning` was used while the rules were written. `mended` was written after them, and the rules were
+extended for the skills that they missed. `holdout` was written last and is only counted.
 """
 
 import tomllib

@@ -14,7 +14,7 @@ def level_with(**more: bytes) -> Level:
 @pytest.mark.parametrize(
     ("contents", "level", "what"),
     [
-        (Contents({"SKILL.md": TEXT}, escapes=("a",)), "dangerous", "link out of"),
+        (Contents({"SKILL.md": TEXT}, escapes=("a",)), "dangerous", "links outside"),
         (Contents({"SKILL.md": TEXT}, specials=("a",)), "dangerous", "neither a file"),
         (Contents({"SKILL.md": TEXT}, unread=("a",)), "dangerous", "too large"),
         (Contents({}), "caution", "has no SKILL.md"),

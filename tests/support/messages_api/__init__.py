@@ -1,4 +1,4 @@
-"""A Messages API on loopback for tests, as strict as Anthropic's own.
+"""Fake Messages API server on loopback, as strict as Anthropic's.
 
     async def test_a_file_is_read() -> None:
         script = [
@@ -12,17 +12,17 @@
             assert api.asks[1].usage.input.read > 0
 
 `messages_api` serves in the test's event loop, `messages_api_in_thread` in a thread, for a server
-under test in a process of its own. Both take a script (what the model says: `script`) and an
-`Endpoint` (keys, models, what an old gateway lacks: `endpoint`). `api.requests` is what came in and
-what became of it (`records`), with refusals, usage and whether the answer was sent to its end.
+under test in another process. Both take a script (the model's replies: `script`) and a
+`MessagesServerConfig` (keys, models, features missing in old gateways: `endpoint`). `api.requests`
+records each request and its outcome (`records`): refusal, usage, and how sending ended.
 
-A request is first held against the rules of the API (`shapes`, `rules`, `history`), and refused as
-the API refuses it; only one that it would take plays the next turn of the script. Turns may fail
-before they begin (`failures`) or on the way (`faults`). What the prompt cache reads and writes is
-accounted for by prefix (`cache`), in tokens that are estimated (`prefix`).
+A request is first validated against the rules of the API (`shapes`, `rules`, `thinking_history`)
+and refused as the API refuses it; only a valid one plays the next turn of the script. Turns may
+fail before the response starts (`failures`) or during it (`faults`). Reads and writes of the prompt
+cache are computed per prefix (`cache`), in estimated tokens (`prefix`).
 
-What is not there: server tools but the web search, batches, files, structured outputs beyond the
-field, and every beta except thinking's block binding and fine-grained tool streaming.
+Not implemented: server tools other than web search, batches, files, structured outputs beyond the
+field, and all betas except thinking block binding and fine-grained tool streaming.
 """
 
 from tests.support.messages_api.asking import Ask

@@ -1,4 +1,4 @@
-"""From a composed message to what is sent: a stream of events, or one JSON object."""
+"""Builds HTTP responses from content blocks: an event stream or one JSON object."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ FIRST_OUTPUT_TOKENS = 1
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A message of the model, ready to be sent."""
+    """Assistant message, ready to be sent."""
 
     id: str
     model: str
@@ -28,11 +28,11 @@ class Spoken:
     content: tuple[Composed, ...]
     input: InputUsage
     extra: Object
-    """What an answer has beside the message, such as `input_transformations`."""
+    """Additional top-level fields of the response, such as `input_transformations`."""
 
     @property
     def usage(self) -> Usage:
-        """What it cost in the end."""
+        """Usage of the complete message."""
         thinking = sum(each.tokens for each in self.content if _is_thinking(each))
         return Usage(self.input, sum(each.tokens for each in self.content), thinking)
 
@@ -42,7 +42,7 @@ def _is_thinking(composed: Composed) -> bool:
 
 
 def answer_of(spoken: Spoken, request_id: str, *, is_streamed: bool) -> Answer:
-    """Return what is sent for a message, with everything that goes wrong on the way."""
+    """Return the response steps for a message, with the reply's faults applied."""
     said = spoken.said
     whole = json.dumps(message_of(spoken), ensure_ascii=False).encode()
     steps: list[Step] = list(_events(spoken)) if is_streamed else [Write(whole)]
@@ -58,7 +58,7 @@ def answer_of(spoken: Spoken, request_id: str, *, is_streamed: bool) -> Answer:
 
 
 def message_of(spoken: Spoken) -> Object:
-    """Return the whole message, as it is answered without a stream."""
+    """Return the complete message, as a response without streaming has it."""
     content: list[JsonValue] = [composed.whole for composed in spoken.content]
     return _message(spoken, spoken.usage, content, _ending(spoken.said))
 

@@ -1,8 +1,7 @@
-"""A request that was understood: its shape, its model and its headers together.
+"""Parsing of requests: body, headers and model.
 
-`read_ask` goes from bytes to an `Ask`, or refuses; what it refuses is what can be said without
-looking at one field through another. Errors of shape are told as the API tells them, by the path
-of the field.
+`parse_request` returns a `ParsedRequest` or refuses. It validates each field by itself; `rules`
+validates combinations. Like the API, validation errors name the path of the field.
 """
 
 import json
@@ -32,7 +31,7 @@ SAMPLING = ("temperature", "top_p", "top_k")
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What the headers of a request say, apart from the key."""
+    """Parsed request headers, without the key."""
 
     version: str
     betas: frozenset[str]
@@ -40,35 +39,35 @@ class Headers:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to a model."""
+    """Request to a model with its model spec, endpoint and headers."""
 
     request: CountRequest
     family: Family
     endpoint: Endpoint
     headers: Headers
     is_resumed: bool = False
-    """Whether the last message is an answer that paused."""
+    """Whether the last message is a paused answer."""
 
     @property
     def creation(self) -> MessagesRequest | None:
-        """The request, if an answer is wanted and not a count."""
+        """The request, or None for a token count."""
         return self.request if isinstance(self.request, MessagesRequest) else None
 
     @property
     def thinking(self) -> Thinking | None:
-        """The configuration of thinking."""
+        """The `thinking` field."""
         return self.request.thinking
 
     @property
     def is_thought_about(self) -> bool:
-        """Whether the model may think before it answers."""
+        """Whether thinking is on, by the request or by default."""
         if self.thinking is None:
             return self.family.thinks_unasked
         return isinstance(self.thinking, AdaptiveThinking | EnabledThinking)
 
     @property
     def display(self) -> Display:
-        """How thinking is shown."""
+        """Display of thinking, from the request or the model's default."""
         wanted = None
         if isinstance(self.thinking, AdaptiveThinking | EnabledThinking):
             wanted = self.thinking.display
@@ -76,13 +75,13 @@ class Ask:
 
     @property
     def effort(self) -> Effort:
-        """The effort, asked for or the model's own."""
+        """Effort, from the request or the model's default."""
         wanted = self.request.output_config and self.request.output_config.effort
         return wanted or self.family.default_effort
 
     @property
     def said_last(self) -> str:
-        """The text of the last message, with that of tool results."""
+        """Text of the last message, including tool results."""
         parts: list[str] = []
         for block in self.request.messages[-1].content if self.request.messages else []:
             if block.type == "text":
@@ -96,7 +95,7 @@ def read_headers(headers: Mapping[str, str], endpoint: Endpoint) -> Headers:
     """Check the key, the version and the beta names.
 
     Raises:
-        Refusal: One of them is missing or unknown.
+        MessagesApiRefusal: One of them is missing or unknown.
     """
     _check_key(headers, endpoint)
     version = headers.get("anthropic-version")
@@ -126,10 +125,10 @@ def _check_key(headers: Mapping[str, str], endpoint: Endpoint) -> None:
 
 
 def read_json(body: bytes) -> Object:
-    """Return the object in a body.
+    """Parse a body that must be a JSON object.
 
     Raises:
-        Refusal: It is none.
+        MessagesApiRefusal: It is not valid JSON or not an object.
     """
     try:
         value: JsonValue = json.loads(body, parse_constant=_refuse_constant)
@@ -148,10 +147,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def read_ask(body: Object, shape: type[CountRequest], headers: Headers, endpoint: Endpoint) -> Ask:
-    """Return the request.
+    """Parse a request.
 
     Raises:
-        Refusal: It has not the shape of one, or names no model that answers.
+        MessagesApiRefusal: A field is invalid, or the model is unknown or retired.
     """
     request = _read_shape(body, shape, headers)
     family = family_called(request.model, endpoint.families)

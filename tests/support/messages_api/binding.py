@@ -1,8 +1,8 @@
-"""Signatures of thinking blocks: what a block was made behind, sealed so that nobody else can.
+"""Signatures that bind thinking blocks to the context in which they were created.
 
-A seal holds the model, digests of the tools, the system text and the conversation before the
-block, the name of the thinking block before it, and a digest of its own text. The server that made
-it remembers the conversation piece by piece as well, to name the first piece that changed.
+A signature covers the model, digests of the tools, the system text and the conversation before the
+block, the name of the previous thinking block, and a digest of its own text. The signer also
+remembers the parts of the conversation, to name the first one that changed.
 
 https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
 """
@@ -23,28 +23,28 @@ TAG_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What stands before a thinking block."""
+    """Context before a thinking block."""
 
     tools: str
     system: str
     conversation: tuple[tuple[str, str], ...]
-    """Path and digest of every piece of the messages that is not thinking."""
+    """Path and digest of each part of the messages that is not thinking."""
     previous: str | None
-    """The name of the thinking block before."""
+    """Name of the previous thinking block."""
 
     def after(self, piece: Piece) -> "Place":
-        """Return the place one piece later."""
+        """Return the position after another part."""
         entry = (piece.path, digest([piece.content]))
         return Place(self.tools, self.system, (*self.conversation, entry), self.previous)
 
     def after_thinking(self, name: str) -> "Place":
-        """Return the place behind a thinking block of that name."""
+        """Return the position after the thinking block with this name."""
         return Place(self.tools, self.system, self.conversation, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a signature says."""
+    """Payload of a signature."""
 
     model: str
     tools: str
@@ -55,14 +55,14 @@ class Seal:
 
 
 def place_of(pieces: Sequence[Piece]) -> Place:
-    """Return the place at the end of tools and system, before any message."""
+    """Return the position after tools and system, before the messages."""
     tools = digest([piece.content for piece in pieces if piece.tier == "tools"])
     system = digest([piece.content for piece in pieces if piece.tier == "system"])
     return Place(tools, system, (), None)
 
 
 def name_of(block: AnyThinking) -> str:
-    """Return a short name for a thinking block."""
+    """Return a short unique name of a thinking block."""
     return digest([_signature(block).encode()])
 
 
@@ -75,13 +75,13 @@ def _text(block: AnyThinking) -> str:
 
 
 class Notary:
-    """Makes signatures and reads its own."""
+    """Signer of thinking blocks, which verifies its own signatures."""
 
     def __init__(self) -> None:
         self._trails: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def sign(self, model: str, place: Place, text: str) -> str:
-        """Return the signature of a thinking block with that text, as it is shown."""
+        """Return the signature of a thinking block; `text` is the text as shown to the client."""
         conversation = _conversation(place)
         seal = Seal(
             model, place.tools, place.system, conversation, place.previous, digest([text.encode()])
@@ -91,7 +91,7 @@ class Notary:
         return base64.b64encode(_tag(payload) + payload).decode()
 
     def read(self, block: AnyThinking) -> Seal | None:
-        """Return what a block's signature says, or None if block or signature were changed."""
+        """Return the payload of a block's signature, or None if either was modified."""
         try:
             raw = base64.b64decode(_signature(block), validate=True)
         except ValueError:
@@ -103,7 +103,7 @@ class Notary:
         return seal if seal.text == digest([_text(block).encode()]) else None
 
     def difference(self, seal: Seal, place: Place) -> str | None:
-        """Say what is not as it was when the block was made, or return None."""
+        """Return an error that names the first change since the block was created, or None."""
         if seal.system != place.system:
             return "The `system` prompt differs from the one this block was created with."
         if seal.tools != place.tools:

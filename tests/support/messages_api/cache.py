@@ -1,11 +1,12 @@
-"""The prompt cache: which prefixes are stored, and what a request reads, writes and pays in full.
+"""Prompt cache: the stored prefixes, and the tokens that a request reads, writes and pays in full.
 
-A prefix is stored at every breakpoint, for its model and lifetime, once an answer begins. A request
-reads the longest stored prefix that one of its breakpoints finds by looking back over at most 20
-blocks, itself the first; it writes what lies between that and its last breakpoint; the rest is
-plain input. Prefixes below the model's minimum are neither stored nor found. The tools and the
-system text are the same prefix whatever else is asked; that of the messages begins with the
-thinking configuration, the effort, the output format and the choice of tools.
+A prefix is stored at every breakpoint, per model and with the breakpoint's lifetime, when the
+response starts. A request reads the longest stored prefix that one of its breakpoints finds by
+looking back over at most 20 blocks, the breakpoint's own included. It writes the tokens from there
+to its last breakpoint; the remaining tokens are uncached input. Prefixes below the model's minimum
+are neither stored nor found. The prefix of tools and system text does not depend on other fields;
+that of the messages also covers the thinking configuration, the effort, the output format and the
+tool choice.
 
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 """
@@ -25,7 +26,7 @@ LIFETIMES_SECONDS = {"5m": 300, "1h": 3_600}
 
 @dataclass(frozen=True, slots=True)
 class InputUsage:
-    """Where the tokens of a request came from."""
+    """Input tokens of a request by cache state."""
 
     plain: int = 0
     read: int = 0
@@ -34,7 +35,7 @@ class InputUsage:
 
     @property
     def written(self) -> int:
-        """Tokens written to the cache, whatever their lifetime."""
+        """Tokens written to the cache, with either lifetime."""
         return self.written_5m + self.written_1h
 
     @property
@@ -45,14 +46,14 @@ class InputUsage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer says that it cost."""
+    """Usage that a response reports."""
 
     input: InputUsage
     output: int = 0
     thinking: int = 0
 
     def as_json(self) -> Object:
-        """Return `usage` as `message_start` and whole messages have it."""
+        """Return `usage` as in `message_start` and complete messages."""
         return {
             **self.so_far(),
             "cache_creation": {
@@ -64,7 +65,7 @@ class Usage:
         }
 
     def so_far(self) -> Object:
-        """Return `usage` as `message_delta` has it."""
+        """Return `usage` as in `message_delta`."""
         return {
             "input_tokens": self.input.plain,
             "cache_creation_input_tokens": self.input.written,
@@ -76,25 +77,25 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class _Prefix:
-    """Everything up to and including one piece."""
+    """Prefix that ends with one part."""
 
     name: str
     tokens: int
     position: int
-    """Counted in blocks as the look-back counts them."""
+    """Position of its last block, counted as the look-back counts."""
     ttl: str | None
 
 
 @dataclass(slots=True)
 class PromptCache:
-    """The prefixes that are stored, and until when."""
+    """Stored prefixes and their expiry times."""
 
     passed_seconds: float = 0
-    """What tests have let pass beside the real time."""
+    """Time by which tests have advanced the clock."""
     _until: dict[str, float] = field(default_factory=dict[str, float])
 
     def account(self, ask: Ask, found: Sequence[Piece]) -> tuple[InputUsage, Callable[[], None]]:
-        """Return what a request of these pieces costs, and what stores its prefixes."""
+        """Return the input usage of a request, and a function that stores its prefixes."""
         prefixes = _prefixes(ask, found)
         minimum = ask.family.cache_minimum_tokens
         marked = [each for each in prefixes if each.ttl and each.tokens >= minimum]
@@ -146,7 +147,7 @@ def _names(ask: Ask, found: Sequence[Piece]) -> list[str]:
 
 
 def _message_settings(ask: Ask) -> bytes:
-    """What is read before the messages and is neither tool nor system text."""
+    """Return the settings that are part of the messages' prefix."""
     thinking = ask.thinking.type if ask.thinking else "adaptive" if ask.is_thought_about else "off"
     budget = ask.thinking.budget_tokens if isinstance(ask.thinking, EnabledThinking) else 0
     config = ask.request.output_config

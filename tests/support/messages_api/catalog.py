@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `GET /v1/models/ID`: the models of the table, page by page.
+"""`GET /v1/models` and `GET /v1/models/ID`.
 
 https://platform.claude.com/docs/en/api/models/list
 """
@@ -20,7 +20,7 @@ def one_model(families: Sequence[Family], name: str) -> Object:
     """Return a model by its id or alias.
 
     Raises:
-        Refusal: There is none of that name.
+        MessagesApiRefusal: No model has this name.
     """
     family = family_called(name, families)
     if family is None:
@@ -29,10 +29,10 @@ def one_model(families: Sequence[Family], name: str) -> Object:
 
 
 def page_of_models(families: Sequence[Family], query: Mapping[str, Sequence[str]]) -> Object:
-    """Return a page of the list.
+    """Return a page of the model list.
 
     Raises:
-        Refusal: The page asked for is none.
+        MessagesApiRefusal: The limit or a cursor is invalid.
     """
     asked = query.get("lifecycle", query.get("lifecycle[]", DEFAULT_LIFECYCLES))
     listed = [family for family in families if family.lifecycle in asked]
@@ -74,7 +74,7 @@ def _cursor(listed: Sequence[Family], query: Mapping[str, Sequence[str]], name: 
 
 
 def model_info(family: Family) -> Object:
-    """Return a model as the API describes it."""
+    """Return the API's description of a model."""
     return {
         "type": "model",
         "id": family.id,

@@ -1,7 +1,8 @@
-"""From a scripted reply to content blocks with ids and signatures, and the deltas that carry them.
+"""Builds content blocks, with ids, signatures and stream deltas, from a scripted reply.
 
-Without fine-grained streaming the API holds the arguments of a call back until a value is whole:
-one delta a key, after the time that the value took. With it they come as they are made.
+Without fine-grained streaming the API withholds each argument of a call until its value is
+complete: one delta per key, after the time that its value took. With it, fragments are sent as
+they are generated.
 
 https://platform.claude.com/docs/en/build-with-claude/streaming
 """
@@ -39,7 +40,7 @@ _BLOCK: TypeAdapter[Block] = TypeAdapter(Block)
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One delta, and how many chunks' time passes before it."""
+    """Delta, and the number of chunk pauses before it."""
 
     data: Object
     chunks: int = 1
@@ -47,7 +48,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A content block as it is begun, carried and whole."""
+    """Content block: its start event, deltas and complete form."""
 
     opening: Object
     deltas: tuple[Delta, ...]
@@ -56,30 +57,30 @@ class Composed:
 
     @property
     def block(self) -> Block:
-        """The whole block in its shape, as it may come back."""
+        """The complete block as a request may contain it."""
         return _BLOCK.validate_python(self.whole)
 
 
 class Identifiers:
-    """Ids that are the same in every run."""
+    """Sequence of ids that is the same in every run."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
 
     def next(self, prefix: str) -> str:
-        """Return a new id."""
+        """Return a new id with this prefix."""
         return f"{prefix}_01test{next(self._numbers):018}"
 
 
 class Composer:
-    """Gives words ids and signatures."""
+    """Builder of content blocks, which assigns ids and signatures."""
 
     def __init__(self, notary: Notary, identifiers: Identifiers) -> None:
         self._notary = notary
         self._identifiers = identifiers
 
     def compose(self, ask: Ask, said: Reply, place: Place) -> list[Composed]:
-        """Return the blocks of a reply, each thinking block bound to what is before it."""
+        """Return the blocks of a reply; each thinking block is bound to the context before it."""
         composed: list[Composed] = []
         for spoken in said.blocks:
             if isinstance(spoken, Think | ThinkSecretly) and not _is_thinking_shown(ask):
@@ -203,7 +204,7 @@ def _input_delta(part: str, chunks: int) -> Delta:
 
 
 def _whole_values(input_: dict[str, JsonValue], size: int) -> Iterator[tuple[str, int]]:
-    """Yield the arguments key by key, each with the chunks that it would have taken."""
+    """Yield the arguments key by key, each with the number of chunks that it would have taken."""
     if not input_:
         yield "{}", 1
     for number, (key, value) in enumerate(input_.items()):
@@ -221,7 +222,7 @@ def _is_eager(ask: Ask, name: str) -> bool:
 
 
 def _is_thinking_shown(ask: Ask) -> bool:
-    """Whether a thinking block is in the answer: with `between_tools`, only behind tool results."""
+    """Return whether answers have thinking blocks; with `between_tools` only after tool results."""
     if ask.thinking is None or ask.thinking.type != "between_tools":
         return ask.is_thought_about
     return any(block.type == "tool_result" for block in ask.request.messages[-1].content)

@@ -1,6 +1,6 @@
-"""One HTTP/1.1 connection: requests in, answers out, step by step.
+"""One HTTP/1.1 connection, which sends responses step by step.
 
-Knows h11 and sockets, and nothing of the API. While it waits it notices a client that leaves.
+Independent of the API. While it waits, it detects that the client disconnects.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from tests.support.messages_api.steps import Abort, Answer, Gate, Hold, Step, Wa
 
 RECEIVED_BYTES = 65_536
 GATE_SECONDS = 0.005
-"""How often a gate is looked at: it may be opened by another thread."""
+"""Polling interval of a gate, which another thread may open."""
 
 Respond = Callable[[HttpRequest], tuple[Answer, Sending]]
 
 
 class _Aborted(Exception):  # noqa: N818  a step of an answer, not a mistake
-    """The answer ends with the connection."""
+    """Raised by the step that drops the connection."""
 
 
 class Connection:
-    """A client's connection."""
+    """Server side of a client connection."""
 
     def __init__(self, stream: ByteStream, respond: Respond, body_limit_bytes: int) -> None:
         self._stream = stream
@@ -33,18 +33,19 @@ class Connection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
 
     async def serve(self) -> None:
-        """Answer requests until the client leaves or an answer drops the connection."""
+        """Answer requests until the client disconnects or a response drops the connection."""
         try:
             while await self._serve_one():
                 self._http.start_next_cycle()
         except (anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
-            pass  # the client is no longer there, or is none
+            pass  # the client disconnected, or does not speak HTTP
         finally:
+            # shielded: the server closes connections by cancelling them
             with anyio.CancelScope(shield=True):
                 await anyio.aclose_forcefully(self._stream)
 
     async def _serve_one(self) -> bool:
-        """Answer a request; return whether there may be another."""
+        """Answer a request and return whether the connection can take another."""
         request = await self._read()
         if request is None:
             return False
@@ -60,7 +61,7 @@ class Connection:
         sending.end("sent")
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
-    # What the client sends.
+    # Receiving requests.
 
     async def _read(self) -> HttpRequest | None:
         head = await self._next_event()
@@ -98,7 +99,7 @@ class Connection:
         if self._http.they_are_waiting_for_100_continue:
             await self._put(h11.InformationalResponse(status_code=100, headers=[]))
 
-    # What it is sent.
+    # Sending responses.
 
     async def _send(self, answer: Answer) -> None:
         for step in answer.before:
@@ -129,7 +130,7 @@ class Connection:
                 await self._listen()
 
     async def _listen(self) -> None:
-        """Receive until the client leaves; what it sends belongs to its next request."""
+        """Receive until the client disconnects; data that arrives belongs to its next request."""
         while True:
             self._http.receive_data(await self._stream.receive(RECEIVED_BYTES))
 

@@ -1,11 +1,11 @@
-"""How a server behaves apart from its script: keys, models, and what an older gateway lacks."""
+"""Configuration of the fake server: keys, models, features missing in older gateways."""
 
 from dataclasses import dataclass
 
 from tests.support.messages_api.families import FAMILIES, Family
 
 KEY = "test-key"
-"""The key that is accepted unless a test says otherwise."""
+"""API key that the server accepts by default."""
 
 VERSION = "2026-10-21"
 OLD_VERSION = "2023-06-01"
@@ -29,23 +29,23 @@ BETAS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The settings of a server."""
+    """Behaviour of a server apart from its script."""
 
     keys: frozenset[str] = frozenset({KEY})
     families: tuple[Family, ...] = FAMILIES
     takes_eager_input_streaming: bool = True
-    """Whether tools may have the field; an old gateway refuses it as an extra input."""
+    """Whether tools may have this field; old gateways refuse it as an extra input."""
     takes_cache_control: bool = True
-    """Whether any block may have the field; some gateways refuse it as an extra input."""
+    """Whether blocks may have this field; some gateways refuse it as an extra input."""
     checks_prefixes: bool = True
-    """Whether models that bind thinking refuse a changed history: accounts made since August 31,
-    2026, and all accounts on the newest models."""
+    """Whether models that bind thinking refuse a changed history. The API does so for accounts
+    created since August 31, 2026, and for all accounts on the newest models."""
     takes_leading_assistant: bool = False
-    """Whether the first message may be the assistant's. The API has been seen to take it, its
-    documentation says that it does not."""
+    """Whether the first message may be an assistant message. The API has been observed to accept
+    it, although its documentation says otherwise."""
     counts_tool_runs_once: bool = False
-    """Whether the cache's look-back takes a run of tool uses, or of their results, for one block.
-    Anthropic's own endpoint does since September 2026, the clouds do not."""
+    """Whether the cache look-back counts consecutive tool uses, or consecutive results, as one
+    block. Anthropic's endpoint does so since September 2026, the cloud providers do not."""
     lists_models: bool = True
-    """Whether there is `GET /v1/models`; many gateways have none."""
+    """Whether `GET /v1/models` exists; many gateways lack it."""
     body_limit_bytes: int = 32 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Turns that are no answer of the model: error statuses as the API and its front send them.
+"""Scripted failures: error statuses as the API and its reverse proxy send them.
 
 https://platform.claude.com/docs/en/api/errors
 """
@@ -14,11 +14,11 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An answer with an error status."""
+    """Response with an error status."""
 
     status: int
     body: bytes | None = None
-    """Something that is no error of the API's; JSON of `type` and `message` otherwise."""
+    """Body in another format than the API's errors; None for JSON of `type` and `message`."""
     type: ErrorType = "api_error"
     message: str = "Internal server error"
     content_type: str = JSON
@@ -26,7 +26,7 @@ class Failure:
     after_seconds: float = 0
 
     def body_for(self, request_id: str) -> bytes:
-        """Return the body, which names the request."""
+        """Return the body; an API error contains the request id."""
         if self.body is not None:
             return self.body
         return json.dumps(error_body(self.type, self.message, request_id)).encode()
@@ -34,18 +34,18 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Vanish:
-    """The connection is dropped before the head of an answer."""
+    """Turn that drops the connection before the response head."""
 
     after_seconds: float = 0
 
 
 def failure_of(refusal: Refusal) -> Failure:
-    """Return the answer that a refusal is."""
+    """Return a refusal as a failure."""
     return Failure(refusal.status, type=refusal.type, message=refusal.message)
 
 
 def bad_request(message: str) -> Failure:
-    """Return 400 with a message of the test's."""
+    """Return 400 with this message."""
     return Failure(400, type="invalid_request_error", message=message)
 
 
@@ -66,7 +66,7 @@ def not_found(model: str) -> Failure:
 
 
 def too_large() -> Failure:
-    """Return 413, which the front sends before the API has looked."""
+    """Return 413, which the reverse proxy sends."""
     return Failure(413, type="request_too_large", message="Request exceeds the maximum size")
 
 
@@ -89,13 +89,13 @@ def server_error() -> Failure:
 
 
 def bad_gateway() -> Failure:
-    """Return 502 with a page of HTML, as a front sends it."""
+    """Return 502 with an HTML page, as a reverse proxy sends it."""
     page = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body></body>\r\n</html>\r\n"
     return Failure(502, page, content_type=HTML)
 
 
 def unavailable() -> Failure:
-    """Return 503 with a few bytes of text."""
+    """Return 503 with a short plain text."""
     return Failure(503, b"upstream connect error or disconnect/reset", content_type="text/plain")
 
 

@@ -1,11 +1,11 @@
-"""The models that the server knows: what each takes and refuses, one row a model.
+"""Models of the fake server and the parameters that each accepts, one row per model.
 
-Where the figures come from: windows, output limits, `thinking.type` values, default displays and
+Sources of the figures: context windows, output limits, `thinking.type` values, default displays and
 default efforts from the model pages and the thinking pages of platform.claude.com, the smallest
 cacheable prefixes from its prompt caching page, names and dates from the SDK's `model_param.py`
 and the release notes. Rows marked (assumed) have a figure that no page states.
 
-This module knows no requests.
+This module does not depend on requests.
 """
 
 from collections.abc import Sequence
@@ -24,22 +24,22 @@ EFFORTS_WITHOUT_THINKING: frozenset[Effort] = frozenset({"low", "medium", "high"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What one model takes."""
+    """Limits and accepted parameters of one model."""
 
     id: str
     display_name: str
     line: Line
     released_on: str
-    """The day, as `YYYY-MM-DD`."""
+    """Release day as `YYYY-MM-DD`."""
     aliases: tuple[str, ...] = ()
     lifecycle: Lifecycle = "active"
     window_tokens: int = 1_000_000
     output_limit_tokens: int = 128_000
     cache_minimum_tokens: int = 512
-    """The smallest prefix that is cached."""
+    """Smallest prefix that is cached."""
     thinking_types: frozenset[ThinkingType] = frozenset({"adaptive"})
     thinks_unasked: bool = True
-    """Whether a request without `thinking` is thought about."""
+    """Whether the model thinks if a request has no `thinking` field."""
     default_display: Display = "omitted"
     efforts: frozenset[Effort] = frozenset(EFFORTS)
     default_effort: Effort = "high"
@@ -49,11 +49,11 @@ class Family:
     takes_forced_tool_choice: bool = False
     takes_system_messages: bool = True
     binds_thinking: bool = True
-    """Whether a thinking block is good only behind the tools, system and messages it was made
-    behind."""
+    """Whether a thinking block is valid only after the same tools, system and messages as when it
+    was created."""
 
     def is_called(self, name: str) -> bool:
-        """Whether a request may name the model so."""
+        """Return whether `name` is the id or an alias."""
         return name == self.id or name in self.aliases
 
 
@@ -83,7 +83,7 @@ HAIKU_5_5 = Family(
     "2026-10-07",
     thinking_types=frozenset({"adaptive", "disabled"}),
     default_effort="medium",
-    takes_forced_tool_choice=True,  # not among those said to refuse it
+    takes_forced_tool_choice=True,  # not documented as refusing it
     takes_system_messages=True,  # assumed
 )
 OPUS_5 = Family(
@@ -199,10 +199,10 @@ FAMILIES: tuple[Family, ...] = (
     SONNET_4_5,
     OPUS_4_1,
 )
-"""Newest first, which is the order of `GET /v1/models`."""
+"""Newest first, the order of `GET /v1/models`."""
 
 
 def family_called(name: str, families: Sequence[Family] = FAMILIES) -> Family | None:
-    """Return the model of that name that still answers, or None."""
+    """Return the model with this id or alias, or None if it is unknown or retired."""
     known = (each for each in families if each.lifecycle != "retired")
     return next((each for each in known if each.is_called(name)), None)

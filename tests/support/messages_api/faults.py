@@ -1,7 +1,7 @@
-"""What may go wrong with a stream that has begun.
+"""Faults of a response stream that has started.
 
-A fault changes the steps of a `Reply`; several are applied in the order in which they are given.
-Events are counted from 0, `message_start`, pings included.
+A fault changes the steps of a `ScriptedReply`; several are applied in the given order. Events are
+counted from 0, which is `message_start`, and include pings.
 """
 
 import json
@@ -16,21 +16,21 @@ from tests.support.messages_api.steps import Abort, Gate, Hold, Step, Wait, Writ
 
 
 class StreamFault(Protocol):
-    """Something that goes wrong."""
+    """Transformation of a stream's steps."""
 
     def apply(self, steps: Sequence[Step]) -> list[Step]:
-        """Return the steps as they are with the fault."""
+        """Return the steps with the fault applied."""
         ...
 
 
 def event(name: str, data: JsonValue) -> Write:
-    """Return an event of the stream."""
+    """Return a named server-sent event."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return Write(f"event: {name}\ndata: {text}\n\n".encode(), is_event=True)
 
 
 def _index_of_event(steps: Sequence[Step], number: int) -> int:
-    """Return where the event of that number is among the steps, or would be."""
+    """Return the step index of an event; the end if there are fewer events."""
     places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
     return places[number] if number < len(places) else len(steps)
 
@@ -42,7 +42,7 @@ def _insert(steps: Sequence[Step], at_event: int, *inserted: Step) -> list[Step]
 
 @dataclass(frozen=True, slots=True)
 class ErrorEvent:
-    """An `error` event takes the place of an event and of all that follow."""
+    """Fault that replaces an event and all later ones with an `error` event."""
 
     at_event: int
     type: ErrorType = "overloaded_error"
@@ -56,7 +56,7 @@ class ErrorEvent:
 
 @dataclass(frozen=True, slots=True)
 class CutAfterEvents:
-    """The connection is dropped when so many events were sent."""
+    """Fault that drops the connection after a number of events."""
 
     count: int
 
@@ -66,7 +66,7 @@ class CutAfterEvents:
 
 @dataclass(frozen=True, slots=True)
 class CutAfterBytes:
-    """The connection is dropped when so many bytes of the body were sent."""
+    """Fault that drops the connection after a number of body bytes."""
 
     count: int
 
@@ -76,7 +76,7 @@ class CutAfterBytes:
 
 @dataclass(frozen=True, slots=True)
 class CutInsideCharacter:
-    """The connection is dropped between the first and the second byte of a character."""
+    """Fault that drops the connection between the first and second byte of a character."""
 
     character: str
 
@@ -101,7 +101,7 @@ def _first_bytes(steps: Sequence[Step], count: int) -> Iterator[Step]:
 
 @dataclass(frozen=True, slots=True)
 class EndAfterEvents:
-    """The body ends in good order when so many events were sent, without `message_stop`."""
+    """Fault that ends the body cleanly after a number of events, without `message_stop`."""
 
     count: int
 
@@ -111,7 +111,7 @@ class EndAfterEvents:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing is sent for a time, before an event."""
+    """Fault that pauses before an event."""
 
     at_event: int
     seconds: float
@@ -122,7 +122,7 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class HoldBack:
-    """Nothing is sent before the test opens a gate, before an event."""
+    """Fault that waits before an event until the test opens a gate."""
 
     at_event: int
     gate: Gate
@@ -133,7 +133,7 @@ class HoldBack:
 
 @dataclass(frozen=True, slots=True)
 class Drip:
-    """The body arrives in small bits, whatever its events are."""
+    """Fault that sends the body in small pieces, regardless of event boundaries."""
 
     byte_count: int = 1
     pause_seconds: float = 0.001
@@ -152,7 +152,7 @@ class Drip:
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Bytes that are no event stand before an event."""
+    """Fault that inserts bytes that are no event."""
 
     at_event: int
     data: bytes = b"\xff\xfe<garbage>\n\n"
@@ -163,7 +163,7 @@ class Garbage:
 
 @dataclass(frozen=True, slots=True)
 class Misspelled:
-    """Some of the text is sent as other bytes, which need not be UTF-8."""
+    """Fault that replaces a text with other bytes, which may be invalid UTF-8."""
 
     text: str
     data: bytes
@@ -179,7 +179,7 @@ class Misspelled:
 
 @dataclass(frozen=True, slots=True)
 class ExtraEvent:
-    """An event that nobody knows, or one too many, stands before an event."""
+    """Fault that inserts an unknown event, or additional known ones."""
 
     at_event: int
     name: str = "future_event"
@@ -193,10 +193,10 @@ class ExtraEvent:
 
 
 def pings(at_event: int, count: int = 10) -> ExtraEvent:
-    """Return pings, more of them than the API sends."""
+    """Return a fault that inserts more pings than the API sends."""
     return ExtraEvent(at_event, "ping", count=count)
 
 
 def huge_event(at_event: int, byte_count: int = 8_000_000) -> ExtraEvent:
-    """Return an event of a kind that nobody knows, and very large."""
+    """Return a fault that inserts a very large unknown event."""
     return ExtraEvent(at_event, data={"type": "future_event", "padding": "x" * byte_count})

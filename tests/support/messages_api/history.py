@@ -1,7 +1,7 @@
-"""Whether the thinking blocks of a conversation are the server's own, whole and where they were.
+"""Checks that thinking blocks in requests are genuine, unmodified and in their original position.
 
-Blocks of a model that the present one cannot read are dropped from the request without a word; so
-are, where the request asks for it, those behind a changed prefix. Everything else is refused.
+Blocks of a model that the current one cannot read are silently dropped from the request. Blocks
+after a changed prefix are dropped if the request asks for it. All other deviations are refused.
 
 https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
 """
@@ -41,26 +41,26 @@ MODIFIED = (
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A thinking block that the model does not get to read."""
+    """Thinking block that is hidden from the model."""
 
     path: str
     reason: Literal["model_binding_mismatch", "prefix_binding_mismatch"]
 
     def as_json(self) -> Object:
-        """Return the entry of `input_transformations`."""
+        """Return the entry for `input_transformations`."""
         return {"type": "thinking_dropped", "path": self.path, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was said once: every block, and how many of them were thinking."""
+    """An answer sent earlier: its canonical blocks and the number of thinking blocks."""
 
     blocks: tuple[bytes, ...]
     thinking_count: int
 
 
 class History:
-    """Remembers what was said, and holds conversations against it."""
+    """Record of sent answers, against which requests are checked."""
 
     def __init__(self, notary: Notary) -> None:
         self._notary = notary
@@ -68,7 +68,7 @@ class History:
         self._paused: set[tuple[bytes, ...]] = set()
 
     def remember(self, content: Sequence[Block], *, is_paused: bool) -> None:
-        """Keep an answer, to know it when it comes back."""
+        """Record an answer, to recognise it in later requests."""
         names = [name_of(block) for block in content if isinstance(block, AnyThinking)]
         answer = _Answer(tuple(_canonical(block) for block in content), len(names))
         self._answers.update(dict.fromkeys(names, answer))
@@ -76,20 +76,20 @@ class History:
             self._paused.add(answer.blocks)
 
     def is_paused(self, content: Sequence[Block]) -> bool:
-        """Whether a message is one that paused, so that the conversation may end with it."""
+        """Return whether a message is a paused answer, with which a conversation may end."""
         return tuple(_canonical(block) for block in content) in self._paused
 
     def check(self, ask: Ask) -> tuple[Drop, ...]:
         """Return the thinking blocks that are dropped.
 
         Raises:
-            Refusal: A thinking block is not what and where it was.
+            MessagesApiRefusal: A thinking block was modified, moved or removed.
         """
         self._check_latest(ask)
         return tuple(self._check_blocks(ask))
 
     def place_after(self, ask: Ask, drops: tuple[Drop, ...]) -> Place:
-        """Return the place of what the model will say."""
+        """Return the position of the model's next answer."""
         dropped = {drop.path for drop in drops}
         place = place_of(pieces(ask.request))
         for piece, block in _walk(ask):
@@ -150,7 +150,7 @@ class History:
 
 
 def transformations(ask: Ask, drops: tuple[Drop, ...]) -> dict[str, JsonValue]:
-    """Return what an answer says of dropped blocks: nothing, unless the header asks for it."""
+    """Return the response field for dropped blocks; empty without the beta header."""
     if BINDING_BETA not in ask.headers.betas or not ask.family.binds_thinking:
         return {}
     return {"input_transformations": [drop.as_json() for drop in drops]}
@@ -172,7 +172,7 @@ def _behavior(ask: Ask) -> Literal["error", "drop_block"] | None:
 
 
 def _can_read(ask: Ask, seal: Seal) -> bool:
-    """Models read their own thinking and that of models from before thinking was bound."""
+    """Return whether the model can read a block: its own, or one of a model without binding."""
     maker = family_called(seal.model, ask.endpoint.families)
     return ask.family.is_called(seal.model) or (maker is not None and not maker.binds_thinking)
 
@@ -201,9 +201,9 @@ def _check_start(ask: Ask, index: int, content: list[Block]) -> None:
 
 
 def _start_of_turn(messages: list[Message], latest: int) -> int:
-    """Return where the turn of an assistant's message begins: results of calls do not end one.
+    """Return the index of the first assistant message of a turn; tool results do not end a turn.
 
-    Without thinking between calls a model thinks once in a turn, at its start.
+    Without interleaved thinking a model thinks once per turn, at its start.
     """
     first = latest
     for index in range(latest - 1, -1, -1):

@@ -1,12 +1,11 @@
-"""A request as the sequence of what the model reads: tools, system, messages, piece by piece.
+"""A request as the sequence of parts that the model reads: tools, system, messages.
 
-The order, the pieces and their bytes decide what the cache holds and what a thinking block is
-bound to. The bytes of a piece are canonical: its fields in the API's order, without those that are
-null, without `cache_control`, and inside a tool's schema or input exactly as they were sent. Text
-given as a string is a block of text.
+The order and the bytes of the parts determine the cache prefixes and the binding of thinking
+blocks. The bytes are canonical: fields in the API's order, without null fields and without
+`cache_control`; a tool's schema and input stay exactly as sent. String content is one text block.
 
-Tokens are estimated, always alike: a quarter of the bytes, rounded up, and 1,600 for an image or a
-document whatever its size. No tokenizer of the real models agrees.
+Tokens are estimated: a quarter of the bytes, rounded up, and 1,600 for an image or document of any
+size. The estimate is stable but matches no real tokenizer.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ MEDIA = {"image", "document"}
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A tool, a block of the system text or a block of a message."""
+    """Part of the prompt: a tool, a system block or a message block."""
 
     path: str
     tier: Tier
@@ -46,12 +45,12 @@ class Piece:
 
     @property
     def is_thinking(self) -> bool:
-        """Whether the piece is a thinking block, in clear or redacted."""
+        """Whether the part is a thinking block, plain or redacted."""
         return self.kind in {"thinking", "redacted_thinking"}
 
 
 def pieces(request: CountRequest, dropped: Collection[str] = ()) -> list[Piece]:
-    """Return the pieces of a request in order, without those whose paths were dropped."""
+    """Return the parts of a request in order, without those whose paths were dropped."""
     found = [piece for piece in _pieces(request) if piece.path not in dropped]
     if request.cache_control is None:
         return found
@@ -69,7 +68,7 @@ def _pieces(request: CountRequest) -> Iterator[Piece]:
 
 
 def block_piece(path: str, role: str, block: Block) -> Piece:
-    """Return the piece of a message that a block is."""
+    """Return a message block as a part."""
     return _piece(path, "messages", block.type, block, role)
 
 
@@ -98,7 +97,7 @@ def _marked_at_the_end(found: list[Piece], mark: CacheControl) -> list[Piece]:
 
 
 def _plain(shape: Shape) -> Object:
-    """Return a shape as JSON, without marks and without what says nothing."""
+    """Return a shape as JSON, without `cache_control` and without default values."""
     value: Object = shape.model_dump(mode="json", exclude_none=True, exclude={"cache_control"})
     if value.get("caller") == {"type": "direct"}:
         del value["caller"]
@@ -125,7 +124,7 @@ def _without_media(value: Object) -> tuple[Object, int]:
 
 
 def digest(parts: Sequence[bytes]) -> str:
-    """Return a short name for a sequence of bytes; the borders between them count."""
+    """Return a short hash of a sequence of byte strings; their boundaries are significant."""
     hashed = hashlib.sha256()
     for part in parts:
         hashed.update(len(part).to_bytes(8, "big") + part)

@@ -1,4 +1,4 @@
-"""What came in over the wire, and what became of it."""
+"""Recorded requests and the state of their responses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,25 +16,25 @@ SECRET_HEADERS = {"x-api-key", "authorization"}
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request as it came over the wire."""
+    """HTTP request as received."""
 
     method: str
     target: str
     headers: Mapping[str, str]
-    """By names in lower case."""
+    """Values by lower-case name."""
     body: bytes | None
-    """None when it was larger than the endpoint takes."""
+    """None if it exceeded the endpoint's `body_limit_bytes`."""
 
 
 @dataclass(slots=True)
 class Sending:
-    """How far the sending of an answer has come."""
+    """Progress of sending a response."""
 
     ending: Ending | None = None
     when_ended: Callable[[], None] | None = None
 
     def end(self, ending: Ending) -> None:
-        """Note how it ended."""
+        """Record how sending ended and call `on_end`."""
         self.ending = ending
         if self.when_ended is not None:
             self.when_ended()
@@ -42,32 +42,32 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request and what became of it."""
+    """Request with its verdict and response."""
 
     method: str
     path: str
     headers: Mapping[str, str]
-    """All but those with a key."""
+    """Headers without those that carry a key."""
     body: Object
     verdict: Verdict
-    """`refused` by the rules, `failed` or `unscripted` by the script."""
+    """`refused` by the API's rules, `failed` by the script, `unscripted` at the script's end."""
     status: int | None
-    """None when the connection was dropped without an answer."""
+    """None if the connection was dropped without a response."""
     message: str = ""
-    """What a refusal says."""
+    """Error message of a refusal or failure."""
     usage: Usage | None = None
-    """What an answer says that it costs in the end."""
+    """Final usage that the response reports."""
     answer: Object | None = None
-    """The whole message, however little of it was sent."""
+    """Complete message, even if only a part of it was sent."""
     dropped_thinking: tuple[Drop, ...] = ()
     sending: Sending = field(default_factory=Sending)
 
     @property
     def ending(self) -> Ending | None:
-        """`sent`, `aborted` by a fault, `left` by the client, or None while it is being sent."""
+        """`sent`, `aborted` by a fault, `left` if the client disconnected, None while sending."""
         return self.sending.ending
 
 
 def without_keys(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers that may be shown."""
+    """Return the headers without those that carry a key."""
     return {name: value for name, value in headers.items() if name not in SECRET_HEADERS}

@@ -1,4 +1,4 @@
-"""The server's word for an error answer: status, type and message, as the API phrases them.
+"""Error responses of the API: status, type and message.
 
 https://platform.claude.com/docs/en/api/errors
 """
@@ -24,7 +24,7 @@ ErrorType = Literal[
 
 @dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
-    """The request is answered with an error."""
+    """Raised to answer a request with an error."""
 
     message: str
     status: int = 400
@@ -35,6 +35,6 @@ class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong 
 
 
 def error_body(type_: ErrorType, message: str, request_id: str) -> dict[str, JsonValue]:
-    """Return the body of an error answer."""
+    """Return the body of an error response."""
     error: dict[str, JsonValue] = {"type": type_, "message": message}
     return {"type": "error", "error": error, "request_id": request_id}

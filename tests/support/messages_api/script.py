@@ -1,4 +1,4 @@
-"""What the model says: a list of turns, written by the test.
+"""Scripts of the model's replies, one turn per request.
 
     script = [
         "Hello!",
@@ -8,9 +8,9 @@
         lambda ask: reply(say(f"You said: {ask.said_last}")),
     ]
 
-A turn is a text, a `Reply`, a `Failure`, a `Vanish`, or a function of the request that returns one
-of them. Requests play the turns in order; a single function instead of a list plays them all. What
-the script does not say is refused with 400, so that no client tries again.
+A turn is a text, a `ScriptedReply`, an `HttpFailure`, a `DroppedConnection`, or a function of the
+request that returns one of them. Requests play the turns in order; a single function instead of a
+list plays them all. Requests beyond the script get status 400, so that clients do not retry.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,39 +38,39 @@ CHUNK_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A block of text."""
+    """Text block."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """A thinking block; it is left out where the request has thinking off."""
+    """Thinking block, omitted if the request turns thinking off."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkSecretly:
-    """A redacted thinking block."""
+    """Redacted thinking block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool."""
+    """Tool use block."""
 
     name: str
     input: Mapping[str, JsonValue]
     id: str | None = None
-    """Given by the server, unless the script needs to know it."""
+    """Assigned by the server if None."""
     written: str | None = None
-    """What is streamed instead of the input, cut or broken as it may be, where the tool was
-    declared with `eager_input_streaming`. Without that field the API checks what it sends."""
+    """Raw JSON to stream instead of the input, possibly truncated or invalid. Used only for tools
+    with `eager_input_streaming`; without it the API sends valid JSON only."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchCall:
-    """The provider searches the web."""
+    """Web search call, which the provider runs."""
 
     id: str
     query: str
@@ -78,7 +78,7 @@ class SearchCall:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search has found: titles and addresses; or why it has failed."""
+    """Web search result: titles and URLs, or an error code."""
 
     id: str
     found: tuple[tuple[str, str], ...] = ()
@@ -87,7 +87,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Cite:
-    """A block of text that rests on a page."""
+    """Text block with a citation."""
 
     text: str
     title: str
@@ -99,22 +99,22 @@ Spoken = Say | Think | ThinkSecretly | Call | SearchCall | SearchResult | Cite
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with 200."""
+    """Reply with status 200."""
 
     blocks: tuple[Spoken, ...] = ()
     stop_reason: StopReason = "end_turn"
     stop_sequence: str | None = None
     refused_category: str | None = None
-    """The category in `stop_details`, when `stop_reason` is `refusal`."""
+    """Category in `stop_details` if `stop_reason` is `refusal`."""
     chunk_characters: int = CHUNK_CHARACTERS
-    """How much text a delta has."""
+    """Length of the text in each delta."""
     pause_seconds: float = 0
-    """The time that every delta takes."""
+    """Pause before each delta."""
     head_delay_seconds: float = 0
     head_gate: Gate | None = None
-    """The head waits until the test opens the gate."""
+    """Gate that the response head waits for."""
     content_type: str | None = None
-    """What the header says instead of the truth."""
+    """Value of the content-type header instead of the correct one."""
     faults: tuple[StreamFault, ...] = field(default_factory=tuple[StreamFault, ...])
 
 
@@ -134,12 +134,12 @@ def think(text: str) -> Think:
 
 
 def call(name: str, /, **input_: JsonValue) -> Call:
-    """Return a call of a tool; `Call` itself takes an id and broken input as well."""
+    """Return a tool use; construct `CallTool` directly to set an id or invalid arguments."""
     return Call(name, input_)
 
 
 class Settings(TypedDict, total=False):
-    """What else a `Reply` may have; its fields say what they mean."""
+    """Optional fields of a `ScriptedReply`; see there."""
 
     stop_sequence: str
     refused_category: str
@@ -156,7 +156,7 @@ def reply(
     faults: Sequence[StreamFault] = (),
     **settings: Unpack[Settings],
 ) -> Reply:
-    """Return an answer of these blocks, which stops where tools are called to have them called."""
+    """Return a reply of these blocks; by default it stops with `tool_use` if it has calls."""
     spoken = tuple(Say(each) if isinstance(each, str) else each for each in blocks)
     calls = any(isinstance(each, Call) for each in spoken)
     made = Reply(spoken, stop or ("tool_use" if calls else "end_turn"), faults=tuple(faults))
@@ -164,7 +164,7 @@ def reply(
 
 
 class Player:
-    """Plays a script, turn by turn."""
+    """Plays a script turn by turn; a single function answers every request."""
 
     def __init__(self, script: Script) -> None:
         self._one = script if callable(script) else None
@@ -172,15 +172,15 @@ class Player:
 
     @property
     def unplayed(self) -> int:
-        """How many turns were not asked for yet."""
+        """Number of turns that no request has played yet."""
         return len(self._turns)
 
     def add(self, *turns: Turn | Responder) -> None:
-        """Put turns behind those that wait."""
+        """Append turns to the script."""
         self._turns += turns
 
     def play(self, ask: Ask) -> Reply | Failure | Vanish | None:
-        """Return the next turn, or None when there is none."""
+        """Return the next turn, or None at the end of the script."""
         if self._turns:
             turn = self._turns.pop(0)
         elif self._one is not None:

@@ -1,4 +1,4 @@
-"""The server on loopback, inside a test's event loop or in a thread of its own."""
+"""HTTP server on loopback, in the test's event loop or in a thread."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -21,7 +21,7 @@ DEFAULT_ENDPOINT = Endpoint()
 
 
 class _Door:
-    """A listening socket and the connections that came through it."""
+    """Listening socket and its open connections."""
 
     def __init__(self, listener: Listener[SocketStream]) -> None:
         self._listener = listener
@@ -30,24 +30,24 @@ class _Door:
 
     @property
     def port(self) -> int:
-        """The port that is listened on."""
+        """Port of the socket."""
         return int(self._listener.extra(SocketAttribute.local_port))  # noqa: S610  anyio's, not Django's
 
     async def serve(self, handle: Callable[[SocketStream], Awaitable[None]]) -> None:
-        """Hand out connections until the door is closed."""
+        """Accept connections until `close` is called."""
         with self._scope:
             async with self._listener:
                 await self._listener.serve(handle)
         self._closed.set()
 
     async def close(self) -> None:
-        """Stop listening and drop every connection."""
+        """Stop listening and drop all connections."""
         self._scope.cancel()
         await self._closed.wait()
 
 
 class PlayerLike(Protocol):
-    """Plays a script; which functions of requests it takes is its own affair."""
+    """Player of a script; the type of its functions' argument depends on the API form."""
 
     @property
     def unplayed(self) -> int: ...
@@ -56,14 +56,14 @@ class PlayerLike(Protocol):
 
 
 class LimitedEndpoint(Protocol):
-    """What the wire must know of an endpoint."""
+    """The part of an endpoint configuration that the HTTP layer needs."""
 
     @property
     def body_limit_bytes(self) -> int: ...
 
 
 class Served(Protocol):
-    """An API without its wire."""
+    """API service without HTTP."""
 
     @property
     def form(self) -> str: ...
@@ -86,7 +86,7 @@ class Served(Protocol):
 
 
 class MessagesApi:
-    """A server in the event loop; `messages_api` makes it."""
+    """Fake API server in the event loop, created by `serve_api`."""
 
     def __init__(self, service: Served, tasks: TaskGroup) -> None:
         self._service = service
@@ -97,7 +97,7 @@ class MessagesApi:
 
     @property
     def form(self) -> str:
-        """What it speaks."""
+        """API form: `messages`, `chat` or `responses`."""
         return self._service.form
 
     @property
@@ -107,34 +107,34 @@ class MessagesApi:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """Every request, in the order in which they were answered."""
+        """All requests, in the order in which they were answered."""
         return tuple(self._service.requests)
 
     @property
     def asks(self) -> tuple[RecordedRequest, ...]:
-        """The requests for an answer alone."""
+        """The requests to the model, without token counts and model lists."""
         path = self._service.ask_path
         return tuple(each for each in self.requests if each.path == path)
 
     @property
     def unplayed(self) -> int:
-        """How many turns of the script were not asked for yet."""
+        """Number of turns that no request has played yet."""
         return self._service.player.unplayed
 
     def add(self, *turns: Turn | Responder) -> None:
-        """Put turns behind those of the script."""
+        """Append turns to the script."""
         self._service.player.add(*turns)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for what is in the prompt cache."""
+        """Advance the clock of the prompt cache."""
         self._service.pass_time(seconds)
 
     async def wait_for_requests(self, count: int) -> None:
-        """Wait until so many requests were received."""
+        """Wait until at least `count` requests have been received."""
         await self._wait_until(lambda: len(self._service.requests) >= count)
 
     async def wait_for_endings(self, count: int) -> None:
-        """Wait until the answers to so many requests were sent, aborted or left."""
+        """Wait until at least `count` responses were sent, aborted or left by the client."""
         await self._wait_until(lambda: self._ended >= count)
 
     @property
@@ -142,13 +142,13 @@ class MessagesApi:
         return sum(each.ending is not None for each in self._service.requests)
 
     async def open_door(self) -> None:
-        """Listen, on the same port as before if there was one."""
+        """Start listening, on the previous port if there was one."""
         door = _Door(await anyio.create_tcp_listener(local_host=HOST, local_port=self._port))
         self._port, self._door = door.port, door
         self._tasks.start_soon(door.serve, self._serve_connection)
 
     async def close_door(self) -> None:
-        """Drop every connection and refuse new ones until the door is opened."""
+        """Drop all connections and refuse new ones until `start_listening`."""
         if self._door is not None:
             await self._door.close()
             self._door = None
@@ -164,6 +164,7 @@ class MessagesApi:
         return answer, sending
 
     def _tell(self) -> None:
+        # replace the event before setting it, so that a woken waiter waits for the next change
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
@@ -177,14 +178,14 @@ class MessagesApi:
 async def messages_api(
     script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
 ) -> AsyncGenerator[MessagesApi]:
-    """Serve the API in this event loop until the context is left."""
+    """Serve the Messages API in this event loop until the context exits."""
     async with serving(Service(script, endpoint)) as api:
         yield api
 
 
 @asynccontextmanager
 async def serving(service: Served) -> AsyncGenerator[MessagesApi]:
-    """Serve any API in this event loop until the context is left."""
+    """Serve an API service in this event loop until the context exits."""
     try:
         async with anyio.create_task_group() as tasks:
             api = MessagesApi(service, tasks)
@@ -204,7 +205,7 @@ def _only_one(error: BaseException) -> BaseException:
 
 
 class MessagesApiInThread:
-    """A server in a thread; `messages_api_in_thread` makes it. Every method may block."""
+    """Fake API server in a thread, created by `serve_api_in_thread`. Methods may block."""
 
     def __init__(self, api: MessagesApi, portal: BlockingPortal) -> None:
         self._api = api
@@ -212,7 +213,7 @@ class MessagesApiInThread:
 
     @property
     def form(self) -> str:
-        """What it speaks."""
+        """API form: `messages`, `chat` or `responses`."""
         return self._api.form
 
     @property
@@ -222,41 +223,41 @@ class MessagesApiInThread:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """Every request, in the order in which they were answered."""
+        """All requests, in the order in which they were answered."""
         return self._api.requests
 
     @property
     def asks(self) -> tuple[RecordedRequest, ...]:
-        """The requests for an answer alone."""
+        """The requests to the model, without token counts and model lists."""
         return self._api.asks
 
     @property
     def unplayed(self) -> int:
-        """How many turns of the script were not asked for yet."""
+        """Number of turns that no request has played yet."""
         return self._api.unplayed
 
     def add(self, *turns: Turn | Responder) -> None:
-        """Put turns behind those of the script."""
+        """Append turns to the script."""
         self._portal.call(lambda: self._api.add(*turns))
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for what is in the prompt cache."""
+        """Advance the clock of the prompt cache."""
         self._portal.call(self._api.pass_time, seconds)
 
     def wait_for_requests(self, count: int) -> None:
-        """Wait until so many requests were received."""
+        """Wait until at least `count` requests have been received."""
         self._portal.call(self._api.wait_for_requests, count)
 
     def wait_for_endings(self, count: int) -> None:
-        """Wait until the answers to so many requests were sent, aborted or left."""
+        """Wait until at least `count` responses were sent, aborted or left by the client."""
         self._portal.call(self._api.wait_for_endings, count)
 
     def open_door(self) -> None:
-        """Listen, on the same port as before."""
+        """Start listening again on the previous port."""
         self._portal.call(self._api.open_door)
 
     def close_door(self) -> None:
-        """Drop every connection and refuse new ones until the door is opened."""
+        """Drop all connections and refuse new ones until `start_listening`."""
         self._portal.call(self._api.close_door)
 
 
@@ -264,14 +265,14 @@ class MessagesApiInThread:
 def messages_api_in_thread(
     script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
 ) -> Generator[MessagesApiInThread]:
-    """Serve the API in a thread until the context is left, for a client in another process."""
+    """Serve the Messages API in a thread until the context exits, for other processes."""
     with serving_in_thread(Service(script, endpoint)) as api:
         yield api
 
 
 @contextmanager
 def serving_in_thread(service: Served) -> Generator[MessagesApiInThread]:
-    """Serve any API in a thread until the context is left."""
+    """Serve an API service in a thread until the context exits."""
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(serving(service)) as api,

@@ -1,4 +1,4 @@
-"""The API without its wire: a request comes in, an answer goes out, and both are kept.
+"""Messages API without HTTP: answers requests from a script and records them.
 
 `POST /v1/messages`, `POST /v1/messages/count_tokens`, `GET /v1/models` and `GET /v1/models/ID`.
 """
@@ -40,12 +40,12 @@ from tests.support.messages_api.steps import Abort, Answer, Step, Wait, Write
 
 UNSCRIPTED = "The script of the test says nothing about this request."
 WARMED = Reply(stop_reason="max_tokens")
-"""The answer to `max_tokens: 0`."""
+"""Reply to a cache warm-up, `max_tokens: 0`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """An answer, and what is to be recorded of it."""
+    """Response with the facts to record."""
 
     answer: Answer
     verdict: Verdict = "answered"
@@ -56,7 +56,7 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A request that may be answered."""
+    """Valid request with its prefix parts."""
 
     ask: Ask
     pieces: list[Piece]
@@ -68,7 +68,7 @@ class _Prompt:
 
 
 class Service:
-    """The API of one endpoint."""
+    """Messages API of one endpoint."""
 
     form = "messages"
     ask_path = "/v1/messages"
@@ -84,11 +84,11 @@ class Service:
         self._composer = Composer(notary, self._identifiers)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for what is in the prompt cache."""
+        """Advance the clock of the prompt cache."""
         self.cache.passed_seconds += seconds
 
     def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
-        """Return what a request is answered with, and where to note how that ended."""
+        """Return the response to a request, and the state to update as it is sent."""
         path = unquote(urlsplit(request.target).path)
         request_id = self._identifiers.next("req")
         body: Object = {}
@@ -173,6 +173,8 @@ class Service:
         spoken = Spoken(message_id, ask.family.id, said, content, usage, extra)
         is_streamed = ask.creation is not None and ask.creation.stream
         answer = answer_of(spoken, request_id, is_streamed=is_streamed)
+        # like the API, store prefixes only when the response starts: until then a concurrent
+        # request must not read them
         return _Outcome(replace(answer, when_begun=store), spoken=spoken, drops=prompt.drops)
 
 

@@ -1,8 +1,8 @@
-"""The shape of a request to the Messages API, as far as an agent with tools of its own needs it.
+"""Request schema of the Messages API, as far as an agent with client tools needs it.
 
-Only fields, types and literals: what depends on the model or on other fields is in `rules`. The
-names and the order of fields are the API's. Content given as a string is read as one text block,
-an empty string as no block. Of server tools only the web search is there.
+Only fields, types and literals; `rules` has the constraints that depend on the model or on other
+fields. The names and the order of fields match the API. String content is parsed as one text
+block, an empty string as none. Web search is the only server tool.
 """
 
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 
 class Shape(BaseModel):
-    """An object with no other fields than those named, and no conversions."""
+    """Object that allows only the declared fields, without type conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -244,7 +244,7 @@ class Metadata(Shape):
 
 
 class CountRequest(Shape):
-    """What `POST /v1/messages/count_tokens` takes."""
+    """Body of `POST /v1/messages/count_tokens`."""
 
     model: str = Field(min_length=1)
     messages: list[Message]
@@ -264,7 +264,7 @@ class CountRequest(Shape):
 
 
 class MessagesRequest(CountRequest):
-    """What `POST /v1/messages` takes."""
+    """Body of `POST /v1/messages`."""
 
     max_tokens: int = Field(ge=0)
     stream: bool = False

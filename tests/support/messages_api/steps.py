@@ -1,4 +1,4 @@
-"""What a connection is told to do for an answer, step by step."""
+"""Steps in which a connection sends a response."""
 
 import threading
 from collections.abc import Callable
@@ -6,47 +6,47 @@ from dataclasses import dataclass
 
 
 class Gate:
-    """Holds an answer back until the test opens it, from any thread."""
+    """Gate that holds a response back until the test opens it, from any thread."""
 
     def __init__(self) -> None:
         self._opened = threading.Event()
 
     def open(self) -> None:
-        """Let the answer pass, now and ever after."""
+        """Open the gate for good."""
         self._opened.set()
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened."""
+        """Whether the gate has been opened."""
         return self._opened.is_set()
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Send bytes of the body."""
+    """Step that sends body bytes."""
 
     data: bytes
     is_event: bool = False
-    """Whether the bytes are one whole event of the stream."""
+    """Whether the bytes are exactly one server-sent event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let time pass."""
+    """Step that pauses."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Wait for a gate."""
+    """Step that waits until a gate is open."""
 
     gate: Gate
 
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Drop the connection where it is."""
+    """Step that drops the connection."""
 
 
 Step = Write | Wait | Hold | Abort
@@ -54,15 +54,15 @@ Step = Write | Wait | Hold | Abort
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything that goes back for one request."""
+    """Response to one request: head, body steps and callback."""
 
     status: int | None
-    """None when no head is ever sent."""
+    """None if the connection is dropped before the head."""
     headers: tuple[tuple[str, str], ...]
     body: tuple[Step, ...]
     before: tuple[Step, ...] = ()
-    """What is done before the head is sent."""
+    """Steps before the head is sent."""
     is_chunked: bool = False
-    """Whether the body has no length beforehand."""
+    """Whether to use chunked encoding instead of a content length."""
     when_begun: Callable[[], None] | None = None
-    """Called when the head is about to be sent."""
+    """Called right before the head is sent."""

@@ -1,14 +1,14 @@
-"""Chat completions and Responses on loopback for tests, as strict as OpenAI's own.
+"""Fake OpenAI server on loopback (chat completions and Responses), as strict as the original.
 
     script = [reply(think("Hm."), call("look", text="where")), "It is here."]
     async with openai_api(script, Endpoint(form="chat")) as api:
         ...
         assert [ask.verdict for ask in api.asks] == ["answered", "answered"]
 
-The script, its faults and the server under it are those of `messages_api`; what is here is the
-wire: which requests are refused (`chat_rules`, `responses_rules`) and how an answer is written
-(`chat_answers`, `responses_answers`), with the oddities of other servers where an `Endpoint` asks
-for them. The keys, the windows and the ids are the test's.
+The script, its faults and the HTTP server come from `messages_api`. This package adds the API
+forms: `chat_rules` and `responses_rules` refuse invalid requests, `chat_responses` and
+`responses_responses` build answers. An `OpenAiServerConfig` turns on deviations of other servers.
+Tests choose the keys, context windows and ids.
 """
 
 from tests.support.openai_api.endpoint import KEY, Endpoint, Listed

@@ -1,4 +1,4 @@
-"""From a scripted reply to the chunks of a chat completion, with the oddities of the endpoint."""
+"""Builds chat completions from a scripted reply, with the deviations of the endpoint."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ PROMPT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 60, 7
 
 
 def data(value: JsonValue) -> Write:
-    """Return an event of a stream."""
+    """Return a server-sent event."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Write(f"data: {text}\n\n".encode(), is_event=True)
 
@@ -33,14 +33,14 @@ DONE = Write(b"data: [DONE]\n\n", is_event=True)
 
 @dataclass(slots=True)
 class ChatAnswers:
-    """Writes answers."""
+    """Builder of chat completions, streamed or in one piece."""
 
     endpoint: Endpoint
     rules: ChatRules
     identifiers: Identifiers = field(default_factory=Identifiers)
 
     def steps(self, said: Reply, model: str, *, wants_usage: bool) -> list[Step]:
-        """Return the stream of an answer."""
+        """Return the steps that stream an answer."""
         head: Object = {
             "id": self.identifiers.next("chatcmpl"),
             "object": "chat.completion.chunk",
@@ -59,7 +59,7 @@ class ChatAnswers:
         return [*steps, DONE] if self.endpoint.says_done else steps
 
     def whole(self, said: Reply, model: str) -> Object:
-        """Return an answer in one piece."""
+        """Return an answer as one JSON object."""
         message: Object = {"role": "assistant", "content": None}
         calls: list[JsonValue] = []
         for block in said.blocks:
@@ -73,7 +73,7 @@ class ChatAnswers:
                     function: Object = {"name": block.name, "arguments": json.dumps(block.input)}
                     call_id = block.id or self.identifiers.next("call")
                     calls.append({"id": call_id, "type": "function", "function": function})
-                case _:  # what only the other form has
+                case _:  # blocks that only the Messages API has
                     pass
         if calls:
             message["tool_calls"] = calls
@@ -107,7 +107,7 @@ class ChatAnswers:
                 case Call():
                     yield from self._call(block, index, said)
                     index += 1
-                case _:  # what only the other form has
+                case _:  # blocks that only the Messages API has
                     pass
 
     def _thought(self, text: str, said: Reply) -> Iterator[Object]:

@@ -1,4 +1,4 @@
-"""Whether a request is one that chat completions take: shapes, calls and results, models.
+"""Validation of chat completions requests: shapes, tool calls and results, models.
 
 https://developers.openai.com/api/reference/resources/chat
 """
@@ -19,7 +19,7 @@ IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;
 
 
 class Shape(BaseModel):
-    """Nothing that is not written here."""
+    """Object that allows no other fields than those declared."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -131,20 +131,20 @@ class ChatRequest(Shape):
 
 
 class ChatRules:
-    """Holds requests against the rules of one endpoint, and remembers its seals."""
+    """Validator of requests to one endpoint, which remembers the signatures it sent."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self.seals: set[str] = set()
-        """Of calls."""
+        """Signatures of tool calls that were sent, as JSON."""
         self.reasoning: set[str] = set()
-        """What was thought: nothing else may come back."""
+        """Reasoning texts that were sent; a request may return no others."""
 
     def check(self, body: Object) -> ChatRequest:
-        """Return the request.
+        """Parse and validate a request.
 
         Raises:
-            Refusal: it is none that is taken.
+            OpenAiRefusal: The endpoint does not accept the request.
         """
         for name in body:
             if name in self._endpoint.refused_fields:
@@ -249,10 +249,10 @@ class ChatRules:
 
 
 def model_called(name: str, endpoint: Endpoint) -> Listed:
-    """Return a model.
+    """Return the model with this id.
 
     Raises:
-        Refusal: there is none of that name.
+        OpenAiRefusal: The endpoint has no such model.
     """
     found = next((model for model in endpoint.models if model.id == name), None)
     if found is None:
@@ -262,7 +262,7 @@ def model_called(name: str, endpoint: Endpoint) -> Listed:
 
 
 def check_schema(schema: Object, name: str) -> None:
-    """Refuse a schema that describes no object."""
+    """Refuse a schema whose root is not an object with properties."""
     if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
         told = "schema must be a JSON Schema of 'type: \"object\"' with properties"
         raise Refusal(f"Invalid schema for function '{name}': {told}")
@@ -274,7 +274,7 @@ def _check_tools(names: Sequence[str]) -> None:
 
 
 def _check_pairs(messages: Sequence[Message]) -> None:
-    """Refuse calls without results right behind them, and results without calls."""
+    """Refuse calls that no results follow directly, and results without calls."""
     waiting: list[str] = []
     seen: set[str] = set()
     for message in messages:
@@ -305,7 +305,7 @@ def _check_answered(waiting: Sequence[str]) -> None:
 
 
 def marks_of(request: ChatRequest) -> list[tuple[int, str]]:
-    """Return where breakpoints stand: the place of each one's message, and its lifetime."""
+    """Return the cache breakpoints, each as its message index and its lifetime."""
     return [
         (place, part.cache_control.ttl)
         for place, message in enumerate(request.messages)

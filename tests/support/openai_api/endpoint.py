@@ -1,4 +1,4 @@
-"""How a server behaves apart from its script: form, keys, models, and the oddities of others."""
+"""Configuration of the fake OpenAI server: API form, keys, models, deviations of other servers."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -6,18 +6,18 @@ from typing import Literal
 from pydantic import JsonValue
 
 KEY = "test-key"
-"""The key that is accepted unless a test says otherwise."""
+"""API key that the server accepts by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A model that the server has."""
+    """Model that the server offers."""
 
     id: str
     reasons: bool = False
     sees: bool = True
     extra: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What the list says of it besides."""
+    """Additional fields in the model list."""
 
 
 MODELS = (Listed("gpt-5.1", reasons=True), Listed("gpt-4.1"), Listed("text-embedding-3-small"))
@@ -25,36 +25,37 @@ MODELS = (Listed("gpt-5.1", reasons=True), Listed("gpt-4.1"), Listed("text-embed
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The settings of a server."""
+    """Behaviour of a server apart from its script."""
 
     form: Literal["chat", "responses"] = "chat"
     keys: frozenset[str] | None = frozenset({KEY})
-    """None for a server that asks for none."""
+    """None for a server that refuses requests with a key."""
     models: tuple[Listed, ...] = MODELS
     root: str = ""
-    """What its paths have before `/v1`."""
+    """Path prefix before `/v1`."""
     body_limit_bytes: int = 32 * 1024 * 1024
     refused_fields: frozenset[str] = frozenset()
-    """Fields of the body that an older server does not know."""
+    """Body fields that are refused, as by an older server."""
     takes_developer: bool = True
     takes_marks: bool = False
-    """Whether parts may have `cache_control`."""
+    """Whether content parts may have `cache_control`."""
     takes_parallel_calls: bool = True
-    """Whether a template can write more than one call of a reply; fails with 500 otherwise."""
+    """Whether a message may have several tool calls; otherwise the answer is a 500, as when a chat
+    template cannot render them."""
     wants_reasoning: bool = False
-    """Whether calls must come back with `reasoning_content`."""
+    """Whether assistant messages with tool calls must have `reasoning_content`."""
     seals_calls: bool = False
-    """Whether calls have a seal in `extra_content` that must come back with them."""
+    """Whether tool calls carry a signature in `extra_content` that requests must return."""
     reasoning_field: str | None = "reasoning_content"
-    """Where reasoning is written in a chat; None for `<think>` in the text."""
+    """Field of reasoning in chat messages; None for `<think>` in the text."""
     takes_reasoning: bool = True
-    """Whether reasoning may come back in the field that it was written in."""
+    """Whether requests may return reasoning in `reasoning_field`."""
     gives_ids: bool = True
     gives_indexes: bool = True
     arguments: Literal["pieces", "whole", "object"] = "pieces"
     usage: Literal["last", "never", "always", "zero"] = "last"
     finish: dict[str, str | None] = field(default_factory=dict[str, str | None])
-    """Other words for the ends of an answer, by OpenAI's own."""
+    """Replacements for OpenAI's finish reasons, by the original."""
     says_done: bool = True
     streams: bool = True
-    """Whether an answer comes as a stream, whatever was asked for."""
+    """False for a server that ignores `stream` and always answers in one piece."""

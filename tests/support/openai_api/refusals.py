@@ -1,4 +1,4 @@
-"""The server's word for an error answer, as OpenAI phrases them."""
+"""Error responses in OpenAI's format."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Object = dict[str, JsonValue]
 
 @dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
-    """The request is answered with an error."""
+    """Raised to answer a request with an error."""
 
     message: str
     status: int = 400
@@ -24,7 +24,7 @@ class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong 
 
     @property
     def failure(self) -> Failure:
-        """The answer."""
+        """The error as a scripted failure."""
         error: JsonValue = {
             "message": self.message,
             "type": self.type,

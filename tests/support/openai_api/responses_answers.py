@@ -1,4 +1,4 @@
-"""From a scripted reply to the events of a response."""
+"""Builds the events of a Responses API answer from a scripted reply."""
 
 import base64
 import json
@@ -19,14 +19,17 @@ from tests.support.openai_api.responses_rules import ResponsesRules
 
 @dataclass(slots=True)
 class ResponsesAnswers:
-    """Writes answers."""
+    """Builder of Responses API answers, streamed or in one piece."""
 
     endpoint: Endpoint
     rules: ResponsesRules
     identifiers: Identifiers = field(default_factory=Identifiers)
 
     def steps(self, said: Reply, model: str, *, is_sealed: bool) -> list[Step]:
-        """Return the stream of an answer."""
+        """Return the steps that stream an answer.
+
+        Reasoning items carry `encrypted_content` only if `is_sealed`.
+        """
         response: Object = {
             "id": self.identifiers.next("resp"),
             "object": "response",
@@ -53,7 +56,7 @@ class ResponsesAnswers:
         return steps
 
     def whole(self, said: Reply, model: str) -> Object:
-        """Return an answer in one piece."""
+        """Return an answer as one JSON object."""
         output = [self._item(block, model, is_sealed=True) for block in said.blocks]
         end = self._end({"id": "x", "model": model, "output": [*output]}, said)
         response = end["response"]

@@ -1,4 +1,4 @@
-"""Whether a request is one that the Responses form takes: items, calls and outputs, reasoning.
+"""Validation of Responses API requests: items, calls and outputs, reasoning.
 
 https://developers.openai.com/api/reference/resources/responses
 """
@@ -98,18 +98,18 @@ class ResponsesRequest(Shape):
 
 
 class ResponsesRules:
-    """Holds requests against the rules of one endpoint, and remembers its seals."""
+    """Validator of requests to one endpoint, which remembers the reasoning it sent."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self.encrypted: dict[str, tuple[str, str]] = {}
-        """The id and the model of each reasoning item that was given, by its content."""
+        """Item id and model id of each reasoning item that was sent, by encrypted content."""
 
     def check(self, body: Object) -> ResponsesRequest:
-        """Return the request.
+        """Parse and validate a request.
 
         Raises:
-            Refusal: it is none that is taken.
+            OpenAiRefusal: The endpoint does not accept the request.
         """
         for name in body:
             if name in self._endpoint.refused_fields:

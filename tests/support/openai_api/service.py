@@ -1,4 +1,4 @@
-"""The server without its wire: a request comes in, an answer goes out, and both are kept."""
+"""OpenAI service without HTTP: answers requests from a script and records them."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -43,11 +43,11 @@ DEFAULT = Endpoint()
 
 @dataclass(frozen=True, slots=True)
 class OpenAiAsk:
-    """One request to a model."""
+    """Request to a model, as a script's function receives it."""
 
     body: Object
     said_last: str
-    """The text of the last message or output."""
+    """Text of the last message or function call output."""
 
 
 Responder = Callable[[OpenAiAsk], Turn]
@@ -55,7 +55,7 @@ Script = Sequence[Turn | Responder] | Responder
 
 
 class Player:
-    """Plays a script, turn by turn."""
+    """Plays a script turn by turn; a single function answers every request."""
 
     def __init__(self, script: Script) -> None:
         self._one = script if callable(script) else None
@@ -65,15 +65,15 @@ class Player:
 
     @property
     def unplayed(self) -> int:
-        """How many turns were not asked for yet."""
+        """Number of turns that no request has played yet."""
         return len(self._turns)
 
     def add(self, *turns: Turn | Callable[..., Turn]) -> None:
-        """Put turns behind those that wait."""
+        """Append turns to the script."""
         self._turns += turns
 
     def play(self, ask: OpenAiAsk) -> Reply | Failure | Vanish | None:
-        """Return the next turn, or None when there is none."""
+        """Return the next turn, or None at the end of the script."""
         turn = self._turns.pop(0) if self._turns else self._one
         said = turn(ask) if callable(turn) else turn
         return reply(said) if isinstance(said, str) else said
@@ -81,14 +81,14 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class StreamedError:
-    """An error takes the place of an event and of all that follow."""
+    """Fault that replaces an event and all later ones with an error."""
 
     at_event: int
     code: JsonValue = "server_error"
     message: str = "The server had an error"
 
     def apply(self, steps: Sequence[Step]) -> list[Step]:
-        """Return the steps with the error, as either form writes it."""
+        """Return the steps with the error, in the shape that both API forms share."""
         places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
         error: JsonValue = {"message": self.message, "code": self.code}
         index = places[self.at_event] if self.at_event < len(places) else len(steps)
@@ -96,7 +96,7 @@ class StreamedError:
 
 
 class OpenAiService:
-    """One endpoint."""
+    """Chat completions or Responses service of one endpoint."""
 
     def __init__(self, script: Script, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -108,10 +108,10 @@ class OpenAiService:
         self._responses = ResponsesAnswers(endpoint, ResponsesRules(endpoint))
 
     def pass_time(self, seconds: float) -> None:
-        """Do nothing: there is no cache here."""
+        """Do nothing: this service has no prompt cache."""
 
     def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
-        """Return what a request is answered with, and where to note how that ended."""
+        """Return the response to a request, and the state to update as it is sent."""
         path = unquote(urlsplit(request.target).path)
         body: Object = {}
         verdict: Verdict = "answered"
@@ -226,7 +226,7 @@ def _failed(failure: Failure) -> Answer:
 
 
 def failure(status: int, message: str, code: str | None = None) -> Failure:
-    """Return an error answer of the API's."""
+    """Return an error response in the format of the OpenAI API."""
     return Refusal(message, status, code=code).failure
 
 
@@ -234,7 +234,7 @@ def failure(status: int, message: str, code: str | None = None) -> Failure:
 async def openai_api(
     script: Script = (), endpoint: Endpoint = DEFAULT
 ) -> AsyncGenerator[MessagesApi]:
-    """Serve an endpoint in this event loop until the context is left."""
+    """Serve an endpoint in this event loop until the context exits."""
     async with serving(OpenAiService(script, endpoint)) as api:
         yield api
 
@@ -243,6 +243,6 @@ async def openai_api(
 def openai_api_in_thread(
     script: Script = (), endpoint: Endpoint = DEFAULT
 ) -> Generator[MessagesApiInThread]:
-    """Serve an endpoint in a thread until the context is left, for a client in another process."""
+    """Serve an endpoint in a thread until the context exits, for clients in other processes."""
     with serving_in_thread(OpenAiService(script, endpoint)) as api:
         yield api

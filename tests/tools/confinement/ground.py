@@ -1,10 +1,10 @@
-"""A home with private files, a workspace in it, and commands confined there.
+"""Home with private files, a workspace in it, and sandboxed commands.
 
-    async with confined(ground) as place:
-        outcome = await place.run("touch a.txt")
+    async with open_confined(directories) as session:
+        outcome = await session.run("touch a.txt")
 
-`outside` and the home lie in no temporary folder of the sandbox, though the test's own does: what
-counts as temporary is the ground's `temporary` alone.
+`outside` and the home are in no temporary directory of the sandbox, although the test's own
+directory is temporary: only `temporary` counts as temporary for the sandbox.
 """
 
 import sys
@@ -23,7 +23,7 @@ from acp_server.tools.shell.confinement.rules import SandboxRules
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from tests.tools.shell.workplace import Place, workplace
 
-SECRET = "hush-4711"  # noqa: S105  stands in every private file, and opens nothing
+SECRET = "hush-4711"  # noqa: S105  content of every private file, not a real secret
 HOME_FILES = {
     ".ssh/id_ed25519": SECRET,
     ".aws/credentials": SECRET,
@@ -41,7 +41,7 @@ HOME_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The folders of a user."""
+    """Directories of a user."""
 
     base: Path
     home: Path
@@ -77,7 +77,7 @@ def make_ground(base: Path) -> Ground:
 
 @cache
 def launcher() -> Launcher | Missing:
-    """Return what confines commands on this machine."""
+    """Return the sandbox launcher of this machine."""
     return find_launcher(settings.child_environment({}))
 
 
@@ -99,7 +99,7 @@ def sandbox_of(ground: Ground, rules: SandboxRules | None = None) -> SessionSand
 async def confined(
     ground: Ground, rules: SandboxRules | None = None, own: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Place]:
-    """Open a place in the workspace whose commands are confined."""
+    """Open a shell session in the workspace whose commands are sandboxed."""
     sandbox = sandbox_of(ground, rules)
     variables = {"HOME": str(ground.home), **(own or {})}
     async with workplace(ground.root, variables, (), sandbox) as place:

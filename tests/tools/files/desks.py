@@ -1,4 +1,4 @@
-"""A workspace in a temporary folder, its file desk, and editors to try it with."""
+"""Workspace in a temporary directory with its file service, and editors to try it with."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SAVING: list[Callable[[], Editor]] = [
     BlindEditor,
     HandlessEditor,
 ]
-"""Editors behind which a written text is on disk; they may well be asked for any file."""
+"""Editors that write text to disk. They accept requests for any file."""
 
 ALL = [*SAVING, UnsavingEditor]
 
@@ -38,14 +38,14 @@ def name_of(make: Callable[[], Editor]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A desk and where it stands: `root` is the workspace, `outside` a folder beside it."""
+    """File service with its directories: `root` is the workspace, `outside` is next to it."""
 
     root: Path
     outside: Path
     files: FileDesk
 
     def put(self, name: str, data: bytes | str, mode: int = 0o644) -> Path:
-        """Make a file in the workspace, behind everyone's back."""
+        """Write a workspace file directly, bypassing service and editor."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -62,12 +62,12 @@ class Desk:
         return (await self.read(name)).text
 
     async def write(self, name: str | Path, text: str) -> Written:
-        """Write what was looked at a moment ago."""
+        """Write a file over the snapshot just read."""
         place = await self.files.place(str(name))
         return await self.files.write(place, text, await self.files.look(place))
 
     async def edit(self, name: str | Path, old: str, new: str) -> Written:
-        """Look, replace, write, all by oneself."""
+        """Read, replace and write a file in one call."""
         place = await self.files.place(str(name))
         async with self.files.holding([place.path]):
             base = await self.files.look(place)

@@ -1,4 +1,4 @@
-"""Small trees to search, and short ways to search them."""
+"""Small directory trees to search, and shortcuts to search them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from acp_server.tools.search.searching import search
 
 
 class Rest(TypedDict, total=False):
-    """What a query may say beyond its pattern."""
+    """Optional parameters of a query."""
 
     root: Path
     target: Target
@@ -21,7 +21,7 @@ class Rest(TypedDict, total=False):
 
 
 def plant(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files, with the folders they need."""
+    """Write files and create their directories."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def plant(folder: Path, files: dict[str, str | bytes]) -> Path:
 
 
 def plant_many(folder: Path, count: int) -> Path:
-    """Write files of 40 lines, a hundred to a folder, one of which has a word of its own."""
+    """Write files of 40 lines, a hundred per directory; one file contains a unique word."""
     text = "import os\n\n\ndef function():\n    return os.name\n" * 8
     for index in range(count):
         if index % 100 == 0:
@@ -41,10 +41,10 @@ def plant_many(folder: Path, count: int) -> Path:
 
 
 async def find(workspace: Path, pattern: str, **rest: Unpack[Rest]) -> Found:
-    """Search a workspace, all of it unless a root is given."""
+    """Search a workspace, or the given root in it."""
     return await search(replace(Query(pattern, workspace), **rest), workspace)
 
 
 async def text_of(workspace: Path, pattern: str, **rest: Unpack[Rest]) -> str:
-    """Return what the model reads."""
+    """Return the result text for the model."""
     return (await find(workspace, pattern, **rest)).text

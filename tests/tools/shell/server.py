@@ -1,6 +1,6 @@
-"""A stand-in for the server, to be killed: runs the commands it is given, all at once.
+"""Stand-in for the server, to be killed: runs the given commands concurrently.
 
-Arguments: a folder, then commands. Says `ready` before the first is started.
+Arguments: a directory, then commands. Prints `ready` before it starts the first.
 """
 
 import sys
@@ -15,7 +15,7 @@ from acp_server.tools.shell.watcher import Watcher
 
 
 async def take(chunk: bytes) -> None:
-    """Pass on what a command prints."""
+    """Forward the output of a command."""
     sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
 

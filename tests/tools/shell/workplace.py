@@ -1,4 +1,4 @@
-"""A place where commands are run for real, and a look at what of them is still running."""
+"""Shell sessions that run real commands, and a check for commands that still run."""
 
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -21,7 +21,7 @@ TOKEN_VARIABLE = "SHELL_TEST_TOKEN"  # noqa: S105  not a secret
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended, and all that it printed."""
+    """Exit status and complete output of a command."""
 
     ended: Ended
     output: str
@@ -29,7 +29,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A session in a folder; its commands can be told from all others by a token."""
+    """Shell session in a directory; a token marks its processes."""
 
     folder: Path
     token: str
@@ -50,7 +50,7 @@ class Place:
 
 
 def own_environment(token: str, home: Path) -> dict[str, str]:
-    """The variables of a server: ours, with a home of its own and a token."""
+    """Return a server's variables: this process's, a separate home and a token."""
     return child_environment({TOKEN_VARIABLE: token, "HOME": str(home)})
 
 
@@ -65,7 +65,7 @@ async def workplace(
     secret_names: tuple[str, ...] = (),
     sandbox: SessionSandbox | None = None,
 ) -> AsyncGenerator[Place]:
-    """Open a place; leaving ends all that runs there."""
+    """Open a shell session; exiting the context ends all its processes."""
     token = new_token()
     variables = own_environment(token, folder) | dict(own or {})
     async with anyio.create_task_group() as tasks:
@@ -75,6 +75,7 @@ async def workplace(
             with anyio.fail_after(3 * PATIENCE_SECONDS):
                 yield Place(folder, token, watcher, session)
         finally:
+            # on a timeout the scope is cancelled, but the commands must still end
             with anyio.CancelScope(shield=True):
                 await session.end_leftovers()
                 await watcher.close()
@@ -82,7 +83,7 @@ async def workplace(
 
 
 def running(token: str) -> list[str]:
-    """The command lines of what still runs with a token in its environment or arguments."""
+    """Return the command lines of processes with the token in environment or arguments."""
     found: list[str] = []
     for process in psutil.process_iter():
         try:
@@ -95,12 +96,12 @@ def running(token: str) -> list[str]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so that other processes do; they cannot tell us themselves."""
+    """Poll until a condition on other processes holds; they cannot set an event."""
     with anyio.fail_after(PATIENCE_SECONDS):
-        while not is_so():  # noqa: ASYNC110  nobody could set an event
+        while not is_so():  # noqa: ASYNC110  no process could set an event
             await anyio.sleep(0.01)
 
 
 async def until_running(token: str, *command_lines: str) -> None:
-    """Wait until exactly this runs with a token, in whatever order."""
+    """Wait until exactly these commands run with the token, in any order."""
     await until(lambda: sorted(running(token)) == sorted(command_lines))

@@ -1,12 +1,12 @@
-"""Sessions whose commands run for real, with an editor that shows them in one of three ways.
+"""Sessions with real commands, and an editor that shows them in one of three ways.
 
-    async with open_console(tmp_path, LIVE) as room:
-        told = await room.run_one(run("echo hello"))
-        assert printed(told) == "hello\\n"
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run("echo hello"))
+        assert printed_output(updates) == "hello\\n"
 
-`LIVE` editors are sent the output in pieces, `HOSTING` ones run the command themselves (answered
-by an `EditorShell`), the others (`PLAIN`) are shown text. The rooms are those of the workroom; the
-server's own variables hold a secret, in all of them.
+`LIVE_OUTPUT` editors receive the output in pieces, `OWN_TERMINALS` ones run the command themselves
+(answered by an `EditorShell`), the others (`PLAIN`) receive text. The sessions are those of
+`editor_session`; the server's own environment contains a secret in all of them.
 """
 
 import json
@@ -45,26 +45,26 @@ from tests.tools.workroom import Answer, AnsweringEditor, Room, Told
 LIVE: JsonValue = {"_meta": {"terminal_output": True}}
 HOSTING: JsonValue = {"terminal": True}
 PLAIN: JsonValue = {}
-SECRET = "sk-ant-of-nobody-at-all"  # noqa: S105  opens nothing
+SECRET = "sk-ant-of-nobody-at-all"  # noqa: S105  not a real key
 VARIABLES = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET}
 UPDATE_OVERHEAD_BYTES = 130
-"""The method and the session around an update."""
+"""Size of the method and the session id around an update."""
 
 
 @dataclass(slots=True)
 class Console(Room):
-    """A session at work; `others` are more sessions of the same server, with the same model."""
+    """Running session; `others` are more sessions of the same server and model."""
 
     registry: SessionRegistry
     others: list["Console"] = field(default_factory=list["Console"])
 
     def begin(self, *calls: ToolCall) -> Pending:
-        """Have the model make these calls together, and go on."""
+        """Make the model issue these calls together, without waiting for the end."""
         self.model.rounds.append([action for made in calls for action in typed(made)])
         return self.editor.begin_prompt(self.session_id, "go")
 
     async def cancel(self, pending: Pending) -> float:
-        """Cancel a prompt; return after how many seconds it was answered so."""
+        """Cancel a prompt; return the seconds until it was answered as cancelled."""
         begin = anyio.current_time()
         self.editor.cancel(self.session_id)
         response = await pending.response()
@@ -72,13 +72,13 @@ class Console(Room):
         return anyio.current_time() - begin
 
     def remembered(self, made: ToolCall) -> str:
-        """Return what the model will be told of a call with the next prompt."""
+        """Return the notice about a call that the model gets with the next prompt."""
         messages = [m for m in self.session.conversation if isinstance(m, UserMessage)]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
         return next(each.text for each in results if each.call_id == made.id)
 
     async def until_shown(self, made: ToolCall, text: str) -> None:
-        """Wait until the editor was shown a text as output of a call."""
+        """Wait until the editor has received this text as output of a call."""
 
         def shows(message: Object) -> bool:
             update = cast("Object", cast("Object", message.get("params", {})).get("update", {}))
@@ -88,11 +88,11 @@ class Console(Room):
         await self.editor.wait_for(shows)
 
     async def until_there(self, name: str) -> None:
-        """Wait until a command has made a file in the workspace."""
+        """Wait until a command has created a file in the workspace."""
         await until(self.root.joinpath(name).exists)
 
     def wire_bytes(self, told: Told) -> int:
-        """Return what the updates of a call came to, as compact JSON without escapes of letters."""
+        """Return the size of a call's updates as compact JSON without escaped letters."""
         lines = (
             json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in told.updates
         )
@@ -100,7 +100,7 @@ class Console(Room):
 
     @property
     def session(self) -> Session:
-        """The session itself."""
+        """The session object."""
         return self.registry.find(self.session_id)
 
 
@@ -114,7 +114,7 @@ async def open_console(
     sessions: int = 1,
     sandbox: SandboxRules | None = None,
 ) -> AsyncGenerator[Console]:
-    """Open sessions over one workspace; see this module."""
+    """Open sessions in one workspace; see the module docstring."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
     for made in (root, outside, own):
         made.mkdir(exist_ok=True)
@@ -136,26 +136,27 @@ async def open_console(
             rooms[0].others = rooms[1:]
             yield rooms[0]
             await editor.leave()
-    except BaseExceptionGroup as group:  # a failed assertion reads better by itself
+    except BaseExceptionGroup as group:  # a failed assertion is easier to read unwrapped
         raise _first(group) from None
     finally:
+        # a cancelled test must still end its commands
         with anyio.CancelScope(shield=True):
             await loader.close()
     assert editor.faults() == []
 
 
 class EditorShell:
-    """Runs the commands of an editor's terminals, each to its end before anything is answered."""
+    """Runs the commands of editor terminals, each to its end before it answers."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.log: list[tuple[str, JsonValue]] = []
-        """The methods that were called, and for which terminal."""
+        """Called methods with their terminal id."""
         self._variables = variables
         self._ended: dict[str, tuple[int, str]] = {}
 
     @property
     def answers(self) -> Mapping[str, Answer]:
-        """What it answers, by method."""
+        """Answers by method."""
         return {
             "terminal/create": self._create,
             "terminal/wait_for_exit": self._wait,
@@ -211,13 +212,13 @@ def process(action: str, **arguments: JsonValue) -> ToolCall:
 
 
 def metas(told: Told, key: str) -> list[Object]:
-    """Return what was said of a call under a key of `_meta`, in order."""
+    """Return the values under a `_meta` key in the call's updates, in order."""
     found = [cast("Object", each.get("_meta") or {}) for each in told.updates]
     return [cast("Object", each[key]) for each in found if key in each]
 
 
 def printed(told: Told) -> str:
-    """Return all pieces of output that the editor was sent."""
+    """Return all output pieces that the editor received."""
     return "".join(str(each["data"]) for each in metas(told, "terminal_output"))
 
 

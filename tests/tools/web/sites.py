@@ -1,4 +1,4 @@
-"""Sites on this machine that answer as a test says, byte by byte, and count who comes."""
+"""Local web sites that answer byte by byte as the test says, and record requests."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -13,12 +13,12 @@ Respond = Callable[[Send], Awaitable[None]]
 
 @dataclass(slots=True)
 class Site:
-    """A server on a port of this machine's."""
+    """HTTP server on a local port."""
 
     pages: dict[str, Respond]
     port: int = 0
     requests: list[str] = field(default_factory=list[str])
-    """The heads of all requests."""
+    """Request heads, in order."""
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -34,7 +34,7 @@ class Site:
 def page(
     body: str | bytes, content_type: str = "text/html; charset=utf-8", **headers: str
 ) -> Respond:
-    """Answer with a whole body."""
+    """Return a responder that sends a complete body."""
     data = body.encode() if isinstance(body, str) else body
 
     async def respond(send: Send) -> None:
@@ -47,7 +47,7 @@ def page(
 
 
 def redirect(location: str, status: str = "302 Found") -> Respond:
-    """Answer that the page is elsewhere."""
+    """Return a responder that sends a redirect."""
 
     async def respond(send: Send) -> None:
         await send(head(status, {"Location": location, "Content-Length": "0"}))
@@ -62,7 +62,7 @@ def head(status: str, headers: Mapping[str, str]) -> bytes:
 
 @asynccontextmanager
 async def open_site(pages: dict[str, Respond]) -> AsyncGenerator[Site]:
-    """Serve pages by their paths."""
+    """Serve pages by path."""
     site = Site(pages)
     async with (
         await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,

@@ -1,7 +1,7 @@
-"""What the API refuses of a well-shaped request, in the order in which it is looked at.
+"""Rules for well-formed requests, in the order in which the API checks them.
 
-Each rule takes an `Ask` and raises `Refusal`, or does nothing. Whether thinking blocks are genuine
-is not decided here but in `history`.
+Each rule takes a `ParsedRequest` and raises `MessagesApiRefusal` or returns. The module
+`thinking_history` checks whether thinking blocks are genuine.
 """
 
 from collections.abc import Callable
@@ -27,10 +27,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def check(ask: Ask) -> None:
-    """Hold a request against every rule.
+    """Check a request against all rules.
 
     Raises:
-        Refusal: It breaks one.
+        MessagesApiRefusal: It violates a rule.
     """
     for rule in RULES:
         rule(ask)

@@ -1,7 +1,6 @@
-"""Rules for `cache_control`: how many, and in which order of lifetimes.
+"""Rules for `cache_control`: their number and the order of their lifetimes.
 
-That a thinking block has none, and an empty text neither, is said elsewhere: by the shape of a
-thinking block and with the other rules for texts.
+The shape of thinking blocks excludes the field, and the rules for texts refuse it on empty ones.
 """
 
 from collections.abc import Iterator
@@ -14,10 +13,10 @@ MOST_MARKS = 4
 
 
 def check_marks(ask: Ask) -> None:
-    """Refuse marks that are too many or out of order.
+    """Refuse too many `cache_control` fields, or lifetimes in the wrong order.
 
     Raises:
-        Refusal: They are.
+        MessagesApiRefusal: There are too many, or a longer lifetime follows a shorter one.
     """
     marks = list(_marks(ask))
     if marks and not ask.endpoint.takes_cache_control:

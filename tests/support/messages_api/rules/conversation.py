@@ -1,4 +1,4 @@
-"""Rules for messages: who may speak where, and what each may say."""
+"""Rules for messages: the order of roles and the blocks that each may contain."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ NOT_OF_ASSISTANTS = {"tool_result", "image", "search_result"}
 
 
 def check_messages(ask: Ask) -> None:
-    """Refuse a conversation that is none.
+    """Refuse invalid conversations.
 
     Raises:
-        Refusal: It is none.
+        MessagesApiRefusal: A role or a block is not allowed at its position.
     """
     messages = ask.request.messages
     if not messages:

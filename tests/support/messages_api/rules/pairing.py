@@ -1,4 +1,4 @@
-"""Rules for tool uses and their results: one result each, first in the very next message."""
+"""Rules for tool uses: each has one result, at the start of the next message."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ def check_pairs(ask: Ask) -> None:
     """Refuse uses without results and results without uses.
 
     Raises:
-        Refusal: There is one of them.
+        MessagesApiRefusal: A use or a result has no counterpart.
     """
     messages = ask.request.messages
     _check_unique(messages)

@@ -1,4 +1,4 @@
-"""Rules for what stands beside the conversation: limits, sampling, thinking, effort."""
+"""Rules for parameters outside the conversation: limits, sampling, thinking, effort."""
 
 from typing import NoReturn
 
@@ -19,10 +19,10 @@ LEAST_TOP_P_WHEN_THINKING = 0.95
 
 
 def check_parameters(ask: Ask) -> None:
-    """Refuse what the model does not take.
+    """Refuse parameters that the model does not accept.
 
     Raises:
-        Refusal: Something it does not take was sent.
+        MessagesApiRefusal: A parameter is not accepted.
     """
     _check_thinking_type(ask)
     _check_binding(ask)
@@ -105,7 +105,7 @@ def _check_output_limit(ask: Ask, request: MessagesRequest) -> None:
 
 
 def _check_warming(request: MessagesRequest) -> None:
-    """`max_tokens: 0` fills the cache and answers nothing, and goes with nothing that answers."""
+    """Refuse `max_tokens: 0`, which only fills the cache, with options that imply output."""
     if request.max_tokens > 0:
         return
     config = request.output_config

@@ -1,7 +1,7 @@
-"""Rules for the web search: calls with their results, results that are the server's own.
+"""Rules for web search: calls need results, and results must come from the server.
 
-That blocks of a search need its tool declared, and that a message may end in an open call only
-where it paused, is taken to be so; the documentation shows it and says no error for it.
+Two rules are assumptions: search blocks need the declared tool, and only a paused message may end
+in an open call. The documentation implies them but states no error.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ KINDS = ServerToolUseBlock | WebSearchResultBlock
 
 
 def sealed(url: str) -> str:
-    """Return what stands for the contents of a page; only the server can make it."""
+    """Return the encrypted content of a page, which only the server can create."""
     return f"sealed-{hashlib.sha256(url.encode()).hexdigest()}"
 
 
 def check_searches(ask: Ask) -> None:
-    """Refuse searches that are not as they were.
+    """Refuse search blocks that were modified or lack their counterpart.
 
     Raises:
-        Refusal: One is not.
+        MessagesApiRefusal: A search block is invalid.
     """
     found = list(_found(ask))
     is_declared = any(isinstance(tool, WebSearchTool) for tool in ask.request.tools)

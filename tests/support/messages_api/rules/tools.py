@@ -1,4 +1,4 @@
-"""Rules for the list of tools and the choice among them."""
+"""Rules for `tools` and `tool_choice`."""
 
 import json
 from functools import cache
@@ -13,10 +13,10 @@ COMBINATIONS = {"oneOf", "allOf", "anyOf"}
 
 
 def check_tools(ask: Ask) -> None:
-    """Refuse tools that could not be called.
+    """Refuse invalid tools and tool choices.
 
     Raises:
-        Refusal: One could not.
+        MessagesApiRefusal: A tool or the choice is invalid, or tools are missing.
     """
     for index, tool in enumerate(ask.request.tools):
         if isinstance(tool, CustomTool):
