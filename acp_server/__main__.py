@@ -52,7 +52,7 @@ def serve(options: dict[str, str]) -> int:
     Returns only if the server could not start or the client left after the handshake; the value
     is then the exit code.
     """
-    from acp_server.handshake import claim_wire, greet, leave
+    from acp_server.startup.handshake import claim_wire, greet, leave
 
     if sys.stdin is not None and sys.stdin.isatty():
         print(HINT, file=sys.stderr)  # noqa: T201  a person typed the command
@@ -65,7 +65,7 @@ def serve(options: dict[str, str]) -> int:
     if wire.is_over:
         return 0
     gc.disable()  # imported modules are never garbage: scanning them only slows the start
-    from acp_server.app import run_stdio
+    from acp_server.server.app import run_stdio
 
     gc.freeze()
     gc.enable()

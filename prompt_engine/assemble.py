@@ -12,13 +12,13 @@ from prompt_engine.facts import Facts
 from prompt_engine.report import Report, report_on
 from prompt_engine.section import Section, Tier, joined
 from prompt_engine.sections import (
+    day_and_model,
     enforcement,
     environment,
     external_memory,
     guidance,
     identity,
     memory,
-    moment,
     platform_hint,
     project_context,
     skills_index,
@@ -43,7 +43,7 @@ ORDER: Final[tuple[Write, ...]] = (
     # volatile
     memory.write,
     external_memory.write,
-    moment.write,
+    day_and_model.write,
 )
 """Section writers in prompt order. Tiers are contiguous: a prompt cache matches prefixes only."""
 

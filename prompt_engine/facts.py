@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.context_file_types import ContextFile, FileNote
 
 Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
 """Outcome of a text on its way into the prompt. `absent`: no such text exists or applies."""

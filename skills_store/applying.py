@@ -14,10 +14,10 @@ from typing import assert_never
 from skills_store.archive import FOLDER_NAME, MAKING_NAME, Archive
 from skills_store.atomic import write_held
 from skills_store.changes import Change, Copied, Moved, Removed, Written
-from skills_store.folders import is_only_skill, move_entries
-from skills_store.held import HeldFolder
-from skills_store.refusals import OutdatedError
+from skills_store.own_files import is_only_skill, move_entries
+from skills_store.pinned_folder import HeldFolder
 from skills_store.trees import capture, copy_tree, writable
+from skills_store.write_errors import OutdatedError
 
 
 def apply(change: Change, skills_folder: Path, archive: Archive) -> None:

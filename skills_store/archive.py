@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from skills_store.documents import Document, DocumentFile, Json
-from skills_store.folders import move_entries
-from skills_store.refusals import ArchiveConflictError, NotArchivedError
+from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.own_files import move_entries
 from skills_store.skill import Archived
 from skills_store.trees import Tree, capture
 from skills_store.usage import Clock, current_time, parsed_time, written_time
+from skills_store.write_errors import ArchiveConflictError, NotArchivedError
 
 FOLDER_NAME = ".archive"
 MAKING_NAME = ".making"

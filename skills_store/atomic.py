@@ -10,7 +10,7 @@ import sys
 from io import RawIOBase
 from pathlib import Path
 
-from skills_store.held import HeldFolder
+from skills_store.pinned_folder import HeldFolder
 
 NEW_FILE_MODE = 0o644
 _PRIVATE = 0o600

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from skills_store.archive import FOLDER_NAME, MAKING_NAME
-from skills_store.documents import DocumentFile
 from skills_store.home import Home
+from skills_store.json_file import DocumentFile
 from skills_store.locks import locked
-from skills_store.refusals import UndoError
 from skills_store.trees import Tree, capture, copy_tree, parsed_tree, put_back, written_tree
 from skills_store.usage import FILE_NAME, Clock, current_time, parsed_time, written_time
+from skills_store.write_errors import UndoError
 
 MOST_KEPT = 5
 _RECORD_NAME = "record.json"

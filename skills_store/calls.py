@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from skills_store.changes import Action
 from skills_store.ownership import Origin
-from skills_store.refusals import CallRefusedError
+from skills_store.write_errors import CallRefusedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from skills_store.archive import ArchiveEntry
-from skills_store.folders import capture_own, own_names
+from skills_store.own_files import capture_own, own_names
 from skills_store.ownership import Origin
 from skills_store.reading import NO_LINK, read_regular
-from skills_store.refusals import OutdatedError
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.trees import Tree
+from skills_store.write_errors import OutdatedError
 
 Action = Literal["create", "patch", "edit", "delete", "write_file", "remove_file"]
 

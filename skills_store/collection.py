@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skills_store.scans import UNSETTLED, Scan
+from skills_store.root_scan import UNSETTLED, Scan
 from skills_store.skill import LoadProblem, Shadowed, Skill
 
 GENERAL = "general"

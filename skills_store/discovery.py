@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skills_store import document, frontmatter
 from skills_store.reading import Stamp, read_regular, reason_of, stamp_of
-from skills_store.scans import ABSENT, UNSETTLED, Scan, settled, status_of
+from skills_store.root_scan import ABSENT, UNSETTLED, Scan, settled, status_of
 from skills_store.skill import (
     CATEGORY_FILE,
     LINKED_FOLDERS,

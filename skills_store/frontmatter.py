@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from skills_store.documents import Json
+from skills_store.json_file import Json
 from skills_store.skill import Frontmatter, Problem
 
 MOST_BLOCK_CHARACTERS = 64 * 1024

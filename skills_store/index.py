@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from skills_store.collection import Collection, call_name, category_name
-from skills_store.prose import prose
+from skills_store.model_texts import prose
 from skills_store.skill import Skill
 from skills_store.visibility import Circumstances, is_visible
 

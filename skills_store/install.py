@@ -16,12 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import assert_never
 
-from skills_store.addresses import check_new_name, checked_category, is_same_name, refuse_links
 from skills_store.archive import FOLDER_NAME, MAKING_NAME
 from skills_store.atomic import write_atomically
 from skills_store.discovery import MOST_FOLDERS, MOST_LEVELS, is_never_entered
 from skills_store.document import parse
-from skills_store.documents import Document, DocumentFile, Json
 from skills_store.errors import SkillError
 from skills_store.guard import (
     Contents,
@@ -34,6 +32,8 @@ from skills_store.guard import (
     examine,
 )
 from skills_store.home import Home
+from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.names import check_new_name, checked_category, is_same_name, refuse_links
 from skills_store.skill import SKILL_FILE
 from skills_store.sources.archives import unpack
 from skills_store.sources.errors import InstallError, SourceError

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skills_store.collection import Collection, call_name
-from skills_store.prose import prose
+from skills_store.model_texts import prose
 from skills_store.skill import Skill
 from skills_store.viewing import SkillView
 

@@ -22,9 +22,9 @@ from skills_store.errors import (
 )
 from skills_store.index import IndexRequest
 from skills_store.index_cache import IndexCache
-from skills_store.scans import Scan
+from skills_store.root_scan import Scan
+from skills_store.scan_cache import Snapshot
 from skills_store.skill import SKILL_FILE, Archived, LoadProblem, Root, Shadowed, Skill
-from skills_store.snapshot import Snapshot
 from skills_store.viewing import (
     DestinationOf,
     FileView,

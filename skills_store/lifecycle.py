@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from skills_store.calls import ManageCall
+from skills_store.editor import Keeper
 from skills_store.errors import SkillError
-from skills_store.manage import Keeper
 from skills_store.usage import State, UsageRecord
 
 logger = logging.getLogger(__name__)

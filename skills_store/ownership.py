@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
-from skills_store.documents import DocumentFile
 from skills_store.home import Home
-from skills_store.refusals import PinnedError, ReadOnlyError, UnaskedChangeError
+from skills_store.json_file import DocumentFile
 from skills_store.skill import Skill
 from skills_store.usage import Usage
+from skills_store.write_errors import PinnedError, ReadOnlyError, UnaskedChangeError
 
 logger = logging.getLogger(__name__)
 

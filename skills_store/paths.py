@@ -9,10 +9,10 @@ import re
 import unicodedata
 from pathlib import Path
 
-from skills_store.addresses import is_same_name
 from skills_store.discovery import is_never_entered
 from skills_store.errors import MissingFileError, PathRefusedError, UnreadableFileError
 from skills_store.linked import linked_files
+from skills_store.names import is_same_name
 from skills_store.reading import reason_of
 
 MOST_PATH_CHARACTERS = 1_024

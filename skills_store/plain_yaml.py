@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from skills_store.documents import Json
+from skills_store.json_file import Json
 from skills_store.skill import Problem
 
 MOST_DEPTH = 16

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from skills_store import contents, patching
-from skills_store.addresses import (
+from skills_store import file_contents, patching
+from skills_store.archive import Archive, ArchiveEntry
+from skills_store.calls import ManageCall, needed
+from skills_store.catalog import Holdings
+from skills_store.changes import Action, Change, Copied, Moved, Removed, Written, read_bytes
+from skills_store.closest_lines import closest_lines
+from skills_store.errors import MissingFileError, SkillNotFoundError
+from skills_store.home import Home
+from skills_store.names import (
     check_new_name,
     checked_category,
     is_same_name,
     refuse_links,
 )
-from skills_store.archive import Archive, ArchiveEntry
-from skills_store.calls import ManageCall, needed
-from skills_store.changes import Action, Change, Copied, Moved, Removed, Written, read_bytes
-from skills_store.closeness import closest_lines
-from skills_store.errors import MissingFileError, SkillNotFoundError
-from skills_store.folders import capture_own, own_names
-from skills_store.holdings import Holdings
-from skills_store.home import Home
+from skills_store.own_files import capture_own, own_names
 from skills_store.ownership import (
     check_deletion,
     check_origin,
@@ -30,7 +30,10 @@ from skills_store.ownership import (
     read_claims,
 )
 from skills_store.patching import NotFoundError, PatchError
-from skills_store.refusals import (
+from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
+from skills_store.support_paths import checked_support_path, is_main_file
+from skills_store.usage import Clock, Usage
+from skills_store.write_errors import (
     CallRefusedError,
     LinkRefusedError,
     NameTakenError,
@@ -38,9 +41,6 @@ from skills_store.refusals import (
     PatchRefusedError,
     SuccessorError,
 )
-from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
-from skills_store.support_paths import checked_support_path, is_main_file
-from skills_store.usage import Clock, Usage
 
 _SCRIPT_MODE = 0o755
 
@@ -105,7 +105,7 @@ class Planner:
         check_new_name(call.name)
         category = checked_category(call.category or "")
         self._refuse_taken(call.name)
-        data = contents.new_document(call.name, needed("create", "content", call.content))
+        data = file_contents.new_document(call.name, needed("create", "content", call.content))
         folder = self._home.skills / category / call.name
         path = folder / SKILL_FILE
         refuse_links(self._home.skills, path)
@@ -221,7 +221,7 @@ def _support_path(call: ManageCall) -> PurePosixPath:
 def _rewritten(call: ManageCall, skill: Skill) -> _Edit:
     text = needed("edit", "content", call.content)
     old = read_bytes(skill.document) or b""
-    data = contents.changed_document(skill.name, text, old.decode("utf-8", "replace"))
+    data = file_contents.changed_document(skill.name, text, old.decode("utf-8", "replace"))
     return _Edit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
 
 
@@ -232,15 +232,15 @@ def _patched(call: ManageCall, skill: Skill) -> _Edit:
     old = read_bytes(skill.folder / path)
     if old is None:
         raise MissingFileError(path, _available(skill.folder))
-    text = contents.decoded(path, old)
+    text = file_contents.decoded(path, old)
     try:
         made = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
     except PatchError as error:
         raise PatchRefusedError(path, _refusal(error, text, old_string)) from error
     if path == SKILL_FILE:
-        data = contents.changed_document(skill.name, made.text, text)
+        data = file_contents.changed_document(skill.name, made.text, text)
     else:
-        data = contents.new_file(path, made.text)
+        data = file_contents.new_file(path, made.text)
     where = f"in {made.count} places" if made.count > 1 else f"at line {made.line}"
     message = f"Patched {path} of {skill.name!r} {where}; old_string matched: {made.strategy}."
     return _Edit(path, old, data, message)
@@ -259,7 +259,7 @@ def _refusal(error: PatchError, text: str, old_string: str) -> str:
 
 def _with_file(call: ManageCall, skill: Skill) -> _Edit:
     path = str(_support_path(call))
-    data = contents.new_file(path, needed("write_file", "file_content", call.file_content))
+    data = file_contents.new_file(path, needed("write_file", "file_content", call.file_content))
     old = read_bytes(skill.folder / path)
     message = f"{'Wrote' if old is None else 'Replaced'} {path} of {skill.name!r}."
     if not _is_mentioned(path, skill):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
 from skills_store.atomic import write_atomically
-from skills_store.documents import Document, Json
+from skills_store.json_file import Document, Json
 
 Kind = Literal["file", "link", "folder"]
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import assert_never, cast, get_args
 
 from skills_store.changes import Action, Change, Copied, Moved, Removed, Written
-from skills_store.documents import Document, DocumentFile, Json
-from skills_store.folders import capture_own
 from skills_store.home import Home
-from skills_store.refusals import UndoConflictError, UndoError
+from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.own_files import capture_own
 from skills_store.trees import (
     Tree,
     copy_tree,
@@ -29,6 +28,7 @@ from skills_store.trees import (
     written_tree,
 )
 from skills_store.usage import Clock, parsed_time, written_time
+from skills_store.write_errors import UndoConflictError, UndoError
 
 logger = logging.getLogger(__name__)
 

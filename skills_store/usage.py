@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from skills_store.documents import Document, DocumentFile, Json
+from skills_store.json_file import Document, DocumentFile, Json
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mimetypes import MimeTypes
 from pathlib import Path
 
-from skills_store import document, fields
+from skills_store import document, hermes_fields
 from skills_store.errors import FileTooLongError, UnreadableFileError, UnreadableSkillError
 from skills_store.linked import LinkedFiles, linked_files
 from skills_store.paths import located
@@ -100,7 +100,7 @@ def view_skill(skill: Skill, viewer: Viewer, destination_of: DestinationOf) -> S
     text = content.data.decode("utf-8-sig", "replace")
     parsed = document.parse(text, skill.name)
     known = parsed.frontmatter if parsed.is_usable else skill.frontmatter
-    related = fields.words(known, "related_skills")
+    related = hermes_fields.words(known, "related_skills")
     return SkillView(
         skill.full_name,
         parsed.description or skill.description,
@@ -167,11 +167,13 @@ def _completed(text: str, skill: Skill, viewer: Viewer) -> str:
 def _missing_commands(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
     path = viewer.environment.get("PATH", "")
     return tuple(
-        name for name in fields.required_commands(known) if shutil.which(name, path=path) is None
+        name
+        for name in hermes_fields.required_commands(known)
+        if shutil.which(name, path=path) is None
     )
 
 
 def _missing_variables(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
     return tuple(
-        name for name in fields.required_variables(known) if not viewer.environment.get(name)
+        name for name in hermes_fields.required_variables(known) if not viewer.environment.get(name)
     )

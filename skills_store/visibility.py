@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
-from skills_store import fields
+from skills_store import hermes_fields
 from skills_store.skill import Skill
 
 TOOLSETS: Mapping[str, frozenset[str]] = {
@@ -72,7 +72,7 @@ def reason_hidden(skill: Skill, circumstances: Circumstances) -> str | None:
     names = (skill.name, skill.full_name, skill.place_name)
     if circumstances.disabled and not circumstances.disabled.isdisjoint(names):
         return "it is disabled"
-    platforms = {platform_of(each) for each in fields.words(skill.frontmatter, "platforms")}
+    platforms = {platform_of(each) for each in hermes_fields.words(skill.frontmatter, "platforms")}
     if platforms and circumstances.platform not in {None, *platforms}:
         return f"it is for {' and '.join(sorted(platforms))} only"
     return _reason_by("tool", skill, circumstances.tools) or _reason_by(
@@ -84,10 +84,10 @@ def _reason_by(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
     """Return why missing or present tools (or toolsets) hide a skill; None if they do not."""
     if present is None:
         return None
-    for name in fields.words(skill.frontmatter, f"fallback_for_{kind}s"):
+    for name in hermes_fields.words(skill.frontmatter, f"fallback_for_{kind}s"):
         if name in present:
             return f"it stands in for the {kind} {name}, which is there"
-    for name in fields.words(skill.frontmatter, f"requires_{kind}s"):
+    for name in hermes_fields.words(skill.frontmatter, f"requires_{kind}s"):
         if name not in present:
             return f"it needs the {kind} {name}, which is not there"
     return None

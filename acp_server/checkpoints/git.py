@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from acp_server.checkpoints.errors import KeepingError
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from skills_store.atomic import write_atomically
 from skills_store.programs import find_program
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from acp_server.checkpoints.errors import LostError
 from acp_server.checkpoints.records import Change, State, state_as_json, state_from
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Marks = tuple[int, ...]
 """Fingerprint of a file that shows changes without reading it: size, mtime, ctime and inode."""

@@ -8,7 +8,7 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from acp_server.checkpoints.errors import LostError
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 VERSION = 1
 

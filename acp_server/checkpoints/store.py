@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.checkpoints import manifests, records
+from acp_server.checkpoints.config import CheckpointRules
 from acp_server.checkpoints.errors import KeepingError, LostError
 from acp_server.checkpoints.git import make_repository
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.objects import ObjectStore
 from acp_server.checkpoints.records import Record
-from acp_server.checkpoints.rules import CheckpointRules
 from skills_store.atomic import write_atomically
 from skills_store.locks import LockedError, locked
 

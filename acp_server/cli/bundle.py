@@ -14,10 +14,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from pydantic import JsonValue
 
-from acp_server.cli.editors_found import FoundEditor
-from acp_server.cli.findings import Finding
+from acp_server.cli.check_result import Finding
+from acp_server.cli.editor_detection import FoundEditor
 from acp_server.cli.setting_rows import SettingRow
-from acp_server.redaction import Redactor
+from acp_server.text.redaction import Redactor
 from acp_server.version import __version__
 from skills_store.atomic import write_atomically
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from acp_server.cli.diff_lines import DiffLine, diff_lines
 from acp_server.cli.screen import Indented, Screen, count, duration, one_line
 from acp_server.cli.text_lines import End, Folded, folded, output_lines, text_lines
-from acp_server.headless.call_state import CallState
+from acp_server.headless.tool_call_state import CallState
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import (
     Content,

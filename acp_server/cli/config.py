@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from acp_server import settings
 from acp_server.cli.config_files import Checked, check_file, checked_files, prepare
 from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import Screen
 from acp_server.cli.setting_rows import print_rows, setting_rows
-from acp_server.configuration.schema import schema as configuration_schema
-from acp_server.redaction import without_secrets
+from acp_server.config import settings
+from acp_server.config.schema import schema as configuration_schema
+from acp_server.text.redaction import without_secrets
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

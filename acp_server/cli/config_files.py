@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acp_server.configuration.checking import Problem, check_dotenv, check_yaml
-from acp_server.configuration.schema import schema
-from acp_server.configuration.template import SCHEMA_FILE, template
-from acp_server.redaction import without_secrets
-from acp_server.settings import Configuration, read_text
+from acp_server.config.checking import Problem, check_dotenv, check_yaml
+from acp_server.config.schema import schema
+from acp_server.config.settings import Configuration, read_text
+from acp_server.config.template import SCHEMA_FILE, template
+from acp_server.text.redaction import without_secrets
 from skills_store.atomic import write_atomically
 
 PRIVATE = 0o600

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.configured import content_trust
-from prompt_engine.inputs import FileNote
+from acp_server.config import settings
+from acp_server.server.config_mapping import content_trust
+from prompt_engine.context_file_types import FileNote
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.threats import scan
 from prompt_engine.trust import sha256_of

@@ -16,20 +16,20 @@ from tempfile import TemporaryDirectory
 import anyio
 import click
 
-from acp_server.cli.interrupts import run
+from acp_server.cli.async_runner import run
+from acp_server.cli.demo_project import Workspace, WorkspaceError, make_workspace
+from acp_server.cli.demo_renderers import ScreenShow, WireShow
+from acp_server.cli.demo_runner import MEND, STEPS, Pauses, Show, Step, Tour, Verify, verify_nothing
+from acp_server.cli.demo_verification import expected_changes, verify
 from acp_server.cli.screen import Screen
-from acp_server.cli.tour import MEND, STEPS, Pauses, Show, Step, Tour, Verify, verify_nothing
-from acp_server.cli.tour_shows import ScreenShow, WireShow
-from acp_server.cli.verification import expected_changes, verify
-from acp_server.cli.workspace import Workspace, WorkspaceError, make_workspace
+from acp_server.config.settings import child_environment, sources
 from acp_server.headless.agent import Editor
+from acp_server.headless.directory_files import FolderFiles
 from acp_server.headless.driver import spawn
 from acp_server.headless.errors import AgentRefusedError, DriverError
-from acp_server.headless.folder_files import FolderFiles
 from acp_server.headless.process import Launch, serve_command
 from acp_server.headless.wire import Record, WireLine, record_nothing
 from acp_server.models.scripted import SCRIPTS
-from acp_server.settings import child_environment, sources
 
 SCRIPT = "demo"
 PAUSES = Pauses(before_prompts=0.35, before_answers=1.2)

@@ -11,17 +11,17 @@ import click
 from pydantic import JsonValue
 from rich.text import Text
 
-from acp_server import settings
+from acp_server.cli.async_runner import run
 from acp_server.cli.bundle import Evidence, bundle, keep
-from acp_server.cli.checks import examine
-from acp_server.cli.editors_found import found_editors
-from acp_server.cli.findings import Finding, worst
-from acp_server.cli.interrupts import run
+from acp_server.cli.check_result import Finding, worst
+from acp_server.cli.doctor_checks import examine
+from acp_server.cli.editor_detection import found_editors
 from acp_server.cli.screen import Screen, count, printable
 from acp_server.cli.setting_rows import SettingRow, known_secrets, print_rows, setting_rows
-from acp_server.credentials import KeyStore
-from acp_server.redaction import Redactor
-from acp_server.settings import Configuration
+from acp_server.config import settings
+from acp_server.config.credentials import KeyStore
+from acp_server.config.settings import Configuration
+from acp_server.text.redaction import Redactor
 from acp_server.version import __version__
 
 FILE = click.Path(path_type=Path, dir_okay=False)

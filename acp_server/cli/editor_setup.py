@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from acp_server import settings
 from acp_server.cli.commented_json import CommentedJsonError
 from acp_server.cli.diff_lines import DiffLine, diff_lines
+from acp_server.cli.editor_detection import found_editors
 from acp_server.cli.editor_files import Change, EditorFileError, carry_out, plan
 from acp_server.cli.editor_settings import (
     NEXT_STEPS,
@@ -24,7 +24,7 @@ from acp_server.cli.editor_settings import (
     snippet,
     with_server,
 )
-from acp_server.cli.editors_found import found_editors
+from acp_server.config import settings
 
 _COLOURS = {"+": "green", "-": "red"}
 

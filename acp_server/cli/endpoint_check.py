@@ -4,11 +4,11 @@ import time
 
 import httpx2
 
-from acp_server.cli.findings import Finding
-from acp_server.endpoints import configured_providers
-from acp_server.models.catalog import scripted_catalog
-from acp_server.redaction import without_secrets
-from acp_server.settings import Configuration
+from acp_server.cli.check_result import Finding
+from acp_server.config.settings import Configuration
+from acp_server.models.fixed_catalog import scripted_catalog
+from acp_server.server.endpoints import configured_providers
+from acp_server.text.redaction import without_secrets
 
 PATIENCE_SECONDS = 5.0
 SERVER_FAULT = 500

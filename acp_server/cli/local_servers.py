@@ -8,7 +8,7 @@ import httpx2
 
 from acp_server.models.access import Access, ListedModel
 from acp_server.models.openai_compatible.endpoint import connect, list_models
-from acp_server.models.profiles import PROFILES, Profile, is_for_chat
+from acp_server.models.provider_profiles import PROFILES, Profile, is_for_chat
 from acp_server.turn.errors import ModelFailedError
 
 PATIENCE_SECONDS = 2.0

@@ -10,13 +10,13 @@ import anyio
 import click
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.memory.answers import Answer, Contents
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
 from acp_server.memory.errors import StoreError
 from acp_server.memory.operations import Operation
 from acp_server.memory.providers import external_memory, installed
+from acp_server.memory.results import Answer, Contents
 from acp_server.memory.store import Memory
-from acp_server.settings import Configuration
 from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
 from prompt_engine.threats import scan
 

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 import anyio
 import click
 
-from acp_server import settings
-from acp_server.endpoints import Provider, open_models
+from acp_server.config import settings
 from acp_server.models.access import ListedModel
-from acp_server.models.provider import EndpointCatalog
-from acp_server.models.reasoning import ASSUMED_WINDOW_TOKENS
-from acp_server.redaction import without_secrets
+from acp_server.models.endpoint_catalog import EndpointCatalog
+from acp_server.models.model_facts import ASSUMED_WINDOW_TOKENS
+from acp_server.server.endpoints import Provider, open_models
+from acp_server.text.redaction import without_secrets
 from acp_server.turn.errors import TurnError
 
 EXAMPLES = """\

@@ -11,16 +11,16 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.app import model_catalog
 from acp_server.cli.setting_rows import SettingRow, setting_rows, shown
-from acp_server.configured import memory_premises, prompt_settings
-from acp_server.mcp.configuration import servers_in
-from acp_server.mcp.names import SEPARATOR, server_names
+from acp_server.config.settings import Configuration
+from acp_server.mcp.server_configs import servers_in
+from acp_server.mcp.tool_names import SEPARATOR, server_names
 from acp_server.permissions.trust import TrustStore
-from acp_server.session.project_settings import ProjectSettings, narrowed, understood
-from acp_server.session.project_wishes import NOT_TRUSTED, SERVERS
-from acp_server.settings import Configuration
-from acp_server.tools.kit import names_offered
+from acp_server.server.app import model_catalog
+from acp_server.server.config_mapping import memory_premises, prompt_settings
+from acp_server.session.project.requests import NOT_TRUSTED, SERVERS
+from acp_server.session.project.settings import ProjectSettings, narrowed, understood
+from acp_server.tools.factory import names_offered
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.threats import scan
 

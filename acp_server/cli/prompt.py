@@ -6,20 +6,20 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server import settings
-from acp_server.app import model_catalog
-from acp_server.cli.kept_prompt import show_kept
-from acp_server.configured import memory_premises, prompt_settings, skill_rules
+from acp_server.cli.stored_prompt import show_kept
+from acp_server.config import settings
 from acp_server.models.families import known_window_tokens
 from acp_server.permissions.trust import NobodyToTrust, TrustKeeper, TrustStore
-from acp_server.session.briefing import Subject
-from acp_server.session.context import ProjectBriefing
-from acp_server.session.project_settings import ProjectSettings, understood
+from acp_server.server.app import model_catalog
+from acp_server.server.config_mapping import memory_premises, prompt_settings, skill_rules
+from acp_server.session.ports.skills import Want
+from acp_server.session.project.settings import ProjectSettings, understood
+from acp_server.session.prompting.provider import Subject
+from acp_server.session.prompting.workspace_prompt import ProjectBriefing
 from acp_server.session.session import Workspace
-from acp_server.session.skills import Want
-from acp_server.skills.room import SkillRoom
+from acp_server.skills.service import SkillRoom
 from acp_server.skills.session_skills import SessionSkills
-from acp_server.tools.kit import names_offered
+from acp_server.tools.factory import names_offered
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 

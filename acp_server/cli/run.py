@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from acp_server.cli.endings import Endings
 from acp_server.cli.run_options import ALL
+from acp_server.cli.shutdown_signals import Endings
 
 EXAMPLES = """\
 \b
@@ -60,7 +60,7 @@ def _run(**options: object) -> int:
     """
     # Handle signals before the slow imports below: a SIGTERM during them must still give a result.
     with Endings() as endings:
-        from acp_server.cli.run_choice import do
+        from acp_server.cli.run_dispatch import do
 
         return do(options, endings)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.findings import Finding
 from acp_server.headless.run.junit import Case, junit
 from acp_server.headless.run.report import Report
+from acp_server.headless.run.sanitizing import Cleaner
 
 
 def write_files(

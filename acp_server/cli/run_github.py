@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import click
 
-from acp_server import settings
 from acp_server.cli.run_files import cleaned
-from acp_server.headless.run.cleaning import Cleaner
+from acp_server.config import settings
 from acp_server.headless.run.github import Workflow, command, harmless
 from acp_server.headless.run.report import Report
+from acp_server.headless.run.sanitizing import Cleaner
 
 MOST_OUTPUT_CHARACTERS = 100_000
 """Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""

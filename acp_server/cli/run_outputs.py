@@ -8,13 +8,12 @@ from typing import Literal
 import click
 from pydantic import BaseModel, ConfigDict
 
-from acp_server import settings
-from acp_server.cli.endings import Endings
-from acp_server.cli.interrupts import run_until_asked
+from acp_server.cli.async_runner import run_until_asked
 from acp_server.cli.run_files import write_files
 from acp_server.cli.run_github import Step, step_for
-from acp_server.configured import configured_credential
-from acp_server.headless.run.cleaning import Cleaner, secrets_in
+from acp_server.cli.shutdown_signals import Endings
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
 from acp_server.headless.run.feeds import ProgressFeed, SilentFeed
 from acp_server.headless.run.findings import files_in_diff
 from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
@@ -23,10 +22,11 @@ from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import result_of
 from acp_server.headless.run.runner import Run
+from acp_server.headless.run.sanitizing import Cleaner, secrets_in
 from acp_server.headless.run.stream import StreamFeed
 from acp_server.headless.run.wire_lines import WireLines
 from acp_server.headless.wire import record_nothing
-from acp_server.settings import Configuration
+from acp_server.server.config_mapping import configured_credential
 
 Format = Literal["text", "json", "stream-json", "acp"]
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}

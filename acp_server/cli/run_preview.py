@@ -11,19 +11,19 @@ from dataclasses import replace
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.endings import Endings
-from acp_server.cli.interrupts import run_until_asked
+from acp_server.cli.async_runner import run_until_asked
 from acp_server.cli.run_outputs import Outputs, cleaner_for
-from acp_server.configured import content_trust
+from acp_server.cli.shutdown_signals import Endings
 from acp_server.headless.run.budget import Budget
 from acp_server.headless.run.feeds import SilentFeed
 from acp_server.headless.run.lines import claimed_stdout, json_line
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import VERSION
 from acp_server.headless.run.runner import Run
-from acp_server.permissions.orders import Order
-from acp_server.session.briefing import LoadedFile
-from acp_server.session.loaded_files import loaded_context
+from acp_server.permissions.run_rules import Order
+from acp_server.server.config_mapping import content_trust
+from acp_server.session.prompting.loaded_files import loaded_context
+from acp_server.session.prompting.provider import LoadedFile
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ModelRequest
 from prompt_engine.sources.context_files import ContextRequest, find_context

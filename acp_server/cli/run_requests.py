@@ -8,15 +8,15 @@ from typing import BinaryIO, Literal
 import click
 from pydantic import BaseModel, ConfigDict
 
-from acp_server import settings
-from acp_server.headless.run.answers import AnswerShape, SchemaError, shape_from
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
+from acp_server.headless.run.answer_schema import AnswerShape, SchemaError, shape_from
 from acp_server.headless.run.budget import Budget
 from acp_server.headless.run.findings import Severity, shape_of_findings
 from acp_server.headless.run.request import LAST, Rules, RunRequest
-from acp_server.headless.run.rule_texts import Policy, RuleError, policy_from, rule_from
+from acp_server.headless.run.rule_parsing import Policy, RuleError, policy_from, rule_from
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.orders import Order, Orders
-from acp_server.settings import Configuration
+from acp_server.permissions.run_rules import Order, Orders
 
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"

@@ -11,19 +11,19 @@ import anyio
 import click
 from pydantic import BaseModel, JsonValue
 
-from acp_server import settings
-from acp_server.cli.endings import Endings
-from acp_server.cli.interrupts import run_until_asked
+from acp_server.cli.async_runner import run_until_asked
 from acp_server.cli.run_files import write_bytes
 from acp_server.cli.run_github import Step, step_for
 from acp_server.cli.run_outputs import COLOURS, Outputs, cleaner_for
 from acp_server.cli.run_requests import Given, WrongRequestError, rules_from
-from acp_server.headless.run.cleaning import Cleaner
+from acp_server.cli.shutdown_signals import Endings
+from acp_server.config import settings
 from acp_server.headless.run.junit import Case, junit
 from acp_server.headless.run.lines import Lines, claimed_stdout, json_line
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome, outcome_of_signal
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.result import VERSION
+from acp_server.headless.run.sanitizing import Cleaner
 from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
 from acp_server.headless.run.task_pool import TaskEntry, TaskPool, gravest
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees

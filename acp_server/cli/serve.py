@@ -10,7 +10,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from acp_server.settings import Settings, sources
+from acp_server.config.settings import Settings, sources
 
 EXAMPLES = """\
 \b

@@ -11,9 +11,9 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from acp_server.cli.call_view import LABEL_COLUMNS, CallView, plan_line
+from acp_server.cli.live_screen import Stage
 from acp_server.cli.screen import Indented, Screen, duration, one_line, printable
-from acp_server.cli.stage import Stage
-from acp_server.headless.call_state import CallState
+from acp_server.headless.tool_call_state import CallState
 from acp_server.headless.updates import UnknownUpdate
 from acp_server.protocol.content import ContentBlock, TextContent
 from acp_server.protocol.sessions import (

@@ -11,11 +11,10 @@ from typing import Literal
 import click
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.cli.interrupts import run
-from acp_server.cli.kept_sessions import KeptSessions, NoSuchSessionError
+from acp_server.cli.async_runner import run
 from acp_server.cli.screen import Screen, count
-from acp_server.cli.session_pages import SessionPages
+from acp_server.cli.session_printer import SessionPages
+from acp_server.cli.stored_sessions import KeptSessions, NoSuchSessionError
 from acp_server.cli.transcript import (
     Saying,
     facts_as_json,
@@ -26,9 +25,10 @@ from acp_server.cli.transcript import (
     sayings_in,
     sayings_of,
 )
+from acp_server.config import settings
 from acp_server.session.errors import SessionError
-from acp_server.session.recall import Findings, Inquiry, PastSession, Sort
-from acp_server.session.records import StoredSession
+from acp_server.session.ports.archive import StoredSession
+from acp_server.session.ports.session_search import Findings, Inquiry, PastSession, Sort
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")

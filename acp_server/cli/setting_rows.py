@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from acp_server.cli.screen import Indented, Screen, printable
-from acp_server.redaction import HIDDEN, without_secrets
-from acp_server.settings import Configuration, sources
+from acp_server.config.settings import Configuration, sources
+from acp_server.text.redaction import HIDDEN, without_secrets
 
 UNFOLDED_COLUMNS = 10_000
 """Table width in a pipe: wider than any row, so that each setting is one line."""

@@ -6,16 +6,16 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server import settings
 from acp_server.cli.config_files import PRIVATE, prepare
 from acp_server.cli.editor_settings import EDITORS
 from acp_server.cli.editor_setup import OrEditor
 from acp_server.cli.local_servers import LOCAL, LocalServer, find_local_servers
-from acp_server.configuration.changing import with_section
-from acp_server.credentials import KeyStore
-from acp_server.endpoints import Provider, configured_providers, provider_called
-from acp_server.models.profiles import ANTHROPIC, PROFILES
-from acp_server.settings import Configuration
+from acp_server.config import settings
+from acp_server.config.changing import with_section
+from acp_server.config.credentials import KeyStore
+from acp_server.config.settings import Configuration
+from acp_server.models.provider_profiles import ANTHROPIC, PROFILES
+from acp_server.server.endpoints import Provider, configured_providers, provider_called
 from skills_store.atomic import write_atomically
 
 EXAMPLES = """\

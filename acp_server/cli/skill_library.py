@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from acp_server import settings
-from acp_server.configured import skill_rules
-from acp_server.settings import Configuration
-from acp_server.skills.room import SkillRoom
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
+from acp_server.server.config_mapping import skill_rules
+from acp_server.skills.service import SkillRoom
 from skills_store import Library
-from skills_store.manage import Keeper
+from skills_store.editor import Keeper
 from skills_store.ownership import read_claims
 
 CWD = click.option(

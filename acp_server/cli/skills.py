@@ -11,10 +11,10 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.skill_library import CWD, JSON, Skills, complete_name, failed, open_skills
-from acp_server.cli.skills_installing import install, uninstall
-from acp_server.cli.skills_keeping import archive, pin, restore, unpin, usage
-from acp_server.tools.kit import TOOL_NAMES
-from acp_server.tools.skill_view import answer_of, file_answer_of
+from acp_server.cli.skills_install import install, uninstall
+from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
+from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.skills.skill_view import answer_of, file_answer_of
 from skills_store import BinaryFileView, SkillError, Viewer, check_created, reason_hidden
 from skills_store.collection import call_name, category_name
 from skills_store.discovery import is_never_entered

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_server.cli.findings import Finding
-from acp_server.configured import skill_rules
-from acp_server.settings import Configuration
-from acp_server.skills.room import SkillRoom
+from acp_server.cli.check_result import Finding
+from acp_server.config.settings import Configuration
+from acp_server.server.config_mapping import skill_rules
+from acp_server.skills.service import SkillRoom
 
 MOST_TOLD = 5
 ADVICE = "fix the file; `acp-server skills list` shows all problems"

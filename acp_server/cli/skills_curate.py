@@ -7,11 +7,12 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server import app, settings
-from acp_server.configured import skill_rules
-from acp_server.evolution.curation import Curated, Curation, NothingToUndoError, Undone
-from acp_server.settings import Configuration
-from acp_server.skills.room import SkillRoom
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
+from acp_server.learning.curator_run import Curated, Curation, NothingToUndoError, Undone
+from acp_server.server import app
+from acp_server.server.config_mapping import skill_rules
+from acp_server.skills.service import SkillRoom
 from skills_store.curation import archivals, report_text
 from skills_store.errors import SkillError
 

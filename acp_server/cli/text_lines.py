@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from acp_server.cli.screen import printable
-from acp_server.headless.run.cleaning import without_escapes
+from acp_server.headless.run.sanitizing import without_escapes
 
 MOST_LINE_CHARACTERS = 400
 _FENCE = re.compile(r"(`{3,})[\w-]*\n(.*?)\n?\1\s*", re.DOTALL)

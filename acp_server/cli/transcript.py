@@ -13,15 +13,15 @@ from pydantic import JsonValue
 
 from acp_server.cli.screen import printable
 from acp_server.history.codec import encode
-from acp_server.session.recall import Passage, PastSession
-from acp_server.session.records import (
+from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
     SessionFacts,
     StoredSession,
     TaskMessage,
 )
-from acp_server.surrogates import mended
+from acp_server.session.ports.session_search import Passage, PastSession
+from acp_server.text.surrogates import mended
 from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, text_of
 from acp_server.turn.events import (
     CompactionChanged,

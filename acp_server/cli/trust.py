@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from acp_server import settings
+from acp_server.config import settings
 from acp_server.permissions.trust import TrustStore
 
 FOLDER = click.Path(path_type=Path, file_okay=False)

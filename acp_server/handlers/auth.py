@@ -3,16 +3,16 @@
 from collections.abc import Awaitable, Callable
 
 from acp_server.handlers.errors import AUTH_REQUIRED
-from acp_server.handshake import AUTH_METHOD_IDS
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
 from acp_server.jsonrpc.peer import Call
-from acp_server.protocol.lifecycle import (
+from acp_server.protocol.initialize_request import (
     AuthenticateRequest,
     AuthenticateResponse,
     LogoutRequest,
     LogoutResponse,
 )
+from acp_server.startup.handshake import AUTH_METHOD_IDS
 
 NO_KEY = (
     "no API key found: set ANTHROPIC_API_KEY where the editor starts this server, or run "

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue, ValidationError
 
-from acp_server.handlers.link import Link
-from acp_server.protocol.calls import Calls
+from acp_server.handlers.client_connection import Link
 from acp_server.protocol.client import ClientError
+from acp_server.protocol.client_requests import Calls
 from acp_server.protocol.elicitation import (
     CompleteElicitationNotification,
     CreateElicitationResponse,
@@ -21,7 +21,7 @@ from acp_server.protocol.elicitation import (
     SessionForm,
     SessionUrl,
 )
-from acp_server.session.elicitation import DECLINED, Answer, Form, Page
+from acp_server.session.ports.elicitation import DECLINED, Answer, Form, Page
 
 ASKS = "The MCP server “{server}” asks: {message}"
 NO_SECRETS = "It is a separate program: do not enter passwords or keys."

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from acp_server.handlers.calls import call_meta, contents, locations
-from acp_server.handlers.link import Link
+from acp_server.handlers.client_connection import Link
+from acp_server.handlers.tool_calls import call_meta, contents, locations
 from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
-from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
+from acp_server.protocol.client_requests import Calls
 from acp_server.protocol.tool_calls import (
     PermissionOption,
     RequestPermissionRequest,

@@ -7,8 +7,8 @@ from functools import partial
 from anyio import lowlevel
 from pydantic import JsonValue
 
+from acp_server.handlers.client_connection import Link
 from acp_server.handlers.content import user_message
-from acp_server.handlers.link import Link
 from acp_server.handlers.updates import EditorScreen, Outlet
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import Call
@@ -18,14 +18,14 @@ from acp_server.protocol.extensions import (
     SteeringRequest,
     SteeringResponse,
 )
-from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
+from acp_server.protocol.prompt_turn import CancelNotification, PromptRequest, PromptResponse
 from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
-from acp_server.session.answers import Answer
-from acp_server.session.briefing import LoadedFile
+from acp_server.session.prompt_results import Answer
+from acp_server.session.prompting.provider import LoadedFile
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.session.steering import addressed
-from acp_server.session.turns import Ticket
+from acp_server.session.turn_queue import Ticket
 from acp_server.turn.conversation import UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Spent

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from acp_server.handlers.link import Link
-from acp_server.handlers.servers import server_configs
+from acp_server.handlers.client_connection import Link
+from acp_server.handlers.mcp_servers import server_configs
 from acp_server.handlers.updates import (
     EditorScreen,
     Outlet,
@@ -48,7 +48,7 @@ from acp_server.protocol.sessions import (
 )
 from acp_server.protocol.updates import Notice
 from acp_server.session.diagnostics import Problem
-from acp_server.session.records import SessionFacts
+from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.registry import Reopened, SessionRegistry
 from acp_server.session.replay import events_of
 from acp_server.session.session import Session

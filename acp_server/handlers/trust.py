@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
-from acp_server.handlers.link import Link
+from acp_server.handlers.client_connection import Link
 from acp_server.permissions.trust import Verdict
-from acp_server.protocol.calls import Calls
 from acp_server.protocol.client import ClientError
+from acp_server.protocol.client_requests import Calls
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.elicitation import BooleanPropertySchema, ElicitationSchema, SessionForm
 from acp_server.protocol.tool_calls import (

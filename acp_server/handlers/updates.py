@@ -7,12 +7,12 @@ from typing import assert_never
 import anyio
 from pydantic_core import MISSING
 
-from acp_server.handlers.calls import call_progress, call_start, plan
+from acp_server.handlers.client_connection import Link
 from acp_server.handlers.content import content_of
-from acp_server.handlers.link import Link
+from acp_server.handlers.tool_calls import call_progress, call_start, plan
 from acp_server.permissions.modes import MODES, Mode
+from acp_server.protocol.chunk_templates import Pieces, PieceType
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.pieces import Pieces, PieceType
 from acp_server.protocol.sessions import (
     SessionConfigOption,
     SessionConfigSelect,
@@ -37,8 +37,8 @@ from acp_server.protocol.updates import (
     UsageUpdate,
     UserMessageChunk,
 )
-from acp_server.session.commands import Command, Errand, Offer
-from acp_server.session.options import Option
+from acp_server.session.commands.registry import Command, Errand, Offer
+from acp_server.session.project.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
     CallAppeared,

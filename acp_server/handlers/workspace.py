@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 import anyio
 from anyio import lowlevel
 
-from acp_server.handlers.link import Link
-from acp_server.protocol.calls import Calls
+from acp_server.handlers.client_connection import Link
 from acp_server.protocol.client import ClientError
+from acp_server.protocol.client_requests import Calls
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.sessions import EnvVariable
 from acp_server.protocol.terminals import (
@@ -27,7 +27,7 @@ from acp_server.protocol.terminals import (
     TerminalOutputRequest,
     WaitForTerminalExitRequest,
 )
-from acp_server.session.editor import EditorError, EditorTerminal, Exit, Launch, Screenful
+from acp_server.session.ports.editor import EditorError, EditorTerminal, Exit, Launch, Screenful
 
 OPEN_SECONDS = 10.0
 """Time an editor may take to open a terminal."""

@@ -13,13 +13,13 @@ from typing import TypeVar
 import anyio
 from pydantic import JsonValue, ValidationError
 
+from acp_server.headless.directory_files import FolderFiles
 from acp_server.headless.errors import (
     AgentLeftError,
     AgentRefusedError,
     UnreadableAnswerError,
     UnsupportedVersionError,
 )
-from acp_server.headless.folder_files import FolderFiles
 from acp_server.headless.updates import ShowUpdate, Update, UpdateQueue
 from acp_server.headless.wire import TappedTransport
 from acp_server.jsonrpc.dispatching import Job, Reply
@@ -29,15 +29,15 @@ from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
 from acp_server.protocol.content import ContentBlock, TextContent
 from acp_server.protocol.extensions import HEADLESS_CLIENT
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
-from acp_server.protocol.greeting import InitializeResponse
-from acp_server.protocol.lifecycle import (
+from acp_server.protocol.initialize_request import (
     ClientCapabilities,
     FileSystemCapabilities,
     Implementation,
     InitializeRequest,
 )
+from acp_server.protocol.initialize_response import InitializeResponse
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.prompting import CancelNotification, PromptRequest, PromptResponse
+from acp_server.protocol.prompt_turn import CancelNotification, PromptRequest, PromptResponse
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
     CloseSessionResponse,

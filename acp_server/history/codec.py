@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol, cast, get_args, get_origin, get_type_hint
 
 from pydantic import JsonValue
 
-from acp_server.session.records import CallRecord, TaskMessage, TerminalRecord
+from acp_server.session.ports.archive import CallRecord, TaskMessage, TerminalRecord
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 

@@ -9,13 +9,20 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log1p
 
-from acp_server.frozen import frozen
-from acp_server.history.expressions import for_our_words, for_threes, for_words
+from acp_server.history.index_queries import for_our_words, for_threes, for_words
 from acp_server.history.matching import Matcher
-from acp_server.history.opening import Shelves
-from acp_server.history.queries import Query, parse
-from acp_server.history.shelves import SCANNED_TEXTS, Candidate, Catch, Reach, Shelf
-from acp_server.session.recall import Findings, Hit, Inquiry, PastSession, PastText, Role
+from acp_server.history.search_database import SCANNED_TEXTS, Candidate, Catch, Reach, Shelf
+from acp_server.history.search_databases import Shelves
+from acp_server.history.search_queries import Query, parse
+from acp_server.session.ports.session_search import (
+    Findings,
+    Hit,
+    Inquiry,
+    PastSession,
+    PastText,
+    Role,
+)
+from acp_server.startup.fast_dataclass import frozen
 
 AROUND_TEXTS = 2
 """Texts shown before a hit, and as many after it."""

@@ -11,8 +11,8 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
-from acp_server.session.recall import Source
+from acp_server.session.ports.session_search import Source
+from acp_server.startup.fast_dataclass import frozen
 
 
 @frozen

@@ -17,12 +17,12 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import cast
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 if sys.platform == "linux":
-    from acp_server.history.started_linux import started
+    from acp_server.history.process_start_linux import started
 else:
-    from acp_server.history.started_elsewhere import started
+    from acp_server.history.process_start_psutil import started
 
 BEAT_SECONDS = 10.0
 LAPSE_SECONDS = 30.0

@@ -9,9 +9,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from acp_server.history.queries import Query, Term
-from acp_server.history.spelling import CJK_RUN
-from acp_server.session.recall import MARK_BEGIN, MARK_END, Role
+from acp_server.history.cjk_tokens import CJK_RUN
+from acp_server.history.search_queries import Query, Term
+from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, Role
 
 SNIPPET_CHARACTERS = 240
 MOST_PLACES = 100

@@ -6,7 +6,7 @@ Pure; knows no database.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acp_server.session.records import CallRecord, Entry, TerminalRecord
+from acp_server.session.ports.archive import CallRecord, Entry, TerminalRecord
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import (
     CallAppeared,

@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.session.records import SavedSystem, SessionFacts
+from acp_server.session.ports.archive import SavedSystem, SessionFacts
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Spent
 

@@ -4,7 +4,7 @@ Times are whole microseconds since 1970, UTC. Text that UTF-8 cannot carry (file
 bytes) is stored as a BLOB (see `rows`).
 """
 
-from acp_server.history import texts
+from acp_server.history import text_index
 
 Migration = tuple[str, ...]
 
@@ -89,7 +89,7 @@ _FIRST: Migration = (
     )
     """,
     "CREATE INDEX leases_of_holder ON leases (holder)",
-    *texts.SCHEMA,
+    *text_index.SCHEMA,
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST,)

@@ -13,10 +13,10 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from acp_server.history.discovery import discover
-from acp_server.history.opening import Places, Shelves, opened, unreadable
-from acp_server.history.shelves import Shelf
+from acp_server.history.search_database import Shelf
+from acp_server.history.search_databases import Places, Shelves, opened, unreadable
 from acp_server.session.errors import UnknownSessionError
-from acp_server.session.recall import ROLES, Findings, Inquiry, Passage, PastSession
+from acp_server.session.ports.session_search import ROLES, Findings, Inquiry, Passage, PastSession
 
 Result = TypeVar("Result")
 

@@ -12,12 +12,12 @@ from itertools import groupby
 from sqlite3 import Connection
 from typing import cast
 
-from acp_server.frozen import frozen
-from acp_server.history import texts
+from acp_server.history import text_index
 from acp_server.history.codec import UnreadableError, decode, encode
 from acp_server.history.merging import cut_short
 from acp_server.history.rows import Column, Row, read_text, spelled
-from acp_server.session.records import CallRecord
+from acp_server.session.ports.archive import CallRecord
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import Message
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ def drop_output(connection: Connection, session_id: str, entry: int, before: int
 def add_message(connection: Connection, session_id: str, row: MessageRow) -> None:
     """Append a message, and its texts for the search."""
     _insert_message(connection, session_id, row)
-    texts.add(connection, session_id, row.at, row.message)
+    text_index.add(connection, session_id, row.at, row.message)
 
 
 def replace_messages(connection: Connection, session_id: str, rows: Sequence[MessageRow]) -> None:
@@ -120,7 +120,7 @@ def replace_messages(connection: Connection, session_id: str, rows: Sequence[Mes
 def forget(connection: Connection, session_id: str) -> None:
     """Delete a session and its texts."""
     # First: removing a text from an index needs the text, which lives in the other table.
-    texts.delete(connection, session_id)
+    text_index.delete(connection, session_id)
     connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
 

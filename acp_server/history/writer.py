@@ -15,18 +15,25 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
 
-from acp_server.history import leases, stored, tables, texts
+from acp_server.history import leases, session_reads, tables, text_index
 from acp_server.history.database import Database
 from acp_server.history.errors import BusyError, DamagedError, MisplacedError, StoreError
-from acp_server.history.inbox import Created, Inbox, Question, Recorded, SyncWanted, TurnBegun
 from acp_server.history.leases import BEAT_SECONDS, Holder
-from acp_server.history.scribe import Scribe
+from acp_server.history.session_rows import Scribe
+from acp_server.history.writer_queue import (
+    Created,
+    Inbox,
+    Question,
+    Recorded,
+    SyncWanted,
+    TurnBegun,
+)
 from acp_server.session.errors import (
     ArchiveError,
     SessionInUseError,
     UnknownSessionError,
 )
-from acp_server.session.records import CallRecord, Page, StoredSession
+from acp_server.session.ports.archive import CallRecord, Page, StoredSession
 
 logger = logging.getLogger(__name__)
 
@@ -78,11 +85,11 @@ class Writer:
 
     def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
-        return self._reading(partial(stored.load, session_id=session_id))
+        return self._reading(partial(session_reads.load, session_id=session_id))
 
     def page(self, cwd: Path | None, cursor: str | None) -> Page:
         """Return a page of stored sessions."""
-        return self._reading(partial(stored.page, cwd=cwd, cursor=cursor, here=self._here))
+        return self._reading(partial(session_reads.page, cwd=cwd, cursor=cursor, here=self._here))
 
     def resume(self, session_id: str) -> None:
         """Take over a stored session, unless another live process holds it."""
@@ -197,7 +204,7 @@ class Writer:
         if self._problem is None:
             try:
                 with self._database.transaction(is_durable=is_durable) as connection:
-                    texts.index_pending(connection)
+                    text_index.index_pending(connection)
                     leases.beat(connection, self._here)
             except StoreError as error:
                 self._fail(error)
@@ -242,9 +249,9 @@ class Writer:
     def _recover(self, *, is_other_file: bool) -> None:
         with self._database.transaction() as connection:
             # Left by processes that ended without a release.
-            for session_id in stored.abandoned(connection, self._here):
+            for session_id in session_reads.abandoned(connection, self._here):
                 tables.forget(connection, session_id)
-            texts.index_pending(connection)
+            text_index.index_pending(connection)
             lost = [
                 scribe
                 for scribe in self._scribes.values()

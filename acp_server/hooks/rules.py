@@ -6,7 +6,7 @@ Pure. A hook before a call can refuse it but not allow it: the permission gate d
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 ANY_TOOL = "*"
 DEFAULT_SECONDS = 10.0

@@ -7,8 +7,8 @@ subject to permissions.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acp_server.frozen import frozen
-from acp_server.hooks.running import Hooks
+from acp_server.hooks.hook_runner import Hooks
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import Link, PromptPart, Text, ToolCall
 from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
 

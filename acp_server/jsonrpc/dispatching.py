@@ -11,9 +11,8 @@ from typing import Protocol, cast
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
 from acp_server.jsonrpc.errors import METHOD_NOT_FOUND
-from acp_server.jsonrpc.library import (
+from acp_server.jsonrpc.jsonrpcserver_parts import (
     DispatchRequest,
     JsonRpcError,
     Method,
@@ -26,6 +25,7 @@ from acp_server.jsonrpc.library import (
     to_serializable_one,
 )
 from acp_server.jsonrpc.messages import ErrorObject, Payload, Request
+from acp_server.startup.fast_dataclass import frozen
 
 logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs failures itself
 

@@ -13,7 +13,7 @@ Exception
 
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.library import JsonRpcError
+from acp_server.jsonrpc.jsonrpcserver_parts import JsonRpcError
 from acp_server.jsonrpc.messages import ErrorObject, RequestId
 
 PARSE_ERROR = -32700

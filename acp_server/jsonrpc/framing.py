@@ -1,6 +1,6 @@
 """Newline framing with a size limit. Pure: no JSON and no descriptors."""
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 HEAD_BYTES = 4096

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
-from acp_server.surrogates import mended
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.text.surrogates import mended
 
 RequestId = int | str | None
 LONGEST_REASON = 2_000

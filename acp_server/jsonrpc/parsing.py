@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from acp_server.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, MalformedError
 from acp_server.jsonrpc.messages import ErrorObject, Message, Notification, Request, RequestId
 from acp_server.jsonrpc.messages import Response as ResponseMessage
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 
 # A cheap test before the costly repair: only an escape can bring a lone surrogate into decoded
 # JSON.

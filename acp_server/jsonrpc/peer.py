@@ -16,7 +16,7 @@ from anyio import lowlevel
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.jsonrpc.chunk_template import NotificationForm
 from acp_server.jsonrpc.dispatching import Job, Reply, dispatch, failing, method_table
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
@@ -27,9 +27,8 @@ from acp_server.jsonrpc.errors import (
     RemoteError,
     RpcError,
 )
-from acp_server.jsonrpc.forms import NotificationForm
 from acp_server.jsonrpc.framing import Line, Oversized
-from acp_server.jsonrpc.library import Methods
+from acp_server.jsonrpc.jsonrpcserver_parts import Methods
 from acp_server.jsonrpc.messages import (
     ErrorObject,
     Notification,
@@ -49,6 +48,7 @@ from acp_server.jsonrpc.parsing import (
     parse_message,
 )
 from acp_server.jsonrpc.transport import Transport
+from acp_server.startup.fast_dataclass import frozen
 
 logger = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ import anyio
 from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from acp_server.frozen import frozen
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
 from acp_server.jsonrpc.transport import Room
+from acp_server.startup.fast_dataclass import frozen
 
 READ_BYTES = 256 * 1024
 WRITE_BYTES = 64 * 1024

@@ -12,9 +12,9 @@ from typing import Literal, Protocol
 import anyio
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
-from acp_server.session.elicitation import Elicitor
-from acp_server.session.server_configs import ServerConfig
+from acp_server.session.ports.elicitation import Elicitor
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.startup.fast_dataclass import frozen
 
 Json = Mapping[str, JsonValue]
 Feature = Literal["tools", "prompts"]

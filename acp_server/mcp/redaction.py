@@ -6,10 +6,10 @@ from urllib.parse import parse_qsl, unquote
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.mcp.json_values import parts_of
 from acp_server.mcp.ports import Json
-from acp_server.mcp.reading import parts_of
-from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+from acp_server.startup.fast_dataclass import frozen
 
 SHORTEST_SECRET = 6
 """Shorter values, such as 1 or true, are too common to be secrets and are not redacted."""

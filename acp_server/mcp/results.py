@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.mcp.json_values import as_list, as_object, as_text
 from acp_server.mcp.ports import Json
-from acp_server.mcp.reading import as_list, as_object, as_text
-from acp_server.tools.media import MOST_DOCUMENT_BYTES, MOST_IMAGE_BYTES, media_type
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.read.media import MOST_DOCUMENT_BYTES, MOST_IMAGE_BYTES, media_type
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import Outcome
 

@@ -15,9 +15,9 @@ from typing import Literal
 import anyio
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
-from acp_server.mcp.clocks import Clocks
-from acp_server.mcp.offers import Offers, read_prompts, read_tools
+from acp_server.mcp.call_timeouts import Clocks
+from acp_server.mcp.features import Offers, read_prompts, read_tools
+from acp_server.mcp.json_values import as_list, as_object, as_text, line_of
 from acp_server.mcp.ports import (
     Feature,
     Host,
@@ -29,10 +29,10 @@ from acp_server.mcp.ports import (
     ServerError,
     Wire,
 )
-from acp_server.mcp.reading import as_list, as_object, as_text, line_of
 from acp_server.mcp.redaction import redaction_of
-from acp_server.session.elicitation import Elicitor
-from acp_server.session.server_configs import Patience, ServerConfig
+from acp_server.session.ports.elicitation import Elicitor
+from acp_server.session.ports.mcp_configs import Patience, ServerConfig
+from acp_server.startup.fast_dataclass import frozen
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from acp_server.mcp.ports import Host
-from acp_server.mcp.processes import Ground, ServerProcess
-from acp_server.session.server_configs import ProcessServer, RemoteServer
+from acp_server.mcp.server_process import Ground, ServerProcess
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer
 
 HTTP_SECONDS = 30.0
 SILENCE_SECONDS = 24 * 3_600.0

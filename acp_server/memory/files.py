@@ -8,11 +8,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from acp_server.frozen import frozen
 from acp_server.memory.errors import StoreError
+from acp_server.startup.fast_dataclass import frozen
 from prompt_engine.memory_entries import joined
-from prompt_engine.sources.own_files import OwnText, read_own
-from prompt_engine.sources.reading import Unread
+from prompt_engine.sources.file_reading import Unread
+from prompt_engine.sources.user_files import OwnText, read_own
 from skills_store.atomic import write_atomically
 from skills_store.locks import locked
 

@@ -6,8 +6,8 @@ Identical entries count as one: a change that matches one of them changes all.
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
-from acp_server.frozen import frozen
 from acp_server.memory.errors import OperationError
+from acp_server.startup.fast_dataclass import frozen
 
 Action = Literal["add", "replace", "remove"]
 Entries = tuple[str, ...]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_server.frozen import frozen
 from acp_server.memory.errors import StoreError
+from acp_server.startup.fast_dataclass import frozen
 from prompt_engine.findings import Scan
 from prompt_engine.memory_entries import StoreName
 

@@ -15,8 +15,8 @@ import anyio
 from anyio import from_thread
 from anyio.lowlevel import current_token
 
-from acp_server.memory.replies import Reply, TurnMessage
-from acp_server.surrogates import mended
+from acp_server.memory.provider_types import Reply, TurnMessage
+from acp_server.text.surrogates import mended
 from prompt_engine.findings import Scan
 from prompt_engine.trust import told
 

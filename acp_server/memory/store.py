@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, assert_never
 
-from acp_server.memory.answers import Answer, Contents
+from acp_server.memory.entry_index import EntryIndex, Known, digest_of, entries_of, known_of
 from acp_server.memory.errors import OperationError, StoreError
 from acp_server.memory.files import FileState, held, look_at, write
-from acp_server.memory.index import EntryIndex, Known, digest_of, entries_of, known_of
 from acp_server.memory.operations import (
     Change,
     Entries,
@@ -23,8 +22,9 @@ from acp_server.memory.operations import (
     carried_out,
     change_between,
 )
+from acp_server.memory.results import Answer, Contents
 from acp_server.memory.undo import UndoFolder, fingerprint
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 from prompt_engine.decoding import UndecodableError, decode
 from prompt_engine.facts import MemoryStore
 from prompt_engine.findings import Scan

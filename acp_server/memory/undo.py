@@ -9,8 +9,8 @@ import re
 import time
 from pathlib import Path
 
-from acp_server.frozen import frozen
 from acp_server.memory.files import make_private
+from acp_server.startup.fast_dataclass import frozen
 from prompt_engine.memory_entries import StoreName
 from skills_store.atomic import write_atomically
 

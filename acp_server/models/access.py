@@ -2,8 +2,8 @@
 
 from dataclasses import field
 
-from acp_server.frozen import frozen
 from acp_server.models.families import Price
+from acp_server.startup.fast_dataclass import frozen
 
 
 @frozen

@@ -25,7 +25,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

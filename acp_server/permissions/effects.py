@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Standing = Literal["free", "confined", "unconfined", "unprotected"]
 """Relation of a command to the sandbox.

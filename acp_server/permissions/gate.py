@@ -15,10 +15,9 @@ from typing import Protocol, assert_never
 import anyio
 from anyio import to_thread
 
-from acp_server.frozen import frozen
 from acp_server.permissions.effects import Effect, LeavePlanMode
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.orders import Orders
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
 from acp_server.permissions.questions import (
     PLAN_CHOICES,
@@ -32,8 +31,9 @@ from acp_server.permissions.questions import (
 )
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import Rule, RuleBook
+from acp_server.permissions.run_rules import Orders
 from acp_server.permissions.scopes import Scope
-from acp_server.permissions.survey import Surveyor
+from acp_server.startup.fast_dataclass import frozen
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeGuard
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Mode = Literal["ask", "accept_edits", "plan", "bypass"]
 

@@ -6,7 +6,6 @@ Pure: facts about files and commands are collected beforehand (`FactCollector`).
 from pathlib import Path
 from typing import assert_never
 
-from acp_server.frozen import frozen
 from acp_server.permissions.effects import Standing
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
@@ -19,6 +18,7 @@ from acp_server.permissions.scopes import (
     SiteScope,
 )
 from acp_server.permissions.shell.findings import Assessment
+from acp_server.startup.fast_dataclass import frozen
 
 
 @frozen

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.frozen import frozen
 from acp_server.permissions.scopes import Scope, described
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.events import CallContent, CallKind, Location
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
-from skills_store.documents import Document, DocumentFile, Json
+from skills_store.json_file import Document, DocumentFile, Json
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.frozen import frozen
 from acp_server.permissions.scopes import (
     Act,
     CommandScope,
@@ -14,6 +13,7 @@ from acp_server.permissions.scopes import (
     SiteScope,
 )
 from acp_server.permissions.shell.assessment import matches_prefix
+from acp_server.startup.fast_dataclass import frozen
 
 
 @frozen

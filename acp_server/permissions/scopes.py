@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Act = Literal["read", "write"]
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 import anyio
 from anyio import to_thread
 
-from skills_store.documents import Document, DocumentFile
+from skills_store.json_file import Document, DocumentFile
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from acp_server.jsonrpc.chunk_template import NotificationForm
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
-from acp_server.jsonrpc.forms import NotificationForm
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.updates import SessionNotification, SessionUpdate

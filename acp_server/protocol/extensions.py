@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from acp_server.protocol.identifiers import SessionId, ToolCallId
 from acp_server.protocol.model import ExtensibleModel, Lenient, OrElse, SiftedArray, Uint32
-from acp_server.protocol.prompting import PromptRequest
+from acp_server.protocol.prompt_turn import PromptRequest
 from acp_server.protocol.sessions import (
     AdditionalDirectories,
     McpServers,

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import MISSING, CoreSchema, PydanticSerializationError, core_schema
 
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import anyio
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 MOST_FILES = 500
 MOST_PROBLEMS = 200

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.frozen import frozen
-from acp_server.session.equipment import Equipment, Past, Workspace, fresh
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
-from acp_server.session.records import Archive, Page, StoredSession
+from acp_server.session.ports.archive import Archive, Page, StoredSession
+from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.replay import closed, events_of, mended
-from acp_server.session.server_configs import ServerConfig
+from acp_server.session.services import Equipment, Past, Workspace, fresh
 from acp_server.session.session import Session
+from acp_server.startup.fast_dataclass import frozen
 
 FIRST_PROMPT_SECONDS = 2.0
 """How long an immediate first prompt may delay loading the model list."""

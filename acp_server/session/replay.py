@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acp_server.session.markdown import block
-from acp_server.session.records import (
+from acp_server.session.commands.markdown import block
+from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
     StoredSession,

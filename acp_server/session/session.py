@@ -7,37 +7,37 @@ from pathlib import Path
 import anyio
 
 from acp_server.permissions.modes import Mode, is_mode
-from acp_server.session.answers import Answer
-from acp_server.session.asking import Nobody, answer_to
-from acp_server.session.briefing import LoadedFile
-from acp_server.session.bulletin import Bulletin
-from acp_server.session.checkpoints import CheckpointDesk
-from acp_server.session.choices import Choices
-from acp_server.session.commands import Command, CommandRegistry, Errand, parse_invocation
-from acp_server.session.compaction import Compactor
+from acp_server.session.commands.builtin import OwnCommands
+from acp_server.session.commands.prompt_commands import Errands
+from acp_server.session.commands.registry import Command, CommandRegistry, Errand, parse_invocation
+from acp_server.session.commands.router import Interpreter
 from acp_server.session.diagnostics import DiagnosticsBoard
-from acp_server.session.equipment import Equipment, Past, Workspace, beginning
-from acp_server.session.errands import Errands
-from acp_server.session.identifiers import new_id
-from acp_server.session.invocations import Interpreter
-from acp_server.session.options import Option
-from acp_server.session.outside_memory import OutsideMemory
-from acp_server.session.own_commands import OwnCommands
-from acp_server.session.project_wishes import ProjectWishes
-from acp_server.session.prompts import PromptCompletion
-from acp_server.session.recording import Chronicle, RecordingScreen
-from acp_server.session.records import SessionFacts
-from acp_server.session.reviews import ReviewedTurns
-from acp_server.session.server_configs import ServerConfig
-from acp_server.session.servers import ServerDesk
-from acp_server.session.skills import SkillDesk
+from acp_server.session.ids import new_id
+from acp_server.session.pending_notices import Tidings
+from acp_server.session.ports.archive import SessionFacts
+from acp_server.session.ports.checkpoints import CheckpointDesk
+from acp_server.session.ports.external_memory import OutsideMemory
+from acp_server.session.ports.mcp import ServerDesk
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.reviews import ReviewedTurns
+from acp_server.session.ports.skills import SkillDesk
+from acp_server.session.project.choices import Choices
+from acp_server.session.project.options import Option
+from acp_server.session.project.requests import ProjectWishes
+from acp_server.session.prompt_results import Answer
+from acp_server.session.prompting.compaction import Compactor
+from acp_server.session.prompting.context_maintenance import SessionUpkeep, tell
+from acp_server.session.prompting.enricher import PromptCompletion
+from acp_server.session.prompting.provider import LoadedFile
+from acp_server.session.prompting.system_prompt import SystemPrompt
+from acp_server.session.recorder import Chronicle, RecordingScreen
+from acp_server.session.running_tasks import RunningTasks
+from acp_server.session.services import Equipment, Past, Workspace, beginning
+from acp_server.session.session_tools import ToolSupply
+from acp_server.session.side_requests import Nobody, answer_to
 from acp_server.session.steering import Manner, Steering, TurnAsides, shared
-from acp_server.session.system import SystemPrompt
-from acp_server.session.tasks import RunningTasks
-from acp_server.session.tidings import Tidings
-from acp_server.session.tool_supply import ToolSupply
-from acp_server.session.turns import Screen, Ticket, Work
-from acp_server.session.upkeep import SessionUpkeep, tell
+from acp_server.session.turn_queue import Screen, Ticket, Work
+from acp_server.session.user_notices import Bulletin
 from acp_server.turn.conversation import Conversation, Text, UserMessage, text_of
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from acp_server.frozen import frozen
-from acp_server.session.turns import Ticket
+from acp_server.session.turn_queue import Ticket
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import PromptPart, Text, ToolResult, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.ports import Sink, StopReason

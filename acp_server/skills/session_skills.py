@@ -11,13 +11,13 @@ from typing import TypeVar
 import anyio
 from anyio import to_thread
 
-from acp_server.session.commands import Offer
-from acp_server.session.readings import Readings
-from acp_server.session.skills import IsBuiltIn, SkillCallError, Want
+from acp_server.session.commands.registry import Offer
+from acp_server.session.ports.skills import IsBuiltIn, SkillCallError, Want
+from acp_server.session.prompting.single_flight import Readings
 from acp_server.skills.overview import overview_of
-from acp_server.skills.room import SETUP_SKILL, SkillRoom
 from acp_server.skills.screening import refuse_threats, screened_index
-from acp_server.skills.shelf import Shelf
+from acp_server.skills.service import SETUP_SKILL, SkillRoom
+from acp_server.skills.skill_roots import Shelf
 from prompt_engine.sources.workspace_manifests import find_manifests
 from skills_store import (
     Circumstances,

@@ -1,1 +1,1 @@
-"""Process start: isolation of our interpreter from the workspace."""
+"""Fast start. All of it but the isolation from the workspace is optional."""

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 import jiter
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 A = TypeVar("A", bound="Arguments")
 

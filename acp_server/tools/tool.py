@@ -8,7 +8,7 @@ from typing import Generic
 import anyio
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.arguments import (
     A,
     ArgumentError,
@@ -17,7 +17,7 @@ from acp_server.tools.arguments import (
     read_arguments,
     schema_of,
 )
-from acp_server.tools.report import Report
+from acp_server.tools.call_reporter import Report
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import Outcome, ToolSpec
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.gate import Gate
 from acp_server.tools.arguments import ArgumentStream
-from acp_server.tools.report import Report, bounded
+from acp_server.tools.call_reporter import Report, bounded
 from acp_server.tools.tool import Tool
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, arguments_of
 from acp_server.turn.events import CallAppeared

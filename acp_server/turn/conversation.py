@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 
 @frozen

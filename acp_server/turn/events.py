@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import Media, PromptPart, Text
 
 CallKind = Literal[

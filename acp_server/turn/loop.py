@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import anyio
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,

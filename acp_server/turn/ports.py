@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolCall
 from acp_server.turn.events import CallContent, Event, Usage
 

@@ -9,7 +9,7 @@ import anyio
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 from acp_server.turn.conversation import (
     ProviderBlock,
     RedactedThinking,

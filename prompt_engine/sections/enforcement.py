@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from prompt_engine.facts import Facts
-from prompt_engine.models import manner_of, needs_enforcement
+from prompt_engine.model_families import manner_of, needs_enforcement
 from prompt_engine.section import Section
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 
 def write(facts: Facts) -> Iterator[Section]:

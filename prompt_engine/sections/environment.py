@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from prompt_engine.facts import Environment, Facts
 from prompt_engine.section import Section, section_of
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 ALIASING_PROVIDERS = ("alibaba",)
 """Substrings of the names of providers whose models introduce themselves under another name."""

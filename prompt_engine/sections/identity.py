@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from prompt_engine.facts import Facts, Identity, Passage
 from prompt_engine.section import Section, section_of
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 HEADING = "## SOUL.md"
 SKIPPED = "context files are disabled for this agent"

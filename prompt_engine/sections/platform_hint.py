@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from prompt_engine.facts import Facts, HintOverride
 from prompt_engine.section import JOINT, Section
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 WITHOUT_FILES = ("acp", "ci", "cli", "cron", "sms", "task")
 WITH_FILES = (

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
+from prompt_engine.context_file_types import ContextFile, FileNote, FileOutcome
 from prompt_engine.facts import Facts, Fate
-from prompt_engine.inputs import ContextFile, FileNote, FileOutcome
 from prompt_engine.section import Section
 from prompt_engine.sections.identity import SKIPPED
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 from prompt_engine.trust import told
 
 NAME = "context_file"

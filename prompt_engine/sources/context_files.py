@@ -12,14 +12,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from prompt_engine.context_file_types import ContextFile, FileNote
 from prompt_engine.findings import Scan
-from prompt_engine.hints import LoadedHints
-from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.cursor_rules import FOLDER as RULES_FOLDER
 from prompt_engine.sources.cursor_rules import CursorRule
-from prompt_engine.sources.kinds import Look, Piece, Reader, is_speaking, pieces_of
-from prompt_engine.sources.places import chain, git_root
-from prompt_engine.sources.reading import Identity, resolve
+from prompt_engine.sources.file_reading import Identity, resolve
+from prompt_engine.sources.instruction_reader import Look, Piece, Reader, is_speaking, pieces_of
+from prompt_engine.sources.paths import chain, git_root
 from prompt_engine.truncation import character_cap, shared_limits, truncate
 from prompt_engine.trust import Trusted, told, trust_nothing
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prompt_engine.inputs import FileNote
-from prompt_engine.sources.ignoring import Patterns, compile_patterns, meaning
-from prompt_engine.sources.instructions import Source, read_source
-from prompt_engine.sources.places import label
-from prompt_engine.sources.reading import resolve
+from prompt_engine.context_file_types import FileNote
+from prompt_engine.sources.file_reading import resolve
+from prompt_engine.sources.ignore_rules import Patterns, compile_patterns, meaning
+from prompt_engine.sources.instruction_files import Source, read_source
+from prompt_engine.sources.paths import label
 
 FOLDER = Path(".cursor", "rules")
 MOST_RULES = 200

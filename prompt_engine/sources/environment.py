@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prompt_engine.facts import Environment, Passage
-from prompt_engine.sources.own_files import OwnText, read_own
+from prompt_engine.sources.user_files import OwnText, read_own
 
 HINT_VARIABLE = "HERMES_ENVIRONMENT_HINT"
 HINT_SETTING = "agent.environment_hint"

@@ -11,8 +11,8 @@ from pathlib import Path
 from prompt_engine.facts import MemoryStore
 from prompt_engine.findings import Scan
 from prompt_engine.memory_entries import DELIMITER, escaped, joined, split
-from prompt_engine.sources.own_files import OwnText, read_own
-from prompt_engine.sources.reading import Unread
+from prompt_engine.sources.file_reading import Unread
+from prompt_engine.sources.user_files import OwnText, read_own
 from prompt_engine.trust import told
 
 MEMORY_LIMIT = 2_200

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from prompt_engine.facts import Passage
 from prompt_engine.findings import Scan
-from prompt_engine.sources.own_files import OwnText, read_own
-from prompt_engine.sources.reading import Unread
+from prompt_engine.sources.file_reading import Unread
+from prompt_engine.sources.user_files import OwnText, read_own
 from prompt_engine.truncation import LEAST_CAP_CHARACTERS, truncate
 from prompt_engine.trust import Trusted, judge, sha256_of, told, trust_nothing
 

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prompt_engine.context_file_types import FileNote
 from prompt_engine.findings import Finding, Scan
-from prompt_engine.hints import Hint, LoadedHints
-from prompt_engine.inputs import FileNote
+from prompt_engine.hint_blocks import Hint, LoadedHints
 from prompt_engine.sources.cursor_rules import CursorRule
-from prompt_engine.sources.ignoring import SKIPPED_NAMES, Way
-from prompt_engine.sources.instructions import Shown, Source, show
-from prompt_engine.sources.kinds import (
+from prompt_engine.sources.file_reading import Identity, resolve
+from prompt_engine.sources.ignore_rules import SKIPPED_NAMES, Way
+from prompt_engine.sources.instruction_files import Shown, Source, show
+from prompt_engine.sources.instruction_reader import (
     AGENTS_NAMES,
     CLAUDE_NAMES,
     CURSOR_NAME,
     HERMES_NAMES,
 )
-from prompt_engine.sources.places import children
-from prompt_engine.sources.reading import Identity, resolve
-from prompt_engine.sources.workspace_roots import Root, Touched
+from prompt_engine.sources.instruction_roots import Root, Touched
+from prompt_engine.sources.paths import children
 from prompt_engine.truncation import Truncated, truncate
 from prompt_engine.trust import Trusted, Verdict, told, trust_nothing
 

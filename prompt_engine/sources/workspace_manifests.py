@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from prompt_engine.decoding import UndecodableError, decode
-from prompt_engine.sources.reading import ReadFile, read_within, resolve
+from prompt_engine.sources.file_reading import ReadFile, read_within, resolve
 
 MOST_BYTES = 256 * 1024
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prompt_engine.facts import Repository
-from prompt_engine.sources.places import git_root
+from prompt_engine.sources.paths import git_root
 
 GIT_SECONDS = 1.0
 """Time limit in seconds for all calls together."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prompt_engine.facts import Repository, Workspace
-from prompt_engine.sources.reading import resolve
+from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
 from prompt_engine.sources.workspace_repository import GIT_SECONDS, read_repository

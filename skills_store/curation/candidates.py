@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skills_store.ownership import owner_of, read_claims
 
 if TYPE_CHECKING:
-    from skills_store.manage import Keeper
+    from skills_store.editor import Keeper
 
 _WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 _NARROW = (

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from skills_store.background_editor import UnaskedKeeper
 from skills_store.calls import Done
 from skills_store.changes import Change, Moved, Written, read_bytes
-from skills_store.folders import capture_own
+from skills_store.own_files import capture_own
 from skills_store.ownership import Origin, owner_of, read_claims
-from skills_store.refusals import ReadOnlyError
 from skills_store.skill import LINKED_FOLDERS, Skill
-from skills_store.unasked import UnaskedKeeper
+from skills_store.write_errors import ReadOnlyError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skills_store.changes import Change, Moved
-from skills_store.curation.block import Block
+from skills_store.curation.summary import Block
 
 
 @dataclass(frozen=True, slots=True)

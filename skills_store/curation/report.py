@@ -12,8 +12,8 @@ from pathlib import Path
 
 from skills_store.atomic import write_atomically
 from skills_store.changes import Change, Moved
-from skills_store.curation.block import Block
 from skills_store.curation.outcome import Archival, archivals
+from skills_store.curation.summary import Block
 from skills_store.usage import written_time
 
 _PRIVATE = 0o600

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from skills_store.documents import Document, DocumentFile
 from skills_store.home import Home
+from skills_store.json_file import Document, DocumentFile
 from skills_store.locks import locked
 from skills_store.usage import Clock, current_time, parsed_time, written_time
 

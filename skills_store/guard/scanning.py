@@ -11,7 +11,7 @@ from typing import Protocol, get_args
 from skills_store.guard.catalogue import Group, Rule, Signal, groups
 from skills_store.guard.contents import Contents
 from skills_store.guard.engine import Match
-from skills_store.guard.excuses import comes_from_known_hosts, is_placeholder
+from skills_store.guard.exemptions import comes_from_known_hosts, is_placeholder
 from skills_store.guard.mentions import Passage, is_mention
 from skills_store.guard.structure import is_opaque, structure_findings
 from skills_store.guard.verdict import Finding, Severity, Verdict, verdict_of

@@ -28,8 +28,8 @@ from skills_store.patching.errors import (
     RepeatedPathError,
     UnplacedInsertionError,
 )
-from skills_store.patching.growing import Region, regions
 from skills_store.patching.matching import Replacement, replace
+from skills_store.patching.partial_patch import Region, regions
 from skills_store.patching.v4a import HunksApplied, apply_hunks, parse_patch
 
 __all__ = [

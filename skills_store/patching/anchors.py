@@ -8,7 +8,7 @@ import re
 
 from skills_store.patching.folding import END_BLANKS
 from skills_store.patching.indentation import Indentation, derive_indentation
-from skills_store.patching.places import Place, Source, Wanted, place_lines
+from skills_store.patching.text_search import Place, Source, Wanted, place_lines
 
 MIN_LINES = 3
 MAX_COMPARED_LINES = 20_000

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from skills_store.patching.folding import BLANKS, Fold, source_columns
 from skills_store.patching.indentation import indent_of
-from skills_store.patching.places import Place, Wanted
+from skills_store.patching.text_search import Place, Wanted
 
 _TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skills_store.patching.indentation import indent_of
-from skills_store.patching.places import Place, line_starts
+from skills_store.patching.text_search import Place, line_starts
 
 MAX_HEADINGS = 20
 """A heading that occurs more often is ignored."""

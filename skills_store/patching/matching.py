@@ -11,12 +11,6 @@ from itertools import chain
 
 from skills_store.patching.anchors import find_anchored
 from skills_store.patching.blending import Plan, blend, plan_lines, with_end_blanks
-from skills_store.patching.disguises import (
-    without_blank_edges,
-    without_edge_newlines,
-    without_escapes,
-    without_line_numbers,
-)
 from skills_store.patching.errors import (
     MAX_SHOWN_PLACES,
     AmbiguousError,
@@ -26,7 +20,13 @@ from skills_store.patching.errors import (
 )
 from skills_store.patching.folding import END_BLANKS, LONG_DASHES, LOOKALIKES, PLAIN, SPACING, Fold
 from skills_store.patching.nearest import find_applied, find_nearest
-from skills_store.patching.places import (
+from skills_store.patching.request_variants import (
+    without_blank_edges,
+    without_edge_newlines,
+    without_escapes,
+    without_line_numbers,
+)
+from skills_store.patching.text_search import (
     Place,
     Source,
     Wanted,

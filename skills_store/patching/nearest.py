@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from skills_store.patching.errors import Nearest
-from skills_store.patching.places import line_number
+from skills_store.patching.text_search import line_number
 
 MAX_SHOWN_LINES = 8
 MAX_SHOWN_CHARACTERS = 200

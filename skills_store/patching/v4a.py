@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile, joined
 from skills_store.patching.errors import EmptyPatchError, MalformedPatchError, RepeatedPathError
-from skills_store.patching.placing import HunksApplied, apply_hunks
+from skills_store.patching.hunk_application import HunksApplied, apply_hunks
 from skills_store.patching.sections import Reader, Section
 
 __all__ = ["HunksApplied", "apply_hunks", "parse_patch"]

@@ -7,7 +7,7 @@ import pytest
 
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.loop import GO_ON
-from tests.anthropic_model.workbench import Rules, check_history, open_desk, text_kept
+from tests.anthropic_model.model_session import Rules, check_history, open_desk, text_kept
 from tests.support.messages_api import (
     Ask,
     CutAfterBytes,
@@ -31,7 +31,7 @@ from tests.support.messages_api import (
     say,
     think,
 )
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 WHOLE = "It begins here, goes on for a while, över and över, and it ends there."
 THOUGHT = "How does it go on?"

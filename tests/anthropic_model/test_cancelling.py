@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.anthropic_model.workbench import Desk, Rules, check_history, open_desk
+from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk
 from tests.support.editor import Pending, at, prompt_params
 from tests.support.messages_api import (
     CutAfterEvents,

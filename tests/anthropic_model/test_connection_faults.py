@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from acp_server.models.anthropic.faults import understand
-from acp_server.models.faults import Fault
+from acp_server.models.anthropic.failures import understand
+from acp_server.models.failures import Fault
 
 
 def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.anthropic_model.workbench import HOST, Rules, check_history, open_desk
+from tests.anthropic_model.model_session import HOST, Rules, check_history, open_desk
 from tests.support.messages_api import (
     Failure,
     Gate,
@@ -25,7 +25,7 @@ from tests.support.messages_api import (
     unauthorized,
     unavailable,
 )
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 TIMEOUT = Failure(408, type="timeout_error", message="Request timeout")
 CONFLICT = Failure(409, message="Conflict")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.credentials import Credential
+from acp_server.config.credentials import Credential
 from acp_server.models.access import Access, ListedModel
-from acp_server.models.listing import save_list
-from acp_server.models.loading import messages_loader
-from acp_server.models.provider import EndpointCatalog, Plan
-from acp_server.models.retry import RetryPolicy
+from acp_server.models.endpoint_catalog import EndpointCatalog, Plan
+from acp_server.models.lazy_imports import messages_loader
+from acp_server.models.model_list_cache import save_list
+from acp_server.models.retry_policy import RetryPolicy
 from prompt_engine.cache_control import mark
-from tests.anthropic_model.workbench import speech_for
+from tests.anthropic_model.model_session import speech_for
 
 URL = "https://models.example"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from tests.anthropic_model.workbench import KEY, Desk, Rules, open_desk
+from tests.anthropic_model.model_session import KEY, Desk, Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import Endpoint, messages_api
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 DEFAULT = "claude-fable-5-2"
 UNDECIDED = Rules(model=None)

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.models.families import family_for
-from tests.anthropic_model.workbench import MODEL, Rules, open_desk
+from tests.anthropic_model.model_session import MODEL, Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import (
     Call,
@@ -22,7 +22,7 @@ from tests.support.messages_api import (
     say,
     think,
 )
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 STOPS: dict[str, tuple[list[Turn], str]] = {
     "end_turn": (["Done."], "end_turn"),

@@ -6,12 +6,12 @@ import sys
 
 PROGRAM = """
 import json, sys
-from acp_server.models.loading import _open_anthropic
+from acp_server.models.lazy_imports import _open_anthropic
 from prompt_engine.cache_control import mark
 _open_anthropic(mark)
 used = len([each for each in sys.modules if each.startswith("anthropic")])
 
-from acp_server.models.anthropic import adapter, endpoint, faults
+from acp_server.models.anthropic import adapter, endpoint, failures as faults
 import anthropic
 from anthropic import *
 from anthropic.types import MessageParam, TextBlock

@@ -24,8 +24,8 @@ from tests.support.messages_api import (
     think,
     unauthorized,
 )
-from tests.support.patience import PATIENCE_SECONDS, is_over_within
 from tests.support.server_process import ServerProcess, start_server
+from tests.support.timeouts import PATIENCE_SECONDS, is_over_within
 
 SECRET = "sk-ant-api03-a-key-that-nobody-must-ever-see"  # noqa: S105  not a real one
 SOON_SECONDS = 3.0

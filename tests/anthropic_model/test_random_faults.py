@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from acp_server.turn.loop import GO_ON
-from tests.anthropic_model.workbench import Desk, Rules, check_history, open_desk, text_kept
+from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk, text_kept
 from tests.support.editor import Object, at
 from tests.support.messages_api import (
     Ask,
@@ -39,7 +39,7 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.messages_api.script import Call, Spoken
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 PROMPTS = 4
 MODELS = ("claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-6", "claude-haiku-4-5")

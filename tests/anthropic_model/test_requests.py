@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.requests import NOTHING, no_omissions, request_body
+from acp_server.models.anthropic.request import NOTHING, no_omissions, request_body
 from acp_server.models.families import family_for
-from acp_server.models.omissions import Omissions
+from acp_server.models.rejected_fields import Omissions
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -22,7 +22,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.ports import ModelRequest
 from prompt_engine.cache_control import mark
-from tests.anthropic_model.workbench import MODEL, Rules, Tools, open_desk
+from tests.anthropic_model.model_session import MODEL, Rules, Tools, open_desk
 from tests.support.editor import Object, at
 from tests.support.messages_api import (
     Endpoint,

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.models.anthropic.server_tools import sendable
 from acp_server.turn.conversation import AssistantMessage, ProviderBlock
-from tests.anthropic_model.workbench import Desk, Rules, open_desk
+from tests.anthropic_model.model_session import Desk, Rules, open_desk
 from tests.support.editor import Object, at
 from tests.support.messages_api import (
     CutAfterEvents,
@@ -22,7 +22,7 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.messages_api.script import Cite, SearchCall, SearchResult
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SEARCHING = Rules(searches_web=True)
 CALL = SearchCall("srvtoolu_1", "how tall is it")

@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Message, Text, ToolResult, UserMessage
-from tests.anthropic_model.workbench import Desk, Rules, check_history, open_desk
+from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk
 from tests.support.editor import Object, at
 from tests.support.messages_api import (
     Gate,

@@ -7,10 +7,10 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.thinking import accepts_budget
-from tests.anthropic_model.workbench import Rules, open_desk
+from tests.anthropic_model.model_session import Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import MessagesApi, call, messages_api, reply, say, think
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 BUDGETED = Rules(model="claude-haiku-4-5")
 THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "seal"}

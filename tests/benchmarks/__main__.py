@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.benchmarks import agreement, bar, report
+from tests.benchmarks import agreement, report, targets
 from tests.benchmarks.installing import install
 from tests.benchmarks.peers import OURS, PEERS, Peer, any_agent
 from tests.benchmarks.rows import Group, make_groups
-from tests.benchmarks.running import Results, run, say
+from tests.benchmarks.runner import Results, run, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*report.tables(results, groups), sep="\n")
     code = _compare(runs, groups) if len(runs) > 1 else 0
     if options.against_bar:
-        claims = [*bar.judged(runs[-1])]
-        print(*bar.lines(claims), sep="\n")
+        claims = [*targets.judged(runs[-1])]
+        print(*targets.lines(claims), sep="\n")
         code |= int(any(claim.is_met is False for claim in claims))
     return code
 

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from prompt_engine.cache_control import Block
 from tests.support.messages_api import VERSION, Endpoint, InputUsage
-from tests.support.messages_api.asking import Headers, read_ask
 from tests.support.messages_api.cache import PromptCache
+from tests.support.messages_api.parsed_request import Headers, read_ask
 from tests.support.messages_api.prefix import pieces
 from tests.support.messages_api.shapes import MessagesRequest
 

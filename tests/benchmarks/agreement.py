@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.benchmarks.report import spread
 from tests.benchmarks.rows import Group
-from tests.benchmarks.running import Results
+from tests.benchmarks.runner import Results
 
 LEAST_SHARE = 0.1
 LEAST = {"ms": 1.0, "µs": 5.0, "MiB": 1.0, "s": 0.05}

@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 import anyio
 
-from acp_server.models.loading import SdkLoader, messages_loader
-from acp_server.models.marking import Mark
+from acp_server.models.cache_markers import Mark
+from acp_server.models.lazy_imports import SdkLoader, messages_loader
 from prompt_engine.cache_control import mark
 from tests.benchmarks.accounting import (
     READ_PRICE,
@@ -122,7 +122,7 @@ async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> 
     served = configuration(home, options=options, environment=environment)
     loader = messages_loader(mark)  # a real server never closes them either
     try:
-        with patch("acp_server.endpoints.messages_loader", partial(_given, loader)):
+        with patch("acp_server.server.endpoints.messages_loader", partial(_given, loader)):
             async with open_editor(served) as editor:
                 await editor.initialize()
                 session_id = await editor.new_session(project)

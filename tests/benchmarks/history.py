@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 import psutil
 
-from acp_server.history.loading import LazyArchive, SessionJournal
-from acp_server.session.records import SessionFacts
+from acp_server.history.archive import LazyArchive, SessionJournal
+from acp_server.session.ports.archive import SessionFacts
 from acp_server.turn.conversation import (
     AssistantMessage,
     Text,
@@ -31,7 +31,7 @@ from acp_server.turn.events import (
     MessageChunk,
     PromptReceived,
 )
-from tests.history.made import facts
+from tests.history.samples import facts
 
 CHUNKS = 100_000
 TURNS = 150

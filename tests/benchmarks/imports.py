@@ -14,7 +14,7 @@ from typing import cast
 
 import anyio
 
-from acp_server.models.loading import messages_loader
+from acp_server.models.lazy_imports import messages_loader
 from prompt_engine.cache_control import mark
 
 TICK_SECONDS = 0.001

@@ -24,8 +24,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from tests.benchmarks.agent import Agent
-from tests.benchmarks.endpoint.asking import order
-from tests.benchmarks.lab import endpoint_process
+from tests.benchmarks.agent_setup import endpoint_process
+from tests.benchmarks.endpoint.model_requests import order
 
 CHUNKS = 20_000
 TURNS = 200

@@ -9,7 +9,7 @@ from typing import cast
 from tests.benchmarks.figures import Row, Sheet
 from tests.benchmarks.peers import OURS
 from tests.benchmarks.rows import LIMITS, Group
-from tests.benchmarks.running import Results
+from tests.benchmarks.runner import Results
 
 DASH = "—"
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.benchmarks.agent_setup import Lab
 from tests.benchmarks.figures import Figures, Row
-from tests.benchmarks.groups.crowd import measure_crowd
+from tests.benchmarks.groups.concurrency import measure_crowd
 from tests.benchmarks.groups.faults import measure_faults
-from tests.benchmarks.groups.finding import Library
-from tests.benchmarks.groups.past import Past
+from tests.benchmarks.groups.history_search import Library
+from tests.benchmarks.groups.prompt_costs import measure_words
 from tests.benchmarks.groups.start import measure_start
+from tests.benchmarks.groups.stored_sessions import Past
 from tests.benchmarks.groups.streams import measure_streams
 from tests.benchmarks.groups.turns import measure_turns
-from tests.benchmarks.groups.words import measure_words
-from tests.benchmarks.lab import Lab
 
 SEARCHED_SESSIONS = 10_000
 

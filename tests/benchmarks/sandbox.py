@@ -20,8 +20,8 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import anyio
 
 from tests.benchmarks.clock import measure_bare_python
-from tests.tools.confinement.ground import Ground, confined, make_ground, with_network
-from tests.tools.shell.workplace import Place, workplace
+from tests.tools.confinement.sandbox_setup import Ground, confined, make_ground, with_network
+from tests.tools.shell.command_session import Place, workplace
 
 RUNS = 30
 COMMAND = "true"

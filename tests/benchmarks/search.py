@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from acp_server.history import texts
+from acp_server.history import text_index
 from acp_server.history.discovery import discover
-from acp_server.history.opening import Places, opened
 from acp_server.history.schema import MIGRATIONS
-from acp_server.session.recall import Findings, Inquiry
+from acp_server.history.search_databases import Places, opened
+from acp_server.session.ports.session_search import Findings, Inquiry
 
 MESSAGES = 100
 ROLES = ("user", "assistant", "tool", "assistant")
@@ -90,10 +90,10 @@ def build(path: Path, sessions: int) -> None:
         for session in range(sessions):
             _fill(connection, writer, session)
             if session % 100 == 99:
-                texts.index_pending(connection)
+                text_index.index_pending(connection)
                 connection.commit()
         _plant(connection, sessions // 2)
-        texts.index_pending(connection)
+        text_index.index_pending(connection)
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

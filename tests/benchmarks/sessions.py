@@ -18,7 +18,7 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.history.opening import Places
+from acp_server.history.search_databases import Places
 from tests.benchmarks.agent import Agent
 from tests.benchmarks.clock import measure_bare_python, timed
 from tests.benchmarks.history import append_of_a_message, keep_sessions, keep_turns
@@ -28,8 +28,8 @@ TURNS = 150
 WARM_TURNS = 30
 SCRIPT = "prompt: *\nsay: Hello.\n"
 UNKEPT = (
-    "import sys, acp_server.app as app\n"
-    "from acp_server.session.unkept import UnkeptArchive\n"
+    "import sys, acp_server.server.app as app\n"
+    "from acp_server.session.ports.null_archive import UnkeptArchive\n"
     "from acp_server.__main__ import main\n"
     "app.LazyArchive = lambda path: UnkeptArchive()\n"
     "sys.exit(main())"

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.benchmarks import agreement, bar, report
+from tests.benchmarks import agreement, report, targets
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.endpoint.answering import GROWN, answer
-from tests.benchmarks.endpoint.asking import LISTS, Form, order, read_ask
-from tests.benchmarks.endpoint.forms import written
-from tests.benchmarks.endpoint.vocabulary import in_words_of
+from tests.benchmarks.agent_setup import Lab, endpoint_process, make_lab
+from tests.benchmarks.endpoint.answers import GROWN, answer
+from tests.benchmarks.endpoint.model_requests import LISTS, Form, order, read_ask
+from tests.benchmarks.endpoint.stream_encoders import written
+from tests.benchmarks.endpoint.tool_dialects import in_words_of
 from tests.benchmarks.figures import Figures, Row, Sheet
-from tests.benchmarks.lab import Lab, endpoint_process, make_lab
 from tests.benchmarks.peers import OURS, PEERS, any_agent
 from tests.benchmarks.rows import Group
-from tests.benchmarks.running import Results, run
-from tests.benchmarks.stores import renewed
+from tests.benchmarks.runner import Results, run
+from tests.benchmarks.session_stores import renewed
 
 PLAIN_AGENT = """\
 import json, sys
@@ -143,7 +143,9 @@ def test_the_bar_is_met_missed_or_not_judged() -> None:
     sheet = Sheet({"initialize": [20.0], "warm-turn": [13.0], "day-share": [97.5]})
     slower = Sheet({"initialize": [300.0]})
 
-    claims = {each.what: each.is_met for each in bar.judged(Results({OURS: sheet, "x": slower}))}
+    claims = {
+        each.what: each.is_met for each in targets.judged(Results({OURS: sheet, "x": slower}))
+    }
 
     assert claims["spawn to initialize answered"] is True
     assert claims["warm prompt, whole turn"] is False

@@ -19,8 +19,8 @@ import anyio
 
 from tests.checkpoints.scripts import ASKING, say
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Room, allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, allowed, open_workroom
 
 TOLD = "cannot be kept"
 BLOCK_BYTES = 4096

@@ -11,8 +11,8 @@ from typing import cast
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Answer, RefusedError, Room
 from tests.tools.typing_model import call
-from tests.tools.workroom import Answer, RefusedError, Room
 
 ASKING = "session/request_permission"
 Entry = tuple[str, bytes, int]

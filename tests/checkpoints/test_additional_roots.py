@@ -9,8 +9,8 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.checkpoints.scripts import ASKING, entries, files_of, say
+from tests.tools.editor_session import Room, allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, allowed, open_workroom
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

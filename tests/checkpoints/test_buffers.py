@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tests.checkpoints.scripts import ASKING, say
 from tests.support.editor import Object
+from tests.tools.editor_session import FILES, RefusedError, allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import FILES, RefusedError, allowed, open_workroom
 
 
 async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> None:

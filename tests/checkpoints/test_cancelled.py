@@ -6,10 +6,10 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from acp_server.checkpoints.disk import Original
-from acp_server.checkpoints.keeper import Task
-from acp_server.checkpoints.turns import Touched
-from tests.checkpoints.keeping import HAS_GIT, Bench, bench_in
+from acp_server.checkpoints.files import Original
+from acp_server.checkpoints.manager import Task
+from acp_server.checkpoints.turn_recorder import Touched
+from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 MOST_SECONDS = 0.2

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from acp_server.turn.conversation import AssistantMessage, Message, Text, UserMessage
 from tests.checkpoints.scripts import ASKING, say
+from tests.tools.editor_session import Room, allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, allowed, open_workroom
 
 NOTE = "[The user has undone “go”. Brought back: `a.txt`.]"
 PAIR: list[Message] = [UserMessage((Text(NOTE),)), AssistantMessage((Text("(Noted.)"),))]

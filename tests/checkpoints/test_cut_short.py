@@ -5,11 +5,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.checkpoints.disk import Original
+from acp_server.checkpoints.files import Original
 from acp_server.checkpoints.records import Change
-from acp_server.checkpoints.turns import Touched
-from tests.checkpoints.keeping import HAS_GIT, bench_in
-from tests.support.patience import PATIENCE_SECONDS
+from acp_server.checkpoints.turn_recorder import Touched
+from tests.checkpoints.manager_setup import HAS_GIT, bench_in
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 @pytest.mark.skipif(not HAS_GIT, reason="git is not installed")

@@ -18,8 +18,8 @@ from pydantic import JsonValue
 
 from tests.checkpoints.scripts import Entry, entries
 from tests.support.editor import Object, at, is_update, prompt_params
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, model_id, start_server
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SCRIPT = """\

@@ -9,8 +9,8 @@ import pytest
 from acp_server.permissions.modes import Mode
 from tests.checkpoints.scripts import ASKING, say
 from tests.support.editor import Object, at
+from tests.tools.editor_session import allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import allowed, open_workroom
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

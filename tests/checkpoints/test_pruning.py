@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.checkpoints.rules import CheckpointRules
-from tests.checkpoints.keeping import HAS_GIT, Bench, bench_in
+from acp_server.checkpoints.config import CheckpointRules
+from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 

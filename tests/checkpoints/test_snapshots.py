@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.checkpoints.resolving import IGNORED
-from acp_server.checkpoints.rules import CheckpointRules
-from tests.checkpoints.keeping import HAS_GIT, Bench, bench_in
+from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.turn_changes import IGNORED
+from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 

@@ -16,7 +16,7 @@ from tests.checkpoints.scripts import (
     say,
     script,
 )
-from tests.tools.workroom import FILES, allowed, open_workroom
+from tests.tools.editor_session import FILES, allowed, open_workroom
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SEEDS = [

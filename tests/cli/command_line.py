@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.fork_server import WITH_A_MODEL, CommandLine, warm_command
 from tests.support.server_process import NO_KEYRING
-from tests.support.warm_command import WITH_A_MODEL, CommandLine, warm_command
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ import anyio
 import anyio.abc
 import pytest
 
-from acp_server import settings
-from acp_server.cli.checks import configuration_problems, home_folder, model
+from acp_server.cli.check_result import Finding, Status, worst
+from acp_server.cli.doctor_checks import configuration_problems, home_folder, model
 from acp_server.cli.endpoint_check import endpoint
-from acp_server.cli.findings import Finding, Status, worst
 from acp_server.cli.setting_rows import setting_rows, shown
-from acp_server.configuration.values import HttpServer, StdioServer
-from acp_server.credentials import KeyStore
-from acp_server.redaction import HIDDEN
+from acp_server.config import settings
+from acp_server.config.credentials import KeyStore
+from acp_server.config.values import HttpServer, StdioServer
+from acp_server.text.redaction import HIDDEN
 from tests.cli.command_line import run
 
 QUIET = {"ACP_SERVER_MODEL": "scripted:demo"}

@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from acp_server.cli.bundle import MOST_LOG_LINES, Evidence, bundle, keep, log_end, machine
-from acp_server.cli.findings import Finding
-from acp_server.redaction import HIDDEN, Redactor
+from acp_server.cli.check_result import Finding
+from acp_server.text.redaction import HIDDEN, Redactor
 from tests.cli.command_line import run
 
 KEY = "sk-ant-" + "0123456789abcdef"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.cli.editors_found import FoundEditor, editors, found_editors
-from acp_server.cli.findings import Finding
-from acp_server.cli.kept_state import database, kept_state
+from acp_server.cli.check_result import Finding
+from acp_server.cli.editor_detection import FoundEditor, editors, found_editors
+from acp_server.cli.state_checks import database, kept_state
 
 NONE_YET = "{}/acp/sessions.db: not created yet"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.history.loading import LazyArchive
-from acp_server.session.records import SavedSystem, SessionFacts
+from acp_server.history.archive import LazyArchive
+from acp_server.session.ports.archive import SavedSystem, SessionFacts
 from acp_server.turn.conversation import Text, UserMessage
 from tests.cli.command_line import run
 

@@ -9,7 +9,7 @@ from acp_server.__main__ import CHOICES, SERVE_OPTIONS
 from acp_server.cli.main import COMMANDS, group, run_command
 from acp_server.cli.serve import command as serve_command
 from acp_server.cli.serve import setting_options
-from acp_server.settings import sources
+from acp_server.config.settings import sources
 from acp_server.version import __version__
 from tests.cli.command_line import command_line, environment
 from tests.cli.command_line import run_anew as run
@@ -52,7 +52,7 @@ def test_every_command_has_help_with_examples(
 def test_the_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
     source = (
         "import sys; from acp_server.cli.main import run_command; run_command(['-h'], int);"
-        "slow = {'pydantic', 'anyio', 'rich', 'acp_server.settings'} & set(sys.modules);"
+        "slow = {'pydantic', 'anyio', 'rich', 'acp_server.config.settings'} & set(sys.modules);"
         "sys.exit(', '.join(slow) or 0)"
     )
     command = [*command_line()[:1], "-c", source]

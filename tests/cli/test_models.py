@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from acp_server.cli.local_servers import find_local_servers
-from acp_server.configuration.changing import with_section
-from acp_server.models.profiles import Profile
+from acp_server.config.changing import with_section
+from acp_server.models.provider_profiles import Profile
 from tests.cli.command_line import run
 from tests.support.openai_api import Endpoint, Listed, openai_api, openai_api_in_thread
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 MODELS = (
     Listed("house", extra={"max_model_len": 32_768}),

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from acp_server.cli.sessions import command
-from acp_server.history.loading import LazyArchive
-from acp_server.session.records import SessionFacts
+from acp_server.history.archive import LazyArchive
+from acp_server.session.ports.archive import SessionFacts
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.events import (
     CallAppeared,

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from acp_server.cli.demo import SCRIPT
-from acp_server.cli.tour import MEND, Summary, Turn
-from acp_server.cli.verification import Finding, Verdict, expected_changes, verify
-from acp_server.cli.workspace import FILES, make_workspace
+from acp_server.cli.demo_project import FILES, make_workspace
+from acp_server.cli.demo_runner import MEND, Summary, Turn
+from acp_server.cli.demo_verification import Finding, Verdict, expected_changes, verify
 from acp_server.models.scripted import SCRIPTS
 
 TESTS = "tests"

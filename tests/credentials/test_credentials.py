@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.configured import configured_credential
-from acp_server.credentials import Credential, Credentials, KeyStore
+from acp_server.config.credentials import Credential, Credentials, KeyStore
+from acp_server.server.config_mapping import configured_credential
 from tests.support.editor import configuration
 
 CONFIGURED = Credential("environment", api_key="sk-configured")

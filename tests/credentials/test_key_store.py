@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from keyring.backends import null
 
-from acp_server.credentials import ACCOUNT, SERVICE, Credential, KeyStore
+from acp_server.config.credentials import ACCOUNT, SERVICE, Credential, KeyStore
 from tests.credentials.keyrings import Ring, installed
 
 KEYRING = "the system keyring"

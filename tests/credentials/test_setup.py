@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.credentials import ACCOUNT
+from acp_server.config.credentials import ACCOUNT
 from tests.cli.command_line import Outcome, run
 
 

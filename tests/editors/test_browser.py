@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.played import player_of
+from tests.editors.script_responder import player_of
 from tests.editors.test_vscode import EXTENSION, install, npm_program, run
 from tests.support.messages_api import KEY, messages_api_in_thread
 

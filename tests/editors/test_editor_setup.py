@@ -13,11 +13,11 @@ from click import ClickException
 from click.testing import CliRunner
 from pydantic import JsonValue
 
+from acp_server.cli.editor_detection import found_editors
 from acp_server.cli.editor_settings import TITLES, FileEditor, Machine, settings_file
-from acp_server.cli.editors_found import found_editors
 from acp_server.cli.main import group
 from tests.cli.command_line import Outcome, command_line, environment, run
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 NOBODY_TO_ASK = "Nothing was written: stdin is not a terminal. Add --yes to write it.\n"
 ZED_SETTINGS = """\

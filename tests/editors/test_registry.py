@@ -13,9 +13,9 @@ from jsonschema import Draft7Validator, FormatChecker
 from pydantic import JsonValue
 
 from acp_server.version import __version__
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.published_schema import Validator
 from tests.support.server_process import environment, start_server
+from tests.support.timeouts import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 ZED = ROOT / "editors" / "zed"

@@ -11,15 +11,15 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from tests.endurance.acts import ACTS, ASKED, WORDS, Act, Called, numbered
+from tests.endurance.actions import ACTS, ASKED, WORDS, Act, Called, numbered
 from tests.support.editor import Object
-from tests.support.messages_api.answering import EVENT_STREAM
 from tests.support.messages_api.endpoint import Endpoint
 from tests.support.messages_api.failures import JSON, Failure
 from tests.support.messages_api.faults import CutAfterEvents, event
 from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sending
+from tests.support.messages_api.response_steps import Answer, Step, Wait, Write
+from tests.support.messages_api.responses import EVENT_STREAM
 from tests.support.messages_api.script import Player
-from tests.support.messages_api.steps import Answer, Step, Wait, Write
 
 CHUNK_CHARACTERS = 12
 NOT_FOUND = Failure(404, type="not_found_error", message="Not Found")

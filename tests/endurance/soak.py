@@ -19,8 +19,8 @@ import psutil
 
 from tests.endurance.client import SoakClient, server
 from tests.endurance.endpoint import SoakEndpoint
-from tests.endurance.lane import Kept, Lane
 from tests.endurance.measures import Sample, take
+from tests.endurance.soak_user import Kept, Lane
 from tests.support.messages_api import KEY
 from tests.support.messages_api.server import serving
 from tests.support.server_process import environment

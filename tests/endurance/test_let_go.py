@@ -7,11 +7,11 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.session.commands import CommandRegistry
+from acp_server.session.commands.registry import CommandRegistry
+from acp_server.session.ports.skills import NoSkills, SkillDesk
 from acp_server.session.session import Session
-from acp_server.session.skills import NoSkills, SkillDesk
 from tests.support.editor import Editor, configuration, open_editor
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SCRIPT = """\
 prompt: *

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from acp_server.checkpoints import disk as kept_files
-from acp_server.checkpoints.disk import Original
+from acp_server.checkpoints import files as kept_files
+from acp_server.checkpoints.files import Original
 from acp_server.tools.files import disk as user_files
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import Place
 from acp_server.tools.files.snapshot import digest_of
 from skills_store.atomic import write_atomically
-from tests.faults.store import Store, bytes_of, nothing
+from tests.faults.store_case import Store, bytes_of, nothing
 
 OLD, NEW = b"old\n" * 2000, b"new and longer\n" * 3000
 

@@ -10,8 +10,8 @@ from skills_store.curation.schedule import Schedule
 from skills_store.errors import SkillError
 from skills_store.home import Home
 from skills_store.usage import Usage
-from tests.faults.store import Store, nothing
-from tests.skills_store.keeping import House
+from tests.faults.store_case import Store, nothing
+from tests.skills_store.skill_home import House
 from tests.skills_store.test_crashes import CASES, furnish, with_archive
 
 FAILURES = (OSError, SkillError)

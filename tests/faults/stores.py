@@ -8,28 +8,28 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from acp_server.checkpoints.config import CheckpointRules
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.objects import ObjectStore, name_of
 from acp_server.checkpoints.records import Origin, Record
-from acp_server.checkpoints.rules import CheckpointRules
 from acp_server.checkpoints.store import CheckpointStore
 from acp_server.cli.setup import change_model
-from acp_server.credentials import KeyStore, account_for
-from acp_server.evolution.proposals import Proposals
-from acp_server.memory.answers import Answer
+from acp_server.config.credentials import KeyStore, account_for
+from acp_server.learning.proposals import Proposals
 from acp_server.memory.errors import StoreError
 from acp_server.memory.operations import Operation
+from acp_server.memory.results import Answer
 from acp_server.models.access import ListedModel
-from acp_server.models.listing import load_list, save_list
+from acp_server.models.model_list_cache import load_list, save_list
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, SiteScope
 from acp_server.permissions.trust import ContentTrust, TrustStore
 from acp_server.turn.conversation import ToolCall
 from skills_store.curation.report import Report, write_report
-from skills_store.documents import Document, DocumentFile
+from skills_store.json_file import Document, DocumentFile
 from tests.faults.files import FILES, NEW
-from tests.faults.store import Store, bytes_of, nothing
+from tests.faults.store_case import Store, bytes_of, nothing
 from tests.memory.stores import memory_of
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

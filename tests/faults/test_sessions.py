@@ -8,8 +8,8 @@ from sqlite3 import Connection, Cursor
 from typing import cast
 
 from acp_server.history.database import Database
-from acp_server.session.records import Archive
-from tests.history.made import answered, facts, said
+from acp_server.session.ports.archive import Archive
+from tests.history.samples import answered, facts, said
 from tests.history.test_problems import Home, SmallDisk, on
 
 WORDS = [said("first"), answered("yes"), said("second"), answered("indeed"), said("third")]

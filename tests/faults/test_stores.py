@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.disk import Plan, failing, names_below, operations_of, plans_for
 from tests.faults.skills import SKILLS
-from tests.faults.store import Store
+from tests.faults.store_case import Store
 from tests.faults.stores import STORES
 
 MOST_PLANS = 25

@@ -18,15 +18,15 @@ from acp_server.jsonrpc.errors import (
 from acp_server.jsonrpc.framing import Line, LineSplitter, Oversized
 from acp_server.jsonrpc.messages import Notification, Request, encode
 from acp_server.jsonrpc.parsing import is_request_id, leading_id, parse_message
+from acp_server.memory.entry_index import digest_of, entries_of, known_of
 from acp_server.memory.files import FileState
-from acp_server.memory.index import digest_of, entries_of, known_of
 from acp_server.permissions.shell.assessment import (
     assess,
     matches_prefix,
     plain_words,
     spoken_commands,
 )
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 from prompt_engine.memory_entries import joined, normalized, split
 from skills_store.document import check_created, parse
 from skills_store.patching import PatchError, UpdateFile, apply_hunks, parse_patch, replace

@@ -7,7 +7,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from acp_server.version import __version__
-from tests.support.engine import MODEL_ID
+from tests.support.server_parts import MODEL_ID
 
 API_KEY: dict[str, JsonValue] = {
     "id": "api-key",

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.credentials import Credential, KeyStore
+from acp_server.config.credentials import Credential, KeyStore
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import open_checked_editor
+from tests.handlers.fake_models import Echo
 from tests.support.editor import configuration, open_editor
-from tests.support.engine import way_in
+from tests.support.server_parts import way_in
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
 NO_KEY = (

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from tests.handlers import expected
-from tests.handlers.checking import CheckedEditor, open_checked_editor, scripted
-from tests.handlers.models import Chatterbox, Echo, RaisingWhenCancelled, Stubborn
+from tests.handlers.checked_editor import CheckedEditor, open_checked_editor, scripted
+from tests.handlers.fake_models import Chatterbox, Echo, RaisingWhenCancelled, Stubborn
 from tests.support.editor import Object, prompt_params
-from tests.support.engine import registry_of
+from tests.support.server_parts import registry_of
 
 ANSWER_SECONDS = 0.3
 ATTEMPTS = 3

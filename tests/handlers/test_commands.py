@@ -6,14 +6,14 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.models.scripted import ScriptedModel
-from acp_server.session.errands import IN_PLAN_MODE, IS_THERE
+from acp_server.session.commands.prompt_commands import IN_PLAN_MODE, IS_THERE
+from acp_server.session.commands.usage_text import NOTHING
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.usage import NOTHING
-from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.factory import TOOL_NAMES
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor
+from tests.handlers.checked_editor import open_checked_editor
 from tests.support.editor import Editor, at, configuration, open_editor
-from tests.support.engine import Shelf, equipment
+from tests.support.server_parts import Shelf, equipment
 
 ECHO = "prompt: *\nsay: Done."
 

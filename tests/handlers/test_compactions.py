@@ -3,14 +3,14 @@
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.ports import TextDelta
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor
-from tests.support.engine import MODEL_ID, equipment
-from tests.turn.playing import Playing, Round
+from tests.handlers.checked_editor import open_checked_editor
+from tests.support.server_parts import MODEL_ID, equipment
+from tests.turn.turn_harness import Playing, Round
 
 SHOWN: JsonValue = {"session": {"compaction": {}}}
 NOTICED: JsonValue = {"session": {"notices": {}}}

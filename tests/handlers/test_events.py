@@ -3,16 +3,16 @@
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Meter
 from acp_server.turn.ports import CallStarted, Retrying, TextDelta, UsageReported
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor
-from tests.support.engine import MODEL_ID, Shelf, equipment, registry_of
-from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
+from tests.handlers.checked_editor import open_checked_editor
+from tests.support.server_parts import MODEL_ID, Shelf, equipment, registry_of
+from tests.turn.turn_harness import Gauge, Playing, Round, Tools, calling, echo
 
 CALL = ToolCall("c1", "echo", '{"a": 1}')
 USED = UsageReported(Usage(1, 2, 4, 8, 16))

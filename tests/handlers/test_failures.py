@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.models.catalog import ForeignModel
+from acp_server.models.fixed_catalog import ForeignModel
 from acp_server.models.scripted import ScriptedModel
-from acp_server.session.commands import Command
+from acp_server.session.commands.registry import Command
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import (
     CredentialsMissingError,
@@ -15,10 +15,10 @@ from acp_server.turn.errors import (
 )
 from acp_server.turn.ports import Sink
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor, scripted
-from tests.handlers.models import Echo, Failing
+from tests.handlers.checked_editor import open_checked_editor, scripted
+from tests.handlers.fake_models import Echo, Failing
 from tests.support.editor import at
-from tests.support.engine import registry_of
+from tests.support.server_parts import registry_of
 
 
 async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_chat(

@@ -9,8 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor, scripted
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import open_checked_editor, scripted
+from tests.handlers.fake_models import Echo
 from tests.support.editor import Object, at
 
 CAPABILITIES: dict[str, Object] = {

@@ -8,18 +8,18 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
-from acp_server.handlers.lull import Lull
+from acp_server.handlers.idle import Lull
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.messages import Request
 from acp_server.jsonrpc.peer import Call
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.ports import Toolbox
-from tests.handlers.models import Echo
-from tests.support.engine import MODEL_ID, equipment
-from tests.support.patience import PATIENCE_SECONDS
+from tests.handlers.fake_models import Echo
+from tests.support.server_parts import MODEL_ID, equipment
+from tests.support.timeouts import PATIENCE_SECONDS
 
 LONG_SECONDS = 3_600.0
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Workspace
 from tests.handlers import expected
-from tests.handlers.checking import CheckedEditor, open_checked_editor, scripted
+from tests.handlers.checked_editor import CheckedEditor, open_checked_editor, scripted
 from tests.support.editor import at, prompt_params
 
 SESSIONS = 50

@@ -5,11 +5,11 @@ from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import open_checked_editor
+from tests.handlers.fake_models import Echo
 from tests.support.editor import at
-from tests.support.engine import Shelf, equipment
-from tests.turn.playing import Playing, Round
+from tests.support.server_parts import Shelf, equipment
+from tests.turn.turn_harness import Playing, Round
 
 LEVELS = (("low", "Low"), ("high", "High"))
 MODE = expected.config_options("ask")

@@ -6,10 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor, scripted
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import open_checked_editor, scripted
+from tests.handlers.fake_models import Echo
 from tests.support.editor import at
-from tests.support.engine import MODEL_ID, registry_of
+from tests.support.server_parts import MODEL_ID, registry_of
 
 KNOWN = "ask, accept_edits, plan, bypass"
 MODE_IDS = ["ask", "accept_edits", "plan", "bypass"]

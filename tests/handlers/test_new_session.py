@@ -8,10 +8,10 @@ from pydantic import JsonValue
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Workspace
 from tests.handlers import expected
-from tests.handlers.checking import CheckedEditor, open_checked_editor
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import CheckedEditor, open_checked_editor
+from tests.handlers.fake_models import Echo
 from tests.support.editor import Object
-from tests.support.engine import registry_of
+from tests.support.server_parts import registry_of
 
 
 def echoing() -> SessionRegistry:

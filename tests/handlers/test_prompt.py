@@ -17,10 +17,10 @@ from acp_server.turn.conversation import (
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
 from acp_server.version import __version__
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor, scripted
-from tests.handlers.models import Echo
+from tests.handlers.checked_editor import open_checked_editor, scripted
+from tests.handlers.fake_models import Echo
 from tests.support.editor import Object, prompt_params
-from tests.support.engine import registry_of
+from tests.support.server_parts import registry_of
 
 
 def text(words: str) -> JsonValue:

@@ -6,9 +6,9 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from tests.handlers import expected
-from tests.handlers.checking import open_checked_editor, scripted
-from tests.handlers.models import Echo, Turns
-from tests.support.engine import registry_of
+from tests.handlers.checked_editor import open_checked_editor, scripted
+from tests.handlers.fake_models import Echo, Turns
+from tests.support.server_parts import registry_of
 
 
 async def test_three_prompts_at_once_are_answered_in_order_each_after_its_own_updates() -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
 from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SCRIPT = "prompt: *\nsay: Done."
 FORMS: JsonValue = {"elicitation": {"form": {}}}

@@ -21,7 +21,7 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
 )
 from acp_server.protocol.updates import AgentMessageChunk, AvailableCommandsUpdate
-from tests.headless.partners import answer, driven_peer, server_in_memory, waiting
+from tests.headless.driven_agents import answer, driven_peer, server_in_memory, waiting
 
 ONE_TWO_THREE = "prompt: *\npace: 1ms\nsay: one two three"
 ENDLESS = "prompt: *\npace: 1ms\nsay: well\npause: 60s\nsay: too late"

@@ -6,12 +6,12 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.headless.agent import Editor
-from acp_server.headless.folder_files import FolderFiles
+from acp_server.headless.directory_files import FolderFiles
 from acp_server.jsonrpc.errors import RemoteError, RpcError
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
-from acp_server.protocol.lifecycle import ClientCapabilities, FileSystemCapabilities
+from acp_server.protocol.initialize_request import ClientCapabilities, FileSystemCapabilities
 from acp_server.protocol.sessions import SetSessionModeRequest, SetSessionModeResponse
-from tests.headless.partners import driven_peer, server_in_memory
+from tests.headless.driven_agents import driven_peer, server_in_memory
 
 
 @pytest.fixture

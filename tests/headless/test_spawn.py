@@ -14,9 +14,9 @@ from acp_server.headless.errors import AgentLeftError, AgentStartError
 from acp_server.headless.process import Launch, Patience, serve_command
 from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.headless.wire import WireLine
-from tests.headless.partners import python_agent
-from tests.support.patience import PATIENCE_SECONDS
+from tests.headless.driven_agents import python_agent
 from tests.support.server_process import environment
+from tests.support.timeouts import PATIENCE_SECONDS
 
 IMPATIENT = Patience(flush_seconds=0.1, leave_seconds=0.1)
 DEAF = "import time; time.sleep(60)"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history.loading import LazyArchive
-from acp_server.session.records import (
+from acp_server.history.archive import LazyArchive
+from acp_server.session.ports.archive import (
     Archive,
 )
-from tests.history.homes import Process
+from tests.history.archive_processes import Process
 from tests.support.archive import Kept, MemoryArchive
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.history.loading import LazyArchive
+from acp_server.history.archive import LazyArchive
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, TerminalPrinted
-from tests.history.made import answered, facts
+from tests.history.samples import answered, facts
 
 
 def complain(problem: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.records import (
+from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
     SavedSystem,
@@ -35,8 +35,8 @@ from acp_server.turn.events import (
     Usage,
 )
 from acp_server.turn.loop import Spent
-from tests.history.homes import Process, reread, show
-from tests.history.made import answered, facts, said
+from tests.history.archive_processes import Process, reread, show
+from tests.history.samples import answered, facts, said
 
 
 async def test_a_session_comes_back_as_it_was_recorded(process: Process) -> None:

@@ -9,7 +9,7 @@ from acp_server.session.errors import (
     SessionInUseError,
     UnknownSessionError,
 )
-from acp_server.session.records import (
+from acp_server.session.ports.archive import (
     CallRecord,
 )
 from acp_server.turn.conversation import Text
@@ -18,8 +18,8 @@ from acp_server.turn.events import (
     CallChanged,
     MessageChunk,
 )
-from tests.history.homes import Process, reread, show
-from tests.history.made import facts, said
+from tests.history.archive_processes import Process, reread, show
+from tests.history.samples import facts, said
 
 
 async def test_resuming_fails_the_calls_that_were_open(process: Process) -> None:

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 
 from acp_server.history.codec import Record, UnreadableError, decode, encode, types
 from acp_server.history.rows import read_text, spelled
-from acp_server.session.records import CallRecord, TerminalRecord
+from acp_server.session.ports.archive import CallRecord, TerminalRecord
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import CallAppeared, CallChanged
-from tests.history.made import TEXTS, objects
+from tests.history.samples import TEXTS, objects
 
 
 @given(some.sampled_from(sorted(types())).flatmap(lambda name: objects(types()[name])))

@@ -7,9 +7,9 @@ from threading import Event, Thread
 
 import anyio
 
-from acp_server.history.loading import LazyArchive
-from tests.history.made import facts, said
-from tests.support.patience import PATIENCE_SECONDS
+from acp_server.history.archive import LazyArchive
+from tests.history.samples import facts, said
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 def hold(path: Path, is_held: Event, is_enough: Event) -> None:

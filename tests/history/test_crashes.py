@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history.loading import LazyArchive
-from acp_server.session.records import CallRecord, StoredSession
-from tests.history.made import answered
+from acp_server.history.archive import LazyArchive
+from acp_server.session.ports.archive import CallRecord, StoredSession
+from tests.history.samples import answered
 
 REPOSITORY = Path(__file__).parents[2]
 PROCESSES = 4

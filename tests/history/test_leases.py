@@ -11,15 +11,15 @@ import anyio
 import psutil
 import pytest
 
-from acp_server.history import leases, started_elsewhere
+from acp_server.history import leases, process_start_psutil
+from acp_server.history.archive import LazyArchive
 from acp_server.history.database import Database
-from acp_server.history.inbox import Inbox
 from acp_server.history.leases import Holder, Lease
-from acp_server.history.loading import LazyArchive
 from acp_server.history.writer import Writer
+from acp_server.history.writer_queue import Inbox
 from acp_server.session.errors import SessionInUseError
-from tests.history.made import answered, facts, said
-from tests.support.patience import PATIENCE_SECONDS
+from tests.history.samples import answered, facts, said
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SECOND = 1_000_000
 NOW = 1_000 * SECOND
@@ -67,11 +67,11 @@ def test_a_zombie_holds_nothing() -> None:
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
     assert leases.started(process.pid) is None
-    assert started_elsewhere.started(process.pid) is None
+    assert process_start_psutil.started(process.pid) is None
     process.wait()
 
 
-@pytest.mark.parametrize("started", [leases.started, started_elsewhere.started])
+@pytest.mark.parametrize("started", [leases.started, process_start_psutil.started])
 def test_a_process_began_at_one_moment(started: Callable[[int], str | None]) -> None:
     assert started(os.getpid()) == started(os.getpid())
     assert started(os.getpid()) is not None

@@ -5,8 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from acp_server.history.inbox import Inbox
-from acp_server.history.loading import LazyArchive, SessionJournal
+from acp_server.history.archive import LazyArchive, SessionJournal
+from acp_server.history.writer_queue import Inbox
 from acp_server.turn.events import MessageChunk
 
 
@@ -14,7 +14,7 @@ def test_the_front_imports_no_database() -> None:
     script = """if True:
         import sys
         from pathlib import Path
-        from acp_server.history.loading import LazyArchive
+        from acp_server.history.archive import LazyArchive
         LazyArchive(Path("sessions.db"))
         heavy = {"sqlite3", "psutil", "acp_server.history.writer"} & set(sys.modules)
         sys.exit(str(heavy) if heavy else 0)

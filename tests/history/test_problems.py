@@ -9,12 +9,12 @@ from sqlite3 import Connection
 
 import pytest
 
+from acp_server.history.archive import LazyArchive
 from acp_server.history.database import Database, network_notice
-from acp_server.history.inbox import Inbox
-from acp_server.history.loading import LazyArchive
 from acp_server.history.schema import MIGRATIONS
-from acp_server.history.scribe import HOLE
+from acp_server.history.session_rows import HOLE
 from acp_server.history.writer import Writer
+from acp_server.history.writer_queue import Inbox
 from acp_server.session.errors import ArchiveError
 from acp_server.turn.events import (
     CallAppeared,
@@ -22,7 +22,7 @@ from acp_server.turn.events import (
     MessageChunk,
     NoticeRaised,
 )
-from tests.history.made import answered, facts, said
+from tests.history.samples import answered, facts, said
 
 Write = Callable[[Path, Inbox, Callable[[str], None]], None]
 

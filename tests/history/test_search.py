@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history import opening, shelves
+from acp_server.history import search_database, search_databases
 from acp_server.history.discovery import CUT_SHORT
 from acp_server.session.errors import ArchiveError, UnknownSessionError
-from acp_server.session.recall import Findings, PastSession, PastText, Sort
-from tests.history.past import FIRST_DAY, Home, agent, open_database, results, user
+from acp_server.session.ports.session_search import Findings, PastSession, PastText, Sort
+from tests.history.past_sessions import FIRST_DAY, Home, agent, open_database, results, user
 
 
 def said(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
@@ -71,8 +71,8 @@ async def test_hits_are_sorted(tmp_path: Path, sort: Sort, ids: list[str]) -> No
 async def test_of_a_common_word_the_newest_texts_are_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "MOST_CANDIDATES", 2)
-    monkeypatch.setattr(shelves, "FIRST_RANGE_TEXTS", 1)
+    monkeypatch.setattr(search_database, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(search_database, "FIRST_RANGE_TEXTS", 1)
     home = Home(tmp_path)
     for number in range(5):
         home.keep(f"s{number}", user("kumquat"), day=number)
@@ -83,7 +83,7 @@ async def test_of_a_common_word_the_newest_texts_are_ranked(
 async def test_what_is_unwanted_does_not_crowd_out_what_is_older(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(search_database, "MOST_CANDIDATES", 2)
     home = Home(tmp_path)
     home.keep("old", user("kumquat"))
     for number in range(5):
@@ -102,7 +102,7 @@ async def test_a_folder_of_any_name_will_do(tmp_path: Path) -> None:
 async def test_a_search_that_takes_too_long_shows_what_it_has_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(search_database, "PATIENCE_SECONDS", -1.0)
     home = Home(tmp_path)
     home.keep("s", user("kumquat"))
     assert await home.find("kumquat") == Findings((), (CUT_SHORT,))
@@ -201,7 +201,7 @@ async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> No
 async def test_a_database_that_another_program_keeps_to_itself_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(search_databases, "BUSY_SECONDS", 0.01)
     home = Home(tmp_path)
     home.keep("s", user("kumquat"))
     with closing(sqlite3.connect(home.places.ours, isolation_level=None)) as connection:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.history.discovery import SCANNED
-from tests.history.past import HERMES_FIRST, HERMES_LATER, Home, parts, user, write_hermes
+from tests.history.past_sessions import HERMES_FIRST, HERMES_LATER, Home, parts, user, write_hermes
 
 SAID = (
     ("user", "where is the kumquat"),

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_server.history.discovery import NO_WORD, SCANNED, TOOLS_ONLY
-from acp_server.session.recall import Role
+from acp_server.session.ports.session_search import Role
 from acp_server.turn.conversation import ToolCall
-from tests.history.past import Home, agent, results, user
+from tests.history.past_sessions import Home, agent, results, user
 
 
 @pytest.fixture(scope="module")

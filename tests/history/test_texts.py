@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history import texts
-from acp_server.history.spelling import as_words, phrase
-from acp_server.history.texts import (
+from acp_server.history import text_index
+from acp_server.history.cjk_tokens import as_words, phrase
+from acp_server.history.text_index import (
     MOST_ATTACHED_CHARACTERS,
     MOST_SAID_CHARACTERS,
     MOST_TOOL_CHARACTERS,
@@ -26,13 +26,13 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
 )
-from tests.history.past import FIRST_DAY, open_database
+from tests.history.past_sessions import FIRST_DAY, open_database
 
 
 def kept(tmp_path: Path, message: Message) -> list[tuple[str, str]]:
     """Return the roles and texts that are kept of a message."""
     with closing(open_database(tmp_path / "sessions.db")) as connection:
-        texts.add(connection, "s", FIRST_DAY, message)
+        text_index.add(connection, "s", FIRST_DAY, message)
         return connection.execute("SELECT role, text FROM texts ORDER BY id").fetchall()
 
 
@@ -96,9 +96,9 @@ def test_what_a_database_cannot_hold_is_mended(tmp_path: Path, text: str, clean:
 
 def test_an_unindexed_text_can_be_deleted(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "sessions.db")) as connection:
-        texts.add(connection, "s", FIRST_DAY, UserMessage((Text("kumquat"),)))
-        texts.delete(connection, "s")
-        texts.index_pending(connection)
+        text_index.add(connection, "s", FIRST_DAY, UserMessage((Text("kumquat"),)))
+        text_index.delete(connection, "s")
+        text_index.index_pending(connection)
         assert rows_for(connection, "kumquat") == 0
         connection.execute("INSERT INTO texts_words (texts_words) VALUES ('integrity-check')")
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from acp_server.hooks.hook_protocol import Ran, as_json, refusal_in
 from acp_server.hooks.rules import Hook, HookRules, matching
-from acp_server.hooks.shapes import Ran, as_json, refusal_in
 
 ANSWERS = {
     "it ends well": (Ran(0, ""), None),

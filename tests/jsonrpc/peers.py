@@ -13,7 +13,7 @@ from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 Answer = Callable[[JsonValue], Awaitable[JsonValue]]
 

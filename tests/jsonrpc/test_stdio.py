@@ -12,8 +12,8 @@ import pytest
 from anyio import to_thread
 
 from acp_server.jsonrpc.stdio import READ_BYTES, Descriptors, StdioTransport
-from tests.jsonrpc.links import everything_from, no_threads_left, send_all
-from tests.support.patience import PATIENCE_SECONDS
+from tests.jsonrpc.transport_pairs import everything_from, no_threads_left, send_all
+from tests.support.timeouts import PATIENCE_SECONDS
 
 OpenPipe = Callable[[], tuple[int, int]]
 

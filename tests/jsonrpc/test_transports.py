@@ -6,8 +6,8 @@ from anyio import lowlevel
 
 from acp_server.jsonrpc.framing import Oversized
 from acp_server.jsonrpc.transport import Transport
-from tests.jsonrpc.links import Bounds, DuplexLink, any_link, duplex_link, everything_from
-from tests.support.patience import PATIENCE_SECONDS
+from tests.jsonrpc.transport_pairs import Bounds, DuplexLink, any_link, duplex_link, everything_from
+from tests.support.timeouts import PATIENCE_SECONDS
 
 MIB = 1024 * 1024
 DUPLEX_KINDS = ["memory", "pipes", "sockets"]

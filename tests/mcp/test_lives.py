@@ -8,11 +8,11 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from acp_server.mcp.names import MOST_CHARACTERS
-from acp_server.session.server_configs import Patience, ProcessServer
-from acp_server.session.servers import NONE
-from tests.mcp.office import QUICK, building, program, until
-from tests.support.patience import PATIENCE_SECONDS
+from acp_server.mcp.tool_names import MOST_CHARACTERS
+from acp_server.session.ports.mcp import NONE
+from acp_server.session.ports.mcp_configs import Patience, ProcessServer
+from tests.mcp.live_servers import QUICK, building, program, until
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 def processes(told: Path) -> list[int]:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.mcp.office import program
+from tests.mcp.live_servers import program
+from tests.mcp.mcp_editor import as_requested
 from tests.mcp.test_lives import processes
-from tests.mcp.wired import as_requested
 from tests.support.editor import at
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.timeouts import PATIENCE_SECONDS
 
 IMPORTED = "_spy/the_sdk_is_imported"
 SPY = f"""

@@ -5,15 +5,15 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from acp_server.mcp.configuration import brought, described, identity_of, joined
-from acp_server.mcp.names import server_names, tool_names
-from acp_server.mcp.offers import PromptArgument
-from acp_server.mcp.prompts import read_arguments
+from acp_server.mcp.features import PromptArgument
+from acp_server.mcp.prompt_commands import read_arguments
 from acp_server.mcp.redaction import redaction_of
 from acp_server.mcp.results import MOST_CHARACTERS, outcome_of, trusts_all
-from acp_server.mcp.schemas import MOST_CHARACTERS as MOST_SCHEMA_CHARACTERS
-from acp_server.mcp.schemas import SchemaError, repaired
-from acp_server.session.server_configs import Patience, ProcessServer, RemoteServer
+from acp_server.mcp.schema_repair import MOST_CHARACTERS as MOST_SCHEMA_CHARACTERS
+from acp_server.mcp.schema_repair import SchemaError, repaired
+from acp_server.mcp.server_configs import brought, described, identity_of, joined
+from acp_server.mcp.tool_names import server_names, tool_names
+from acp_server.session.ports.mcp_configs import Patience, ProcessServer, RemoteServer
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import Outcome
 

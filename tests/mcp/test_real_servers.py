@@ -12,9 +12,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.elicitation import Answer
-from acp_server.session.server_configs import ProcessServer, RemoteServer, Transport
-from tests.mcp.office import Building, Office, Person, building, until
+from acp_server.session.ports.elicitation import Answer
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, Transport
+from tests.mcp.live_servers import Building, Office, Person, building, until
 from tests.support.node_clients import node_clients
 
 EVERYTHING = "@modelcontextprotocol/server-everything"

@@ -9,8 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from acp_server.session.server_configs import ProcessServer, RemoteServer, ServerConfig
-from tests.mcp.office import until
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+from tests.mcp.live_servers import until
+from tests.mcp.mcp_editor import Line, wired
 from tests.mcp.test_real_servers import (
     EVERYTHING,
     FILESYSTEM,
@@ -20,7 +21,6 @@ from tests.mcp.test_real_servers import (
     node,
     script,
 )
-from tests.mcp.wired import Line, wired
 from tests.support.editor import at
 from tests.support.messages_api import Turn, call, reply
 

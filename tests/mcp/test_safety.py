@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.mcp.office import building, program, until
+from tests.mcp.live_servers import building, program, until
 
 
 def _state(number: int) -> str:

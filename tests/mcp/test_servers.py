@@ -10,10 +10,10 @@ import pytest
 from acp_server.mcp.ports import Json
 from acp_server.permissions.effects import CallServer
 from acp_server.permissions.gate import Refusal
-from acp_server.session.elicitation import Answer, Form
+from acp_server.session.ports.elicitation import Answer, Form
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import Outcome
-from tests.mcp.office import QUICK, Person, building, program, until
+from tests.mcp.live_servers import QUICK, Person, building, program, until
 
 
 async def test_a_call_passes_the_gate_and_its_text_comes_back(tmp_path: Path) -> None:

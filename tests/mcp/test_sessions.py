@@ -11,14 +11,14 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
-from acp_server.session.servers import NONE
+from acp_server.session.ports.mcp import NONE
 from acp_server.skills.overview import UNTRUSTED
-from tests.mcp.office import program, until
+from tests.mcp.live_servers import program, until
+from tests.mcp.mcp_editor import PATIENT, answers, wired
 from tests.mcp.test_lives import processes
-from tests.mcp.wired import PATIENT, answers, wired
 from tests.support.editor import at
 from tests.support.messages_api import call, reply
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 COMPLETE = "elicitation/complete"
 GREET = "mcp:s:greet"

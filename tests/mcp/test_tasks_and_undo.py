@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.mcp.office import program
-from tests.mcp.wired import wired
+from tests.mcp.live_servers import program
+from tests.mcp.mcp_editor import wired
 from tests.support.editor import at
 from tests.support.messages_api import call, reply
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from acp_server.memory.answers import Answer
 from acp_server.memory.operations import Operation
+from acp_server.memory.results import Answer
 from acp_server.memory.store import Memory
 from prompt_engine.memory_entries import StoreName
 from prompt_engine.threats import scan

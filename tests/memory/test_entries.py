@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.surrogates import mended
+from acp_server.text.surrogates import mended
 from prompt_engine.memory_entries import escaped, joined, normalized, split
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.threats import scan

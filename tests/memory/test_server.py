@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from acp_server import settings
+from acp_server.config import settings
 from tests.support.editor import Editor, Object, at, open_editor
 
 SCRIPT = """\

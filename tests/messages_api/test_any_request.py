@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from tests.messages_api.talks import TOOL, Object, assistant, body_of, result, user
+from tests.messages_api.clients import TOOL, Object, assistant, body_of, result, user
 from tests.support.messages_api import (
     FAMILIES,
     KEY,

@@ -10,7 +10,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import MessageParam
 
-from tests.messages_api.talks import NEWEST, body_of, open_both, open_client, send
+from tests.messages_api.clients import NEWEST, body_of, open_both, open_client, send
 from tests.support.messages_api import (
     KEY,
     VERSION,

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from anthropic.types import ModelInfo
 
-from tests.messages_api.talks import open_both
+from tests.messages_api.clients import open_both
 from tests.support.messages_api import (
     FAMILIES,
     KEY,

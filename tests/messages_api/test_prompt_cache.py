@@ -7,7 +7,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.talks import (
+from tests.messages_api.clients import (
     NEW,
     NEWEST,
     OLD,

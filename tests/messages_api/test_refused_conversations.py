@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.talks import (
+from tests.messages_api.clients import (
     NEW,
     NEWEST,
     OLD,

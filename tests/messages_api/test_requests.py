@@ -8,7 +8,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from pydantic import JsonValue
 
-from tests.messages_api.talks import body_of, open_both, open_client, refusal_of, send
+from tests.messages_api.clients import body_of, open_both, open_client, refusal_of, send
 from tests.support.messages_api import KEY, OLD_VERSION, VERSION, Endpoint, messages_api
 
 GOOD = {"x-api-key": KEY, "anthropic-version": VERSION}

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.talks import Object, assistant, body_of, refusal_of, user
-from tests.support.messages_api.rules.searching import sealed
+from tests.messages_api.clients import Object, assistant, body_of, refusal_of, user
+from tests.support.messages_api.rules.web_search import sealed
 
 SEARCH: Object = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
 CALL: Object = {

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from anthropic import Anthropic
 
-from tests.messages_api.talks import body_of, open_both, open_client, send
+from tests.messages_api.clients import body_of, open_both, open_client, send
 from tests.support.messages_api import KEY, Gate, messages_api, messages_api_in_thread, reply
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 CHILD = """
 import sys

@@ -15,7 +15,7 @@ from anthropic.types import (
 )
 from pydantic import JsonValue
 
-from tests.messages_api.talks import NEW, NEWEST, OLD, body_of, open_both, result, send, use, user
+from tests.messages_api.clients import NEW, NEWEST, OLD, body_of, open_both, result, send, use, user
 from tests.support.messages_api import (
     KEY,
     VERSION,

@@ -8,7 +8,7 @@ import anthropic
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.talks import NEW, NEWEST, OLD, TOOL, Object, Talk, open_both, text, user
+from tests.messages_api.clients import NEW, NEWEST, OLD, TOOL, Object, Talk, open_both, text, user
 from tests.support.messages_api import (
     Call,
     Endpoint,

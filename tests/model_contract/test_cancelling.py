@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.anthropic_model.model_session import open_desk
 from tests.anthropic_model.test_cancelling import check_cancelled
-from tests.anthropic_model.workbench import open_desk
-from tests.model_contract.forms import OTHERS, serving
+from tests.model_contract.api_forms import OTHERS, serving
 from tests.model_contract.test_contract import SAID, rich_reply
 from tests.support.messages_api import Gate, HoldBack
 

@@ -8,9 +8,9 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Text, ToolCall, UserMessage
+from tests.anthropic_model.model_session import HOST, Rules, check_history, open_desk, text_kept
 from tests.anthropic_model.test_cancelling import check_cancelled
-from tests.anthropic_model.workbench import HOST, Rules, check_history, open_desk, text_kept
-from tests.model_contract.forms import FORMS, bad_request, breaks_off, serving
+from tests.model_contract.api_forms import FORMS, bad_request, breaks_off, serving
 from tests.support.editor import Object, at
 from tests.support.messages_api import (
     CutAfterBytes,
@@ -38,7 +38,7 @@ from tests.support.messages_api import (
     think,
     unavailable,
 )
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SAID = "First I look at it, then I write it down for you."
 

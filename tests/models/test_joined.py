@@ -1,8 +1,8 @@
 """The models of several providers as one catalog."""
 
-from acp_server.models.joined import JoinedCatalog
-from tests.handlers.models import Echo
-from tests.support.engine import Shelf
+from acp_server.models.aggregate_catalog import JoinedCatalog
+from tests.handlers.fake_models import Echo
+from tests.support.server_parts import Shelf
 
 
 async def test_only_the_endpoint_that_would_have_a_model_is_asked_for_it() -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.models.catalog import ForeignModel, foreign_catalog, scripted_catalog
+from acp_server.models.fixed_catalog import ForeignModel, foreign_catalog, scripted_catalog
 from acp_server.models.script import parse_script
 from acp_server.models.scripted import SCRIPTS, ScriptedModel
-from acp_server.session.ports import ModelChoice
+from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.turn.conversation import AssistantMessage, Link, Message, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 from acp_server.turn.events import Usage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_server.models.server_events import EventReader, OversizedEventError
+from acp_server.models.sse import EventReader, OversizedEventError
 
 WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
     "one line": (b"data: {}\n\n", [b"{}"]),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.openai_compatible.quirks import Quirks
+from acp_server.models.openai_compatible.endpoint_profile import Quirks
 from prompt_engine.cache_control import TimeToLive, mark
-from tests.anthropic_model.workbench import Rules, open_desk
+from tests.anthropic_model.model_session import Rules, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import call, reply, say, think
 from tests.support.openai_api import Endpoint, Listed, openai_api

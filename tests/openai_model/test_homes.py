@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.endpoints import Provider, configured_providers, open_models, without_path
-from acp_server.models import profiles
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models import provider_profiles
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.server.endpoints import Provider, configured_providers, open_models, without_path
 from tests.support.editor import at, configuration, open_editor
 from tests.support.openai_api import Endpoint, Listed, openai_api
 
@@ -127,11 +127,11 @@ async def test_a_home_of_hermes_is_started_unchanged(
     keys = None if provider == "ollama" else frozenset({"the-key"})
     endpoint = Endpoint(keys=keys, models=(model, Listed("other")))
     async with openai_api(["Hello.", "Again."], endpoint) as api:
-        known = profiles.profile_called(provider)
+        known = provider_profiles.profile_called(provider)
         assert known is not None
         if provider != "custom":  # its usual address, which is not for tests
             moved = replace(known, base_url=api.url)
-            monkeypatch.setattr(profiles, "_BY_NAME", {provider: moved})
+            monkeypatch.setattr(provider_profiles, "_BY_NAME", {provider: moved})
         config = f"model:\n  provider: {provider}\n  default: house:8b\n"
         if provider == "custom":
             config += f"  base_url: {api.url}\n  api_key: the-key\n  context_length: 16384\n"

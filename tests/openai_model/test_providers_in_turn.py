@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.bulletin import SWITCHED
-from tests.anthropic_model.workbench import HOST, check_history
-from tests.openai_model.houses import Houses, open_houses
+from acp_server.session.user_notices import SWITCHED
+from tests.anthropic_model.model_session import HOST, check_history
+from tests.openai_model.two_providers import Houses, open_houses
 from tests.support.editor import at
 from tests.support.messages_api import Reply, call, reply, say, think
 

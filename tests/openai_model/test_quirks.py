@@ -6,10 +6,10 @@ from typing import Literal
 
 import pytest
 
-from acp_server.models.openai_compatible.quirks import Quirks
+from acp_server.models.openai_compatible.endpoint_profile import Quirks
 from acp_server.turn.conversation import AssistantMessage, ToolCall
-from prompt_engine.windows import system_role
-from tests.anthropic_model.workbench import Rules, check_history, open_desk
+from prompt_engine.context_windows import system_role
+from tests.anthropic_model.model_session import Rules, check_history, open_desk
 from tests.support.editor import at
 from tests.support.messages_api import Reply, call, reply, say, think
 from tests.support.openai_api import Endpoint, Listed, openai_api

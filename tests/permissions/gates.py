@@ -8,12 +8,12 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.permissions.effects import RunCommand, Target, WriteFiles
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import Choice, ChoiceId, Question
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.survey import Surveyor
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 @dataclass(slots=True)

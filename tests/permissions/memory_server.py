@@ -8,7 +8,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.mcp.ports import Host, Json, Progress, Wire
-from acp_server.session.server_configs import ServerConfig
+from acp_server.session.ports.mcp_configs import ServerConfig
 
 PLAIN_TOOL: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "object"}}
 

@@ -17,19 +17,19 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.frozen import frozen
 from acp_server.mcp.ports import Changing, Json
-from acp_server.mcp.servers import Around, SessionServers
+from acp_server.mcp.session_servers import Around, SessionServers
 from acp_server.permissions.gate import Gate, look_away
-from acp_server.permissions.orders import Orders
 from acp_server.permissions.policy import Decision, Facts, Refuse
-from acp_server.session.commands import Invocation
-from acp_server.session.server_configs import ProcessServer
-from acp_server.session.terms import Terms
+from acp_server.permissions.run_rules import Orders
+from acp_server.session.commands.registry import Invocation
+from acp_server.session.ports.mcp_configs import ProcessServer
+from acp_server.session.project.headless_policy import Terms
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.conversation import Text, UserMessage
 from tests.permissions.file_attempts import Attempt
 from tests.permissions.memory_server import MemoryServer
-from tests.permissions.stage import Actor, Screen, acting_with, premises_of, set_up
+from tests.permissions.secret_workspace import Actor, Screen, acting_with, premises_of, set_up
 from tests.permissions.test_red_team_delegation import Puppet
 
 REFUSED = "refused by the test"

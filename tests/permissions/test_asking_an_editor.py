@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 SCRIPT = """\
 prompt: edit

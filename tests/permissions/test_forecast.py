@@ -4,7 +4,7 @@ import pytest
 
 from acp_server.permissions.forecast import forecast
 from acp_server.permissions.modes import Mode
-from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.factory import TOOL_NAMES
 
 FATES: dict[Mode, dict[str, str]] = {
     "ask": {

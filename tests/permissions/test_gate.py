@@ -20,7 +20,7 @@ from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Ques
 from acp_server.permissions.rules import Rule
 from acp_server.permissions.scopes import CommandScope, FolderScope
 from tests.permissions.gates import Setting, until
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.orders import ORDERED_NOT, ORDERED_TO_ASK, PROTECTED, Order, Orders
 from acp_server.permissions.policy import (
     PLANNING,
     Allow,
@@ -16,6 +15,7 @@ from acp_server.permissions.policy import (
     FileFacts,
     Refuse,
 )
+from acp_server.permissions.run_rules import ORDERED_NOT, ORDERED_TO_ASK, PROTECTED, Order, Orders
 from acp_server.permissions.shell.assessment import assess, spoken_commands
 
 ROOT = Path("/code")

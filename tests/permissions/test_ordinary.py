@@ -6,12 +6,12 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.effects import RunCommand, Target
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import Allow, Ask, Refuse, decide
 from acp_server.permissions.rules import RuleBook
-from acp_server.permissions.survey import Surveyor
 from tests.permissions.ordinary_calls import ASKED, CALLS, COMMANDS, EVERYDAY_FILES
-from tests.permissions.stage import Recorder, Stage, acting
+from tests.permissions.secret_workspace import Recorder, Stage, acting
 
 DISASTERS = (
     "rm -rf /",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pathspec import GitIgnoreSpec
 
-from acp_server.permissions.protected import SEARCH_GLOBS, is_protected, is_run_by_others
+from acp_server.permissions.protected_names import SEARCH_GLOBS, is_protected, is_run_by_others
 
 _PROTECTED = """
 .env .env.local .env.production .env_backup .env-old .env2 .environment .envrc prod.env a/b/test.env

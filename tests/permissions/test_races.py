@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.questions import Choice, ChoiceId, Question
-from tests.permissions.stage import MARKER, Actor, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import MARKER, Actor, Recorder, Stage, acting, set_up
 
 
 @dataclass(slots=True)

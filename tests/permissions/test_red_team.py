@@ -9,7 +9,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import ChoiceId
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
 from tests.permissions.file_attempts import EDITS, FILE_ATTEMPTS, QUIET_SEARCHES, Attempt
-from tests.permissions.stage import MARKER, Actor, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import MARKER, Actor, Recorder, Stage, acting, set_up
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
 COMMANDS: dict[str, Attempt] = {}

@@ -21,7 +21,7 @@ from acp_server.turn.ports import (
     TextDelta,
 )
 from tests.permissions.file_attempts import EDITS, QUIET_SEARCHES, Attempt
-from tests.permissions.stage import MARKER, Actor, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import MARKER, Actor, Recorder, Stage, acting, set_up
 from tests.permissions.test_red_team import ATTEMPTS, MODES
 
 SOME = dict(list(ATTEMPTS.items())[::12])

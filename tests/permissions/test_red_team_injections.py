@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.mcp.office import program
-from tests.mcp.wired import PATIENT, wired
+from tests.mcp.live_servers import program
+from tests.mcp.mcp_editor import PATIENT, wired
 from tests.support.messages_api import call, reply
 from tests.tools.web.sites import open_site, page
 

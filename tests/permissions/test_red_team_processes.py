@@ -10,10 +10,10 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.loading import Premises
-from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.tools.lazy_imports import Premises
+from acp_server.tools.shell.confinement.config import SandboxRules
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
-from tests.permissions.stage import (
+from tests.permissions.secret_workspace import (
     MARKER,
     Actor,
     Recorder,
@@ -23,7 +23,7 @@ from tests.permissions.stage import (
     premises_of,
     set_up,
 )
-from tests.tools.confinement.ground import needs_sandbox
+from tests.tools.confinement.sandbox_setup import needs_sandbox
 
 ASKING: tuple[Mode, ...] = ("ask", "accept_edits")
 MODES: tuple[Mode, ...] = (*ASKING, "plan")

@@ -10,17 +10,17 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.mcp.ports import Json
-from acp_server.mcp.servers import Around, SessionServers
+from acp_server.mcp.session_servers import Around, SessionServers
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import ChoiceId
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.survey import Surveyor
-from acp_server.session.server_configs import ProcessServer
+from acp_server.session.ports.mcp_configs import ProcessServer
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
 from tests.permissions.memory_server import MemoryServer
-from tests.permissions.stage import Recorder, Screen
+from tests.permissions.secret_workspace import Recorder, Screen
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
 ATTEMPTS: dict[str, dict[str, JsonValue]] = {

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.tools.shell.confinement.config import SandboxRules
 from acp_server.turn.ports import Outcome
 from tests.permissions.file_attempts import Attempt
-from tests.permissions.stage import (
+from tests.permissions.secret_workspace import (
     MARKER,
     Recorder,
     Stage,

@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from acp_server.permissions.effects import FetchUrl
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import ChoiceId
-from acp_server.tools.loading import WebRules
+from acp_server.tools.lazy_imports import WebRules
 from acp_server.tools.web.pages import DATA
-from tests.permissions.stage import Actor, Recorder, acting, set_up
+from tests.permissions.secret_workspace import Actor, Recorder, acting, set_up
 from tests.tools.web.sites import Site, open_site, page, redirect
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")

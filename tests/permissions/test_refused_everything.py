@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from acp_server.tools.kit import TOOL_NAMES
+from acp_server.tools.factory import TOOL_NAMES
 from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.ground import Ground, ground_of
-from acp_server.permissions.ignoring import IgnoreFiles
-from acp_server.permissions.repositories import doubt_on_git
+from acp_server.permissions.git_checks import doubt_on_git
+from acp_server.permissions.ignore_files import IgnoreFiles
+from acp_server.permissions.resolved_workspace import Ground, ground_of
 
 PROGRAMS = "the git configuration of this repository names programs that git would run"
 SHOWN = ".env is tracked by git, and its changes may be shown"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.permissions.stage import MARKER, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import MARKER, Recorder, Stage, acting, set_up
 
 
 @dataclass(slots=True)

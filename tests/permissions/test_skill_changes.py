@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.effects import ChangeSkill, Target
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     PLANNING,
@@ -19,7 +20,6 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.rules import Rule, RuleBook
 from acp_server.permissions.scopes import FolderScope
-from acp_server.permissions.survey import Surveyor
 
 INSIDE = Path("/code/.agents/skills/release/SKILL.md")
 OUTSIDE = Path("/home/me/.hermes/skills/release/SKILL.md")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.effects import ReadFiles, RunCommand, Target, WriteFiles
+from acp_server.permissions.facts import Surveyor
 from acp_server.permissions.policy import CommandFacts, FileFacts
-from acp_server.permissions.survey import Surveyor
 from acp_server.session.session import Workspace
+from acp_server.tools.display_paths import target_of
 from acp_server.tools.files.paths import place_of
-from acp_server.tools.places import target_of
-from tests.permissions.stage import Stage, set_up
+from tests.permissions.secret_workspace import Stage, set_up
 
 
 @pytest.fixture

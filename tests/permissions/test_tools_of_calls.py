@@ -7,17 +7,17 @@ import anyio
 import pytest
 
 from acp_server.permissions.gate import Passage, PermissionGate, Refusal
-from acp_server.permissions.orders import ORDERED_NOT, Action, Order, Orders
+from acp_server.permissions.run_rules import ORDERED_NOT, Action, Order, Orders
 from acp_server.session.session import Workspace
-from acp_server.tools.editing import Workshop
+from acp_server.tools.edit.edit_flow import Workshop
+from acp_server.tools.edit.write_file import write_file_tool
 from acp_server.tools.toolbox import SessionToolbox
-from acp_server.tools.write_file import write_file_tool
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import Outcome
 from tests.permissions.gates import Setting
-from tests.permissions.stage import Screen
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.files.desks import desk_in
+from tests.permissions.secret_workspace import Screen
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.files.file_services import desk_in
 
 REFUSED = Refusal(ORDERED_NOT.format(rule="no writing"))
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions import trees
-from acp_server.permissions.ground import ground_of
-from acp_server.permissions.ignoring import IgnoreFiles
-from acp_server.permissions.picking import TooManyError, picked
+from acp_server.permissions import tree_checks
+from acp_server.permissions.glob_expansion import TooManyError, picked
+from acp_server.permissions.ignore_files import IgnoreFiles
+from acp_server.permissions.resolved_workspace import ground_of
 from acp_server.permissions.shell.findings import Tree
-from acp_server.permissions.trees import doubt_on_tree
+from acp_server.permissions.tree_checks import doubt_on_tree
 
 FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
 
@@ -78,7 +78,7 @@ def test_a_link_to_a_secret_counts(root: Path) -> None:
 
 
 def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MOST_ENTRIES", 1_000)
+    monkeypatch.setattr(tree_checks, "MOST_ENTRIES", 1_000)
     for name in ("a", "b", "c"):
         (root / name).symlink_to(root)
     assert doubt_on(root) == ""
@@ -88,7 +88,7 @@ def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyP
 def test_more_than_can_be_looked_through_is_doubted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(tree_checks, "MOST_ENTRIES", 3)
     assert doubt_on(root) == f"{root} contains too many files to check for secrets"
 
 

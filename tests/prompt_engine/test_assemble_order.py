@@ -6,17 +6,26 @@ from types import ModuleType
 
 import pytest
 
-from prompt_engine import assemble, memory_entries, models, report, section, windows
+from prompt_engine import assemble, context_windows, memory_entries, model_families, report, section
 from prompt_engine.assemble import ORDER, build
 from prompt_engine.facts import Facts, Passage
 from prompt_engine.report import Entry, Report, report_on
 from prompt_engine.section import Section
-from prompt_engine.sections import memory, moment, platform_hint
+from prompt_engine.sections import day_and_model, memory, platform_hint
 from prompt_engine.sources import environment
 from tests.prompt_engine.golden.situations import FULL, SITUATIONS
 
 EXAMPLES = (
-    *(assemble, models, report, section, windows, memory, moment, platform_hint),
+    *(
+        assemble,
+        model_families,
+        report,
+        section,
+        context_windows,
+        memory,
+        day_and_model,
+        platform_hint,
+    ),
     *(environment, memory_entries),
 )
 

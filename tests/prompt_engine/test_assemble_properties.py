@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_engine.assemble import build
+from prompt_engine.context_file_types import ContextFile
 from prompt_engine.facts import Environment, Facts, Identity, MemoryStore, Passage
 from prompt_engine.findings import Finding, Scope
-from prompt_engine.inputs import ContextFile
 from prompt_engine.section import joined
 from prompt_engine.sources.environment import Host, read_environment
 from prompt_engine.sources.memory_snapshot import MEMORY_LIMIT, read_memory

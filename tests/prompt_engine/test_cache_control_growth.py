@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from prompt_engine.cache_control import Block, mark
 from tests.support.messages_api import VERSION, Endpoint
-from tests.support.messages_api.asking import Headers, read_ask
 from tests.support.messages_api.cache import PromptCache
-from tests.support.messages_api.families import OPUS_5_5
+from tests.support.messages_api.model_specs import OPUS_5_5
+from tests.support.messages_api.parsed_request import Headers, read_ask
 from tests.support.messages_api.prefix import pieces
 from tests.support.messages_api.shapes import MessagesRequest
 

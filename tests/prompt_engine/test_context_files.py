@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from prompt_engine.assemble import build
+from prompt_engine.context_file_types import ContextFile
 from prompt_engine.facts import Environment, Facts, Workspace
-from prompt_engine.inputs import ContextFile
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.threats import scan
 from prompt_engine.truncation import LEAST_CAP_CHARACTERS

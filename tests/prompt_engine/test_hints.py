@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompt_engine.hints import Hint, LoadedHints, loaded_in, short_digest, wrap, wrap_all
+from prompt_engine.hint_blocks import Hint, LoadedHints, loaded_in, short_digest, wrap, wrap_all
 
 SECRET = b"of this session"
 DIGEST = "0123456789ab"

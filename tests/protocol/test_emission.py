@@ -13,7 +13,8 @@ from acp_server.protocol.elicitation import (
     StringPropertySchema,
 )
 from acp_server.protocol.files import ReadTextFileRequest
-from acp_server.protocol.greeting import (
+from acp_server.protocol.initialize_request import Implementation
+from acp_server.protocol.initialize_response import (
     AgentCapabilities,
     AuthMethodAgent,
     AuthMethodTerminal,
@@ -21,9 +22,8 @@ from acp_server.protocol.greeting import (
     SessionCapabilities,
     SessionListCapabilities,
 )
-from acp_server.protocol.lifecycle import Implementation
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.prompting import PromptResponse
+from acp_server.protocol.prompt_turn import PromptResponse
 from acp_server.protocol.sessions import (
     ListSessionsResponse,
     LoadSessionResponse,

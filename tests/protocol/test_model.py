@@ -7,8 +7,8 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import MISSING
 
 from acp_server.protocol.content import Annotations
-from acp_server.protocol.lifecycle import FileSystemCapabilities
-from acp_server.protocol.prompting import CancelNotification
+from acp_server.protocol.initialize_request import FileSystemCapabilities
+from acp_server.protocol.prompt_turn import CancelNotification
 from acp_server.protocol.sessions import ListSessionsRequest, ResumeSessionRequest
 from acp_server.protocol.tool_calls import Diff, ToolCallUpdate
 from acp_server.protocol.updates import (

@@ -3,8 +3,8 @@
 import pytest
 
 from acp_server.jsonrpc.messages import notification_line
+from acp_server.protocol.chunk_templates import Pieces, PieceType
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.pieces import Pieces, PieceType
 from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, SessionNotification
 
 TEXTS = {

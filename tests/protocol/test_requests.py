@@ -11,7 +11,7 @@ from acp_server.protocol.content import (
     TextContent,
     TextResourceContents,
 )
-from acp_server.protocol.lifecycle import (
+from acp_server.protocol.initialize_request import (
     AuthenticateRequest,
     ClientCapabilities,
     ClientSessionCapabilities,
@@ -20,7 +20,7 @@ from acp_server.protocol.lifecycle import (
     NoticeCapabilities,
 )
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.prompting import (
+from acp_server.protocol.prompt_turn import (
     CancelNotification,
     CancelRequestNotification,
     PromptRequest,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.redaction import HIDDEN, Redactor, without_secrets
+from acp_server.text.redaction import HIDDEN, Redactor, without_secrets
 
 LONG = "0123456789abcdefghijklmnopqrstuvwxyzAB"
 """What tokens are made of; joined to its prefixes here, so that no scanner takes fright."""
@@ -107,7 +107,7 @@ def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
         "KeyError: 'name'",
         "the task-force met at https://example.com/a/b?page=2",
         "api_key=None token: null",
-        "2026-01-01 12:00:00,123 WARNING acp_server.app: configuration: no home",
+        "2026-01-01 12:00:00,123 WARNING acp_server.server.app: configuration: no home",
         "risk-averse desk-bound-workers",
         "mail me@example.com:25",
         "commit 0123456789abcdef0123456789abcdef01234567",

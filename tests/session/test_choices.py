@@ -6,18 +6,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.models.metering import Unmetered
-from acp_server.session.briefing import PlainBriefing, Subject
-from acp_server.session.choices import Choices
+from acp_server.models.meters import Unmetered
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
-from acp_server.session.options import Choice, Option
+from acp_server.session.project.choices import Choices
+from acp_server.session.project.options import Choice, Option
+from acp_server.session.prompting.provider import PlainBriefing, Subject
 from acp_server.session.session import Session, Workspace
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
-from tests.handlers.models import Echo
-from tests.support.engine import Shelf, equipment
-from tests.turn.playing import Playing, Round
-from tests.turn.recording import RecordingSink
+from tests.handlers.fake_models import Echo
+from tests.support.server_parts import Shelf, equipment
+from tests.turn.fake_sinks import RecordingSink
+from tests.turn.turn_harness import Playing, Round
 
 HI = UserMessage((Text("hi"),))
 

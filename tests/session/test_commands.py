@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_server.session.commands import (
+from acp_server.session.commands.registry import (
     Command,
     CommandRegistry,
     Errand,
@@ -11,7 +11,7 @@ from acp_server.session.commands import (
 )
 from acp_server.turn.ports import Sink
 from acp_server.version import __version__
-from tests.turn.recording import RecordingSink
+from tests.turn.fake_sinks import RecordingSink
 
 
 async def shout(arguments: str, sink: Sink) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import anyio
 import pytest
 
-from acp_server.session.compaction import NOT_WORTH_IT, Compactor
+from acp_server.session.prompting.compaction import NOT_WORTH_IT, Compactor
 from acp_server.turn.compaction import SUMMARY_HEADING
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -20,8 +20,8 @@ from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import CompactionChanged, NoticeRaised, SummaryChunk, Usage
 from acp_server.turn.loop import Kit, Spent
 from acp_server.turn.ports import ModelRequest, TextDelta, UsageReported
-from tests.turn.playing import Gauge, Playing, Round, Tools, calling, echo
-from tests.turn.recording import Ids, RecordingSink
+from tests.turn.fake_sinks import Ids, RecordingSink
+from tests.turn.turn_harness import Gauge, Playing, Round, Tools, calling, echo
 
 WINDOW = 1_000
 SUMMARY_TEXT = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.file_news import (
+from acp_server.session.prompting.file_changes import (
     RELOAD,
     TOUCH,
     UNWATCHED,

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from watchfiles import Change
 
-from acp_server.session.folder_events import FolderEvents, Notifier, RawChanges, open_notifier
-from acp_server.session.watch import Concern
-from tests.session.watching import CHECK_SECONDS, SAVES, Keeper, open_watch
+from acp_server.session.prompting.directory_events import (
+    FolderEvents,
+    Notifier,
+    RawChanges,
+    open_notifier,
+)
+from acp_server.session.prompting.file_watch import Concern
+from tests.session.watch_listener import CHECK_SECONDS, SAVES, Keeper, open_watch
 
 Save = Callable[[Path, str], None]
 NAME = "AGENTS.md"

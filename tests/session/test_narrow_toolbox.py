@@ -1,11 +1,11 @@
 """Fewer tools: what the model is told, and what becomes of a call of a tool that was left out."""
 
-from acp_server.session.narrow_toolbox import NarrowToolbox
+from acp_server.session.filtered_toolbox import NarrowToolbox
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import Outcome
-from tests.turn.playing import Tools, echo
-from tests.turn.recording import RecordingSink
+from tests.turn.fake_sinks import RecordingSink
+from tests.turn.turn_harness import Tools, echo
 
 CALL = ToolCall("c1", "other", "{}")
 

@@ -4,12 +4,12 @@ from typing import get_args
 
 import pytest
 
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import MODES, Mode, is_mode
 from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
-from acp_server.session.options import Choice, Chosen, Option, choose, options_of
-from tests.handlers.models import Echo
-from tests.support.engine import MODEL_ID
+from acp_server.session.project.options import Choice, Chosen, Option, choose, options_of
+from tests.handlers.fake_models import Echo
+from tests.support.server_parts import MODEL_ID
 
 ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, Echo)
 KNOWN = "ask, accept_edits, plan, bypass"

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from acp_server.memory.replies import Reply, TurnMessage
-from acp_server.session.bulletin import Bulletin
-from acp_server.session.outside_memory import OutsideMemory
+from acp_server.memory.provider_types import Reply, TurnMessage
+from acp_server.session.ports.external_memory import OutsideMemory
+from acp_server.session.user_notices import Bulletin
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,

@@ -4,7 +4,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.project_settings import ProjectSettings, narrowed, understood
+from acp_server.session.project.settings import ProjectSettings, narrowed, understood
 
 MODELS = ("big", "small")
 TOOLS = ("read", "write", "run")
@@ -38,15 +38,11 @@ TOOLS = ("read", "write", "run")
         ),
         (
             {"tools": ["fly", 7], "skills": ["../../etc", "a b"]},
-            ProjectSettings(
-                refused=("tools (none of them exists)", "skills (not valid names)")
-            ),
+            ProjectSettings(refused=("tools (none of them exists)", "skills (not valid names)")),
         ),
         (
             {"tools": None, "skills": []},
-            ProjectSettings(
-                refused=("tools (none of them exists)", "skills (not valid names)")
-            ),
+            ProjectSettings(refused=("tools (none of them exists)", "skills (not valid names)")),
         ),
         (
             {"mode": ["plan"], "hooks": {}},

@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 from anyio import to_thread
 
-from acp_server.session.readings import Readings
+from acp_server.session.prompting.single_flight import Readings
 
 PATIENCE_SECONDS = 10
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.models.catalog import FixedCatalog
+from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
 from acp_server.session.errors import (
     InvalidRootError,
@@ -14,16 +14,16 @@ from acp_server.session.errors import (
     UnknownOptionError,
     UnknownSessionError,
 )
-from acp_server.session.options import Chosen, Option, options_of
+from acp_server.session.project.options import Chosen, Option, options_of
 from acp_server.session.session import Session, Workspace
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import StopReason
-from tests.handlers.models import Echo, Failing, RaisingWhenCancelled, Stubborn
-from tests.support.engine import MODEL_ID, registry_of
-from tests.support.patience import PATIENCE_SECONDS
-from tests.turn.recording import RecordingSink
+from tests.handlers.fake_models import Echo, Failing, RaisingWhenCancelled, Stubborn
+from tests.support.server_parts import MODEL_ID, registry_of
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.turn.fake_sinks import RecordingSink
 
 
 def message(text: str) -> UserMessage:

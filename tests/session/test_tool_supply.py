@@ -6,12 +6,12 @@ from pathlib import Path
 
 import anyio
 
+from acp_server.session.ports.skills import NoSkills, Skills
 from acp_server.session.session import Session, Workspace
-from acp_server.session.skills import NoSkills, Skills
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.ports import Toolbox
-from tests.handlers.models import Echo
-from tests.support.engine import Shelf, equipment
+from tests.handlers.fake_models import Echo
+from tests.support.server_parts import Shelf, equipment
 
 
 @dataclass(slots=True)

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from acp_server.session.turns import GRACE_SECONDS, Gate, Ticket, TurnQueue, Work
+from acp_server.session.turn_queue import GRACE_SECONDS, Gate, Ticket, TurnQueue, Work
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import Sink, StopReason
-from tests.support.patience import PATIENCE_SECONDS
-from tests.turn.recording import RecordingSink, SlowSink
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.turn.fake_sinks import RecordingSink, SlowSink
 
 Doing = Callable[[Sink], Awaitable[StopReason]]
 

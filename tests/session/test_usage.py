@@ -1,6 +1,6 @@
 """The account of a session, in words."""
 
-from acp_server.session.usage import NOTHING, account_of
+from acp_server.session.commands.usage_text import NOTHING, account_of
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Spent
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.watch import MOST_LOOKS, EventSource, Seen, Wanted
-from tests.session.watching import Keeper, open_watch
-from tests.support.patience import PATIENCE_SECONDS
+from acp_server.session.prompting.file_watch import MOST_LOOKS, EventSource, Seen, Wanted
+from tests.session.watch_listener import Keeper, open_watch
+from tests.support.timeouts import PATIENCE_SECONDS
 
 ROOT, SUB, ELSEWHERE = Path("/root"), Path("/root/sub"), Path("/elsewhere")
 

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, at
 from tests.support.messages_api import KEY, call, messages_api_in_thread, reply
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, start_server
+from tests.support.timeouts import PATIENCE_SECONDS
 
 MODEL = "claude-opus-5-5"
 WRITTEN_WITHIN_SECONDS = 0.1

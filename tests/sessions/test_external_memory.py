@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.settings import Configuration
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
 from tests.memory.example_provider import install
 from tests.support.editor import Editor, at, open_editor
 from tests.support.messages_api import KEY, MessagesApi, RecordedRequest, messages_api

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.settings import Configuration
-from tests.sessions.asking import UNKNOWN, kind_of, listed, load, prompt_of
-from tests.sessions.merging import merged
+from acp_server.config.settings import Configuration
+from tests.sessions.merged_updates import merged
+from tests.sessions.session_requests import UNKNOWN, kind_of, listed, load, prompt_of
 from tests.support.editor import at, configuration, open_editor
 
 SCRIPT = """\

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server import settings
-from tests.sessions.merging import merged
+from acp_server.config import settings
+from tests.sessions.merged_updates import merged
 from tests.support.editor import Editor, Object, at, check_message, open_editor
 from tests.support.messages_api import KEY, MessagesApi, messages_api
 from tests.support.server_process import ServerProcess, model_id, start_server
-from tests.tools.shell.workplace import running, until
+from tests.tools.shell.command_session import running, until
 
 MODEL = "claude-opus-5-5"
 WRITTEN_WITHIN_SECONDS = 0.1

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.settings import Configuration
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
 from tests.sessions.test_kept import load
 from tests.support.editor import Editor, at, open_editor
 from tests.support.messages_api import (
@@ -120,9 +120,7 @@ async def test_changed_instructions_are_read_anew_and_told(tmp_path: Path, folde
             await editor.prompt(session, "what is in the note?")
         (folder / "AGENTS.md").write_text("Use blanks.\n")
         async with open_editor(setup) as editor:
-            assert "instruction files in them, have changed" in await go_on(
-                editor, session, folder
-            )
+            assert "instruction files in them, have changed" in await go_on(editor, session, folder)
     assert "Use blanks." in prefix(api.asks[-1], 0)
     assert [ask.verdict for ask in api.asks] == ["answered"] * 3
 

@@ -15,8 +15,8 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.settings import Configuration
-from tests.sessions.merging import merged
+from acp_server.config.settings import Configuration
+from tests.sessions.merged_updates import merged
 from tests.sessions.test_kept import load, prompt_of
 from tests.support.editor import Editor, Object, at, configuration, open_editor
 from tests.support.server_process import command_line, start_server

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.settings import Configuration
-from tests.sessions.asking import UNKNOWN, kind_of, listed, load, prompt_of
+from acp_server.config.settings import Configuration
+from tests.sessions.session_requests import UNKNOWN, kind_of, listed, load, prompt_of
 from tests.support.editor import Editor, Object, at, configuration, open_editor
 
 SCRIPT = """\

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.skills import Want
-from acp_server.skills.rules import SkillRules
+from acp_server.session.ports.skills import Want
+from acp_server.skills.config import SkillRules
 from acp_server.skills.session_skills import is_of_code
 from skills_store.usage import Usage
-from tests.skills.skilled_session import TOOLS, room_in, skills_in, trust
+from tests.skills.skill_sessions import TOOLS, room_in, skills_in, trust
 from tests.skills_store.skill_files import write_skill
 
 WANT = Want(TOOLS)

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
-from acp_server.session.context import ProjectBriefing
-from acp_server.session.equipment import Workspace
+from acp_server.session.ports.skills import NoSkills, Want
+from acp_server.session.prompting.workspace_prompt import ProjectBriefing
+from acp_server.session.services import Workspace
 from acp_server.session.session import Session
-from acp_server.session.skills import NoSkills, Want
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
-from tests.briefing.briefed_room import file, prompt_settings
-from tests.support.engine import Shelf, equipment
-from tests.turn.playing import Playing, Round, Tools, echo
-from tests.turn.recording import RecordingSink
+from tests.prompting.prompted_session import file, prompt_settings
+from tests.support.server_parts import Shelf, equipment
+from tests.turn.fake_sinks import RecordingSink
+from tests.turn.turn_harness import Playing, Round, Tools, echo
 
 
 class KnownSkills(NoSkills):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.briefing.briefed_room import open_briefed_room
+from tests.prompting.prompted_session import open_briefed_room
 from tests.skills_store.skill_files import write_skill
 from tests.tools.typing_model import call
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
 from skills_store.calls import ManageCall
-from skills_store.manage import Keeper
+from skills_store.editor import Keeper
 from skills_store.roots import Places, roots_of
 from skills_store.usage import Usage
 from tests.skills_store.skill_files import write_file, write_skill

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.skills.shelf import Shelf
+from acp_server.skills.skill_roots import Shelf
 from skills_store import IndexCache, Places, roots_of
-from tests.session.watching import open_watch
+from tests.session.watch_listener import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 
 class Reader:

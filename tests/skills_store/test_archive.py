@@ -8,9 +8,9 @@ import pytest
 
 from skills_store.archive import ArchiveEntry
 from skills_store.calls import ManageCall
-from skills_store.refusals import ArchiveConflictError, NameTakenError, NotArchivedError
 from skills_store.skill import Archived
-from tests.skills_store.keeping import House, document, files_in, visible_files, write_skill
+from skills_store.write_errors import ArchiveConflictError, NameTakenError, NotArchivedError
+from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import skills_store
 from acp_server.cli.main import COMMANDS
-from acp_server.settings import sources
+from acp_server.config.settings import sources
 from skills_store.document import check_created
 from skills_store.guard import collect, examine
 

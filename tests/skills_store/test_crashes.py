@@ -13,8 +13,8 @@ from skills_store.backups import Backups
 from skills_store.calls import ManageCall
 from skills_store.document import parse
 from skills_store.errors import SkillError
-from tests.skills_store.dying import has_died
-from tests.skills_store.keeping import (
+from tests.skills_store.crashing import has_died
+from tests.skills_store.skill_home import (
     House,
     document,
     files_in,

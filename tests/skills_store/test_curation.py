@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import skills_store.curation.block
 import skills_store.curation.candidates
 import skills_store.curation.outcome
+import skills_store.curation.summary
+from skills_store.background_editor import UnaskedKeeper
 from skills_store.calls import ManageCall
 from skills_store.curation import (
     Archival,
@@ -29,11 +30,10 @@ from skills_store.curation import (
     report_yaml,
     write_report,
 )
-from skills_store.unasked import UnaskedKeeper
-from tests.skills_store.keeping import House, document, write_skill
+from tests.skills_store.skill_home import House, document, write_skill
 
 MODULES = (
-    skills_store.curation.block,
+    skills_store.curation.summary,
     skills_store.curation.candidates,
     skills_store.curation.outcome,
 )

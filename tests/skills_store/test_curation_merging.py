@@ -8,8 +8,8 @@ from skills_store.backups import Backups
 from skills_store.calls import ManageCall
 from skills_store.curation import CuratorKeeper
 from skills_store.home import Home
-from skills_store.refusals import PinnedError, ReadOnlyError, UnaskedChangeError
-from tests.skills_store.keeping import House, below, document, files_in, write_skill
+from skills_store.write_errors import PinnedError, ReadOnlyError, UnaskedChangeError
+from tests.skills_store.skill_home import House, below, document, files_in, write_skill
 
 PICTURE = bytes(range(256))
 SCRIPT_MODE = 0o755

@@ -8,7 +8,7 @@ import pytest
 from skills_store.curation import LastPass, Schedule
 from skills_store.home import Home
 from skills_store.locks import LockedError
-from tests.skills_store.keeping import Clock
+from tests.skills_store.skill_home import Clock
 
 LONG = timedelta(hours=3)
 

@@ -8,7 +8,7 @@ import pytest
 
 from skills_store import LoadProblem
 from skills_store.discovery import MOST_FOLDERS, scan
-from skills_store.scans import Scan
+from skills_store.root_scan import Scan
 from tests.skills_store.skill_files import home_root, settle, skill_text, write_file, write_skill
 
 

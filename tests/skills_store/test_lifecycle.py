@@ -7,7 +7,7 @@ import pytest
 
 from skills_store.lifecycle import Ages, Transition, apply_transitions, due_transitions
 from skills_store.usage import State, UsageRecord
-from tests.skills_store.keeping import House, visible_files, write_skill
+from tests.skills_store.skill_home import House, visible_files, write_skill
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

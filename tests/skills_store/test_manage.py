@@ -13,14 +13,14 @@ from skills_store.errors import (
     MissingFileError,
     SkillNotFoundError,
 )
-from skills_store.refusals import (
+from skills_store.write_errors import (
     CallRefusedError,
     ContentRefusedError,
     NameTakenError,
     PatchRefusedError,
     SuccessorError,
 )
-from tests.skills_store.keeping import (
+from tests.skills_store.skill_home import (
     House,
     document,
     files_in,

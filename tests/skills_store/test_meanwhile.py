@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from skills_store.calls import ManageCall
-from skills_store.refusals import NameTakenError, OutdatedError, SuccessorError
-from tests.skills_store.keeping import House, document, files_in, visible_files, write_skill
+from skills_store.write_errors import NameTakenError, OutdatedError, SuccessorError
+from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
 
 
 @pytest.fixture

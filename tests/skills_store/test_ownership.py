@@ -9,14 +9,14 @@ from skills_store.calls import ManageCall
 from skills_store.changes import FileDiff
 from skills_store.errors import SkillError
 from skills_store.ownership import Origin, Owner, owner_of, read_claims
-from skills_store.refusals import (
+from skills_store.write_errors import (
     NameTakenError,
     OutdatedError,
     PinnedError,
     ReadOnlyError,
     UnaskedChangeError,
 )
-from tests.skills_store.keeping import House, document, files_in, visible_files, write_skill
+from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
 
 OWNERS: tuple[Owner, ...] = (
     "user",

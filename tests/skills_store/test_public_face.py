@@ -14,7 +14,7 @@ from tests.skills_store.skill_files import settle, write_skill
 
 CHEAP = """
 import sys
-import skills_store.atomic, skills_store.locks, skills_store.documents
+import skills_store.atomic, skills_store.locks, skills_store.json_file
 print([name for name in sys.modules if name == "yaml" or name.startswith("skills_store.")])
 """
 FROM_SNAPSHOT = """

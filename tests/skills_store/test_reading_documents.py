@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skills_store import Problem, SkillDocument, parse
-from skills_store.documents import Json
+from skills_store.json_file import Json
 from tests.skills_store.skill_files import skill_text
 
 

@@ -26,10 +26,10 @@ from hypothesis.stateful import (
 from skills_store.calls import ManageCall
 from skills_store.changes import Action, Change
 from skills_store.document import check_created
+from skills_store.editor import Keeper
 from skills_store.errors import SkillError
 from skills_store.locks import LockedError
-from skills_store.manage import Keeper
-from tests.skills_store.keeping import House, document, files_in, visible_files, write_skill
+from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
 
 NAMES = st.sampled_from(["brew", "tea", "mill", "filter"])
 CATEGORIES = st.sampled_from(["", "kitchen", "brew", "a/b"])

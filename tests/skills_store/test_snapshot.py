@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from skills_store import Library, Root
 from skills_store.discovery import scan
-from skills_store.documents import Json
-from skills_store.snapshot import MOST_ROOTS, Snapshot
+from skills_store.json_file import Json
+from skills_store.scan_cache import MOST_ROOTS, Snapshot
 from tests.skills_store.skill_files import home_root, settle, skill_text, write_file, write_skill
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from skills_store.calls import ManageCall
 from skills_store.errors import SkillError
-from tests.skills_store.keeping import House, document, files_in, write_skill
+from tests.skills_store.skill_home import House, document, files_in, write_skill
 from tests.support.system_calls import trapped
 
 CALLS = [

@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 
 from skills_store.calls import ManageCall
-from skills_store.refusals import PatchRefusedError
+from skills_store.write_errors import PatchRefusedError
 from tests.patching.test_near_misses import (
     test_what_a_careful_reader_would_call_different_is_not_touched as near_misses,
 )
 from tests.patching.test_tolerance import CASES, Case
-from tests.skills_store.keeping import House, document, files_in, write_skill
+from tests.skills_store.skill_home import House, document, files_in, write_skill
 
 FILE = "references/case.md"
 (TABLE,) = cast("list[pytest.Mark]", vars(near_misses)["pytestmark"])

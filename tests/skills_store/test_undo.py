@@ -10,9 +10,9 @@ from skills_store import undo
 from skills_store.backups import Backups
 from skills_store.calls import ManageCall
 from skills_store.ownership import Origin
-from skills_store.refusals import UndoConflictError, UndoError
 from skills_store.trees import capture
-from tests.skills_store.keeping import House, document, files_in, visible_files, write_skill
+from skills_store.write_errors import UndoConflictError, UndoError
+from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
 
 CALLS = [
     ManageCall("create", "new", content=document("new"), category="kitchen"),

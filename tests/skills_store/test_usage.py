@@ -9,7 +9,7 @@ import pytest
 
 from skills_store.locks import locked
 from skills_store.usage import Usage, UsageRecord, parsed_time, ranked
-from tests.skills_store.keeping import Clock
+from tests.skills_store.skill_home import Clock
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

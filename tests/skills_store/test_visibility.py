@@ -6,7 +6,7 @@ import pytest
 
 from skills_store import Circumstances, Root, Skill, circumstances_of, reason_hidden
 from skills_store.document import parse
-from skills_store.fields import required_commands, required_variables, words
+from skills_store.hermes_fields import required_commands, required_variables, words
 from skills_store.visibility import is_visible, platform_of
 from tests.skills_store.skill_files import skill_text
 

@@ -6,8 +6,8 @@ import pytest
 
 from skills_store.calls import ManageCall
 from skills_store.errors import PathRefusedError, SkillError, SkillNotFoundError
-from skills_store.refusals import LinkRefusedError, NameRefusedError
-from tests.skills_store.keeping import House, document, files_in, write_skill
+from skills_store.write_errors import LinkRefusedError, NameRefusedError
+from tests.skills_store.skill_home import House, document, files_in, write_skill
 
 NAMES = [
     "",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.cli.command_line import environment
 from tests.headless.run.repositories import repository
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 CANARY = """\
 import os

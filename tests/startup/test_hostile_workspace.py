@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.cli import editor_settings
-from acp_server.handshake import initialize_result
 from acp_server.headless.process import serve_command
+from acp_server.startup.handshake import initialize_result
 from acp_server.startup.isolation import drop_workspace_entries, isolated_server
 from tests.headless.run.repositories import git
 from tests.startup.hostile_repository import (

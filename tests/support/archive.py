@@ -10,7 +10,7 @@ from acp_server.session.errors import (
     SessionInUseError,
     UnknownSessionError,
 )
-from acp_server.session.records import (
+from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
     Page,

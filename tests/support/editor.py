@@ -48,17 +48,17 @@ from typing import NoReturn, TypeAlias, TypeVar, cast
 import anyio
 from pydantic import JsonValue
 
-from acp_server import settings
-from acp_server.app import build
-from acp_server.handlers.connection import Connection
-from acp_server.handlers.link import Link
+from acp_server.config import settings
+from acp_server.config.settings import Configuration
+from acp_server.handlers.agent_connection import Connection
+from acp_server.handlers.client_connection import Link
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
 from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
-from acp_server.settings import Configuration
+from acp_server.server.app import build
 from acp_server.turn.ports import Model
-from tests.support.engine import registry_of, way_in
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.server_parts import registry_of, way_in
+from tests.support.timeouts import PATIENCE_SECONDS
 
 T = TypeVar("T")
 Object: TypeAlias = dict[str, JsonValue]

@@ -30,7 +30,7 @@ import psutil
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at, check_message, is_update, prompt_params
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 READ_BYTES = 256 * 1024
 ECHO = "prompt: *\nsay: Hello!"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from acp_server.tools.agents.delegate_task import DelegateArguments
 from acp_server.tools.arguments import (
     READ_SECONDS,
     SMALL_CHARACTERS,
@@ -16,21 +17,20 @@ from acp_server.tools.arguments import (
     SoFar,
     schema_of,
 )
-from acp_server.tools.clarify import ClarifyArguments
-from acp_server.tools.delegate_task import DelegateArguments
-from acp_server.tools.exit_plan import PlanArguments
-from acp_server.tools.memory import MemoryArguments
-from acp_server.tools.patch import PatchArguments
-from acp_server.tools.process import ProcessArguments
-from acp_server.tools.read_file import ReadArguments
-from acp_server.tools.search_files import SearchArguments
-from acp_server.tools.skill_manage import ManageSkillArguments
-from acp_server.tools.skill_view import ViewSkillArguments
-from acp_server.tools.skills_list import ListSkillsArguments
-from acp_server.tools.terminal import TerminalArguments
-from acp_server.tools.todo import TodoArguments
-from acp_server.tools.web_fetch import WebFetchArguments
-from acp_server.tools.write_file import WriteArguments
+from acp_server.tools.edit.patch import PatchArguments
+from acp_server.tools.edit.write_file import WriteArguments
+from acp_server.tools.interaction.clarify import ClarifyArguments
+from acp_server.tools.interaction.exit_plan import PlanArguments
+from acp_server.tools.interaction.todo import TodoArguments
+from acp_server.tools.memory.memory import MemoryArguments
+from acp_server.tools.read.read_file import ReadArguments
+from acp_server.tools.search.search_files import SearchArguments
+from acp_server.tools.shell.process import ProcessArguments
+from acp_server.tools.shell.terminal import TerminalArguments
+from acp_server.tools.skills.skill_manage import ManageSkillArguments
+from acp_server.tools.skills.skill_view import ViewSkillArguments
+from acp_server.tools.skills.skills_list import ListSkillsArguments
+from acp_server.tools.web.web_fetch import WebFetchArguments
 
 SCHEMAS = Path(__file__).with_name("schemas.json")
 TOOLS: dict[str, type[Arguments]] = {

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.tools.attachments import lines_of
+from acp_server.tools.read.attachments import lines_of
 from acp_server.turn.conversation import Attachment, Link, Media, Text, UserMessage
 from acp_server.turn.ports import TextDelta
 from tests.support.editor import Object, at
-from tests.tools.workroom import Room, allowed, open_workroom
+from tests.tools.editor_session import Room, allowed, open_workroom
 
 TEXT = "one\ntwo\nthree\nfour\n"
 ASKING = "session/request_permission"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import cast
 
 from tests.support.editor import Object
+from tests.tools.editor_session import Room, allowed, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import Room, allowed, open_workroom
 
 
 def endings(room: Room) -> list[tuple[str, str]]:

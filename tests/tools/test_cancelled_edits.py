@@ -7,8 +7,8 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
+from tests.tools.editor_session import Room, lines, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import Room, lines, open_workroom
 
 TEXT = lines(60)
 PIECES = 24

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.tools.clarify import ASKED, NOBODY, TURNED_AWAY
+from acp_server.tools.interaction.clarify import ASKED, NOBODY, TURNED_AWAY
 from acp_server.turn.ports import TextDelta
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Answer, RefusedError, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import Answer, RefusedError, open_workroom
 
 FORMS: JsonValue = {"elicitation": {"form": {}}}
 ELICIT = "elicitation/create"

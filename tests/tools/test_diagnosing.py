@@ -9,12 +9,12 @@ import pytest
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.tools.diagnosing import MOST_CHARACTERS, MOST_PROBLEMS
-from acp_server.tools.loading import CheckRules
+from acp_server.tools.edit.new_problems import MOST_CHARACTERS, MOST_PROBLEMS
+from acp_server.tools.lazy_imports import CheckRules
 from tests.support.editor import Object
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.editor_session import FILES, Answer, RefusedError, Room, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import FILES, Answer, RefusedError, Room, open_workroom
 
 METHOD = "_hermes/diagnostics"
 HEADING = "New problems behind this edit, as the editor reports them:"

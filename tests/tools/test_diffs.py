@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.diffs import CONTEXT_LINES, MOST_WHOLE_CHARACTERS, exact_diff
+from acp_server.tools.edit.diffs import CONTEXT_LINES, MOST_WHOLE_CHARACTERS, exact_diff
 from acp_server.turn.events import FileDiff
 
 LONG = "a line that is long enough to make the file large: " + "x" * 60

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object, at
+from tests.tools.editor_session import FILES, Answer, RefusedError, allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import FILES, Answer, RefusedError, allowed, open_workroom
 
 READ, WRITE, ASK = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.growing import (
+from acp_server.tools.call_reporter import Report
+from acp_server.tools.edit.growing_diff import (
     BUDGET_CHANGED_FILE,
     BUDGET_NEW_FILE,
     GROWTH_SHARE,
@@ -15,9 +16,8 @@ from acp_server.tools.growing import (
     GrowingDiff,
     as_far,
 )
-from acp_server.tools.report import Report
 from acp_server.turn.events import CallChanged, FileDiff
-from tests.turn.recording import RecordingSink
+from tests.turn.fake_sinks import RecordingSink
 
 LINE = "a line of 33 characters, ever so é\n"
 

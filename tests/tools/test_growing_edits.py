@@ -8,8 +8,8 @@ import anyio
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import CallArguments, CallEnded, CallStarted
 from tests.support.editor import Object, configuration, open_editor
+from tests.tools.editor_session import Room, Told, lines, open_workroom
 from tests.tools.typing_model import Action, call, typed, wait
-from tests.tools.workroom import Room, Told, lines, open_workroom
 
 TEXT = lines(200, "a_line_of_a_file_like_any_other")
 PIECES = 60

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from acp_server.hooks.rules import Hook, HookRules
 from acp_server.permissions.modes import Mode
 from acp_server.turn.conversation import ToolCall
-from tests.permissions.stage import Recorder, Screen, acting, set_up
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.shell.workplace import TOKEN_VARIABLE, new_token, running, until
+from tests.permissions.secret_workspace import Recorder, Screen, acting, set_up
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.shell.command_session import TOKEN_VARIABLE, new_token, running, until
 
 WRITE: tuple[str, dict[str, JsonValue]] = ("write_file", {"path": "new.txt", "content": "hello\n"})
 FOREVER = "sleep 600"

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
+from tests.tools.editor_session import lines, open_workroom
 from tests.tools.typing_model import call, raw_call
-from tests.tools.workroom import lines, open_workroom
 
 MEGABYTE = 1_000_000
 TOOLS = (

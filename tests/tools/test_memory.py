@@ -14,14 +14,14 @@ from acp_server.permissions.gate import REJECTED
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import MEMORY_ASKED, PLANNING
 from acp_server.permissions.questions import ChoiceId, Question
-from acp_server.tools.memory import memory_tool
+from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import Event
 from prompt_engine.threats import scan
 from tests.permissions.gates import Setting
+from tests.tools.editor_session import Room, Told, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, Told, open_workroom
 
 
 def file(room: Room) -> Path:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tests.support.editor import Object, at
+from tests.tools.editor_session import allowed, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import allowed, open_workroom
 
 ASKING = "session/request_permission"
 PATCH = """\

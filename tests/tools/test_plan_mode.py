@@ -8,12 +8,12 @@ from pydantic import JsonValue
 from acp_server.permissions.gate import PLAN_REJECTED
 from acp_server.permissions.policy import NOT_PLANNING as NOTHING_TO_ACCEPT
 from acp_server.permissions.policy import PLANNING as REFUSED
-from acp_server.session.mode_notes import NOT_PLANNING, PLANNING
-from acp_server.tools.exit_plan import ACCEPTED, NOBODY
+from acp_server.session.prompting.mode_notes import NOT_PLANNING, PLANNING
+from acp_server.tools.interaction.exit_plan import ACCEPTED, NOBODY
 from acp_server.turn.conversation import UserMessage
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Answer, Room, allowed, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import Answer, Room, allowed, open_workroom
 
 ASK = "session/request_permission"
 PLAN = "1. Change `a.py`.\n2. Run the tests."

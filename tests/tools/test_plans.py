@@ -6,8 +6,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Room, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, open_workroom
 
 
 def item(number: int, status: str = "pending") -> Object:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Object, at
+from tests.tools.editor_session import Room, allowed, lines, open_workroom
 from tests.tools.typing_model import call, typed
-from tests.tools.workroom import Room, allowed, lines, open_workroom
 
 TEXT = lines(40)
 HIDDEN_TEXT = "TOKEN=do-not-tell\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.read_file import MOST_CHARACTERS
+from acp_server.tools.read.read_file import MOST_CHARACTERS
 from acp_server.turn.conversation import Media
 from tests.support.editor import Object
+from tests.tools.editor_session import allowed, lines, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import allowed, lines, open_workroom
 
 
 def picture() -> bytes:

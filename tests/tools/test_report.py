@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from acp_server.tools.report import MOST_RAW_TOTAL_CHARACTERS, Report, bounded
+from acp_server.tools.call_reporter import MOST_RAW_TOTAL_CHARACTERS, Report, bounded
 from acp_server.turn.events import CallChanged, Location
-from tests.turn.recording import RecordingSink
+from tests.turn.fake_sinks import RecordingSink
 
 MOST_JSON_CHARACTERS = 8 * MOST_RAW_TOTAL_CHARACTERS
 """A character may take six in JSON; brackets and the remarks on what was cut come on top."""

@@ -6,8 +6,8 @@ import pytest
 
 from acp_server.permissions.modes import Mode
 from tests.support.editor import at
+from tests.tools.editor_session import Room, open_workroom
 from tests.tools.typing_model import call
-from tests.tools.workroom import Room, open_workroom
 
 
 def furnish(room: Room) -> None:

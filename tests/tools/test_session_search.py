@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.session.errors import ArchiveError, UnknownSessionError
-from acp_server.session.recall import (
+from acp_server.session.ports.session_search import (
     Findings,
     Hit,
     Inquiry,
@@ -17,8 +17,8 @@ from acp_server.session.recall import (
     PastSession,
     PastText,
 )
-from acp_server.tools.report import Report
-from acp_server.tools.session_search import (
+from acp_server.tools.call_reporter import Report
+from acp_server.tools.memory.session_search import (
     MOST_CHARACTERS,
     READ_TEXTS,
     SUMMARY_INPUT_CHARACTERS,
@@ -30,7 +30,7 @@ from acp_server.tools.session_search import (
 )
 from acp_server.turn.events import CallChanged
 from acp_server.turn.ports import Outcome
-from tests.turn.recording import RecordingSink
+from tests.turn.fake_sinks import RecordingSink
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 SESSION = PastSession("s1", "acp-server", "The title", "/code", AT, AT)

@@ -30,8 +30,8 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingSigned,
 )
-from tests.support.patience import PATIENCE_SECONDS
-from tests.turn.playing import (
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.turn.turn_harness import (
     HI,
     Playing,
     Round,

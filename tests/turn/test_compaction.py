@@ -26,7 +26,7 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
 )
-from tests.turn.playing import history_faults
+from tests.turn.turn_harness import history_faults
 
 THOUGHT = Thinking("Hm.", "seal")
 SUMMARY = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")

@@ -19,7 +19,7 @@ from acp_server.turn.ports import (
     TextDelta,
     ThinkingDelta,
 )
-from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo, told
+from tests.turn.turn_harness import HI, Playing, Round, Stage, Tools, calling, echo, told
 
 CUT = ModelInterruptedError("the connection broke")
 ASKED_TO_GO_ON = UserMessage((Text(GO_ON),))

@@ -29,9 +29,9 @@ from acp_server.turn.ports import (
     ThinkingRedacted,
     ThinkingSigned,
 )
-from tests.handlers.models import Echo, Failing, Stubborn
-from tests.support.patience import PATIENCE_SECONDS
-from tests.turn.playing import HI, Gauge, Playing, Round, Stage, Tools, calling, echo, told
+from tests.handlers.fake_models import Echo, Failing, Stubborn
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.turn.turn_harness import HI, Gauge, Playing, Round, Stage, Tools, calling, echo, told
 
 HANG = UserMessage((Text("hang"),))
 CALL = ToolCall("c1", "echo", '{"a": 1}')

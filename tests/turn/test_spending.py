@@ -7,7 +7,7 @@ from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import ContextMeasured, Event, NoticeRaised, Usage
 from acp_server.turn.loop import Spent
 from acp_server.turn.ports import Retrying, TextDelta, UsageReported
-from tests.turn.playing import Gauge, Playing, Round, Stage, Tools, calling, echo
+from tests.turn.turn_harness import Gauge, Playing, Round, Stage, Tools, calling, echo
 
 USAGE = Usage(1, 2, 4, 8, 16)
 

@@ -13,9 +13,9 @@ from acp_server.turn.ports import (
     ThinkingDelta,
 )
 from acp_server.turn.step import Step
-from tests.support.patience import PATIENCE_SECONDS
-from tests.turn.playing import Playing, Round, Tools, echo
-from tests.turn.recording import Ids, RecordingSink, SlowSink
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.turn.fake_sinks import Ids, RecordingSink, SlowSink
+from tests.turn.turn_harness import Playing, Round, Tools, echo
 
 NOTHING_SAID = ModelRequest(())
 

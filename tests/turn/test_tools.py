@@ -23,7 +23,7 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingSigned,
 )
-from tests.turn.playing import HI, Playing, Round, Stage, Tools, calling, echo, told
+from tests.turn.turn_harness import HI, Playing, Round, Stage, Tools, calling, echo, told
 
 BROKEN = "the arguments are not valid JSON"
 AGAIN = "; make the call again, whole"

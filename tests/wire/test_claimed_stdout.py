@@ -11,7 +11,7 @@ from tests.support.server_process import ECHO, command_line, environment, start_
 NOISY_SERVER = """
 import os, subprocess, sys
 from acp_server import __main__ as command
-from acp_server import app
+from acp_server.server import app
 
 build = app.build
 
@@ -63,7 +63,7 @@ def test_a_log_of_everything_ends_on_stderr(tmp_path: Path) -> None:
 
 WHERE_THEY_LEAD = """
 import os
-from acp_server.handshake import claim_wire
+from acp_server.startup.handshake import claim_wire
 wire = claim_wire()
 ours = [os.fstat(wire.read), os.fstat(wire.write)]
 shared = [n for n in (0, 1, 2) if any(os.path.samestat(os.fstat(n), each) for each in ours)]

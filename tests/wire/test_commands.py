@@ -13,8 +13,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at
-from tests.support.patience import is_over_within
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.timeouts import is_over_within
 
 SOON_SECONDS = 2.0
 CANCEL_SECONDS = 0.3

@@ -11,7 +11,7 @@ PLAYER = "acp_server.models.script acp_server.models.scripted"
 TOLD = "config_option_update"
 PROGRAM = """
 import sys
-from acp_server import __main__, handshake
+from acp_server import __main__; from acp_server.startup import handshake
 from acp_server.session.registry import SessionRegistry
 from pydantic import BaseModel
 

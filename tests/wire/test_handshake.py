@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pydantic import JsonValue
 
-from acp_server.app import build
-from acp_server.handshake import Wire, greet
+from acp_server.config.settings import load
 from acp_server.jsonrpc.memory import memory_pair
-from acp_server.settings import load
+from acp_server.server.app import build
+from acp_server.startup.handshake import Wire, greet
 from tests.support.server_process import nonblocking_pipes
-from tests.wire.hostility import in_session, mutated
+from tests.wire.malformed_messages import in_session, mutated
 
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from acp_server.handlers.auth import NO_KEY
 from tests.support.editor import Editor, Object, at, configuration, open_editor, prompt_params
 from tests.support.server_process import ServerProcess, start_server
-from tests.wire.hostility import Owed, in_session, messages, owed_to
+from tests.wire.malformed_messages import Owed, in_session, messages, owed_to
 
 ECHO = "prompt: *\nsay: Hello!"
 AUTHENTICATION_REQUIRED, INTERNAL_ERROR = -32000, -32603

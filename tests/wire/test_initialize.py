@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.handshake import initialize_result
+from acp_server.startup.handshake import initialize_result
 from tests.support.editor import Object, at, configuration, open_editor
 from tests.support.server_process import start_server
-from tests.wire.hostility import NOTIFICATIONS, PARAMS
+from tests.wire.malformed_messages import NOTIFICATIONS, PARAMS
 
 
 def hello(identifier: JsonValue, **params: JsonValue) -> Object:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Object, configuration, open_editor
-from tests.support.patience import PATIENCE_SECONDS, is_over_within
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.timeouts import PATIENCE_SECONDS, is_over_within
 
 STREAM = "prompt: *\npace: 2ms\nchunks: 100000 word "
 SILENCE = "prompt: *\npause: 600s\nsay: done"

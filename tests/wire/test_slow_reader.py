@@ -13,8 +13,8 @@ from anyio import lowlevel
 
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
 from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server_process import ServerProcess, start_server
+from tests.support.timeouts import PATIENCE_SECONDS
 
 MIB = 1024 * 1024
 TEXT = "x" * 1000

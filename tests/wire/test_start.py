@@ -22,18 +22,34 @@ HEAVY = {
         "tree_sitter",
         "yaml",
     ),
-    *("acp_server.permissions.gate", "acp_server.permissions.orders"),
+    *("acp_server.permissions.gate", "acp_server.permissions.run_rules"),
     *("acp_server.permissions.policy", "acp_server.permissions.questions"),
     *("acp_server.permissions.rule_store", "acp_server.permissions.shell"),
-    *("acp_server.checkpoints.keeper", "acp_server.delegation.work", "acp_server.hooks.toolbox"),
-    *("acp_server.mcp.ports", "acp_server.session.editor", "acp_server.session.elicitation"),
-    *("acp_server.models.scripted", "acp_server.session.context", "acp_server.tools.kit"),
-    *("acp_server.handlers.workspace", "acp_server.protocol.calls", "acp_server.protocol.greeting"),
-    *("acp_server.evolution.review", "acp_server.skills.room", "prompt_engine.assemble"),
+    *(
+        "acp_server.checkpoints.manager",
+        "acp_server.subagents.subagent",
+        "acp_server.hooks.toolbox",
+    ),
+    *(
+        "acp_server.mcp.ports",
+        "acp_server.session.ports.editor",
+        "acp_server.session.ports.elicitation",
+    ),
+    *(
+        "acp_server.models.scripted",
+        "acp_server.session.prompting.workspace_prompt",
+        "acp_server.tools.factory",
+    ),
+    *(
+        "acp_server.handlers.workspace",
+        "acp_server.protocol.client_requests",
+        "acp_server.protocol.initialize_response",
+    ),
+    *("acp_server.learning.review", "acp_server.skills.service", "prompt_engine.assemble"),
 }
 PROGRAM = """
 import os, sys
-from acp_server import __main__, handshake
+from acp_server import __main__; from acp_server.startup import handshake
 from acp_server.session.registry import SessionRegistry
 
 async def wait_for_nothing(registry, session, lull):

@@ -6,7 +6,7 @@ Wraps the model catalog, so that every call counts: of turns, summaries and sub-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from acp_server.session.ports import ModelCatalog, ModelChoice
+from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
 from acp_server.turn.loop import Meter, Spent

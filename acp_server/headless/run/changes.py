@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from acp_server.checkpoints.config import CheckpointRules
 from acp_server.checkpoints.errors import KeepingError
 from acp_server.checkpoints.git import Git, find_git
-from acp_server.checkpoints.looking import WorkspaceLook
 from acp_server.checkpoints.manifests import Manifest, changes_between, lost_between
 from acp_server.checkpoints.records import Change, State
-from acp_server.checkpoints.rules import CheckpointRules
-from acp_server.checkpoints.snapshots import look_at, tree_of
+from acp_server.checkpoints.root_snapshot import look_at, tree_of
 from acp_server.checkpoints.store import CheckpointStore
+from acp_server.checkpoints.workspace_snapshots import WorkspaceLook
 
 LOOK_SECONDS = 60.0
 HURRY_SECONDS = 4.0

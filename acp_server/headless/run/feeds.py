@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import anyio
 
-from acp_server.headless.call_state import CallState, RunningCalls
-from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.denials import Denial
 from acp_server.headless.run.report import Report
+from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.tool_call_state import CallState, RunningCalls
 from acp_server.headless.updates import Update
 from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.headless.run.answers import AnswerShape
+from acp_server.headless.run.answer_schema import AnswerShape
 
 Severity = Literal["error", "warning", "note"]
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.headless.run.answers import AnswerShape
+from acp_server.config.settings import Configuration
+from acp_server.headless.run.answer_schema import AnswerShape
 from acp_server.headless.run.budget import Budget
 from acp_server.headless.run.findings import Severity
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.orders import Orders
-from acp_server.settings import Configuration
+from acp_server.permissions.run_rules import Orders
 
 LAST = "last"
 """Session name that means the most recent session of the workspace."""

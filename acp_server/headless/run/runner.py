@@ -13,17 +13,17 @@ from typing import Protocol
 import anyio
 from anyio import to_thread
 
-from acp_server import app, settings
-from acp_server.checkpoints.snapshots import tree_of
+from acp_server.checkpoints.root_snapshot import tree_of
+from acp_server.config import settings
 from acp_server.headless.agent import Agent, Editor
 from acp_server.headless.driver import drive
 from acp_server.headless.errors import AgentRefusedError, DriverError, ungrouped
-from acp_server.headless.run.answers import AnswerShape, mending
+from acp_server.headless.run.answer_schema import AnswerShape, mending
 from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
 from acp_server.headless.run.changes import ChangeWatch
-from acp_server.headless.run.conversation import LastMessage
 from acp_server.headless.run.denials import Denial, Denials
 from acp_server.headless.run.findings import Findings, placed, weighs
+from acp_server.headless.run.last_message import LastMessage
 from acp_server.headless.run.outcome import WHY_STOPPED, outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.request import LAST, RunRequest
@@ -31,12 +31,12 @@ from acp_server.headless.updates import Update
 from acp_server.headless.wire import Record, record_nothing
 from acp_server.jsonrpc.memory import memory_pair
 from acp_server.permissions.gate import Passage
-from acp_server.protocol.lifecycle import (
+from acp_server.protocol.initialize_request import (
     ClientCapabilities,
     ClientSessionCapabilities,
     NoticeCapabilities,
 )
-from acp_server.protocol.prompting import PromptResponse
+from acp_server.protocol.prompt_turn import PromptResponse
 from acp_server.protocol.sessions import (
     ListSessionsRequest,
     ListSessionsResponse,
@@ -54,7 +54,8 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
 )
 from acp_server.protocol.updates import AvailableCommandsUpdate, ConfigOptionUpdate
-from acp_server.session.terms import Terms
+from acp_server.server import app
+from acp_server.session.project.headless_policy import Terms
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ModelRequest
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 import anyio
 from pydantic import JsonValue
 
-from acp_server.headless.call_state import CallState, RunningCalls
-from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.denials import Denial
 from acp_server.headless.run.lines import Lines, json_line
 from acp_server.headless.run.report import Report
 from acp_server.headless.run.result import VERSION, target_as_json
+from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.tool_call_state import CallState, RunningCalls
 from acp_server.headless.updates import Update
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import Content, Diff

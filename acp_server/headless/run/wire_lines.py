@@ -10,8 +10,8 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.lines import json_line
+from acp_server.headless.run.sanitizing import Cleaner
 from acp_server.headless.wire import Sender, WireLine
 
 Json = dict[str, JsonValue]

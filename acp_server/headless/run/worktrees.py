@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from acp_server import settings
+from acp_server.config import settings
 from skills_store.programs import find_program
 
 GIT_SECONDS = 120.0

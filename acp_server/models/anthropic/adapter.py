@@ -7,20 +7,20 @@ import anyio
 import httpx2
 from anthropic import AnthropicError, AsyncStream
 
-from acp_server.frozen import frozen
 from acp_server.models.anthropic.endpoint import Endpoint
-from acp_server.models.anthropic.faults import understand
-from acp_server.models.anthropic.requests import no_omissions, request_body
+from acp_server.models.anthropic.failures import understand
+from acp_server.models.anthropic.request import no_omissions, request_body
 from acp_server.models.anthropic.stream import MessageStream, StreamedError, StreamGarbageError
-from acp_server.models.bodies import written
-from acp_server.models.estimating import estimate_request_tokens
+from acp_server.models.cache_markers import Mark
+from acp_server.models.failures import Fault
 from acp_server.models.families import ModelFamily
-from acp_server.models.faults import Fault
-from acp_server.models.marking import Mark
-from acp_server.models.omissions import Omissions
-from acp_server.models.patience import Attempt, Patience
-from acp_server.models.retry import RetryPolicy
-from acp_server.models.server_events import EventReader, drain
+from acp_server.models.rejected_fields import Omissions
+from acp_server.models.request_body import written
+from acp_server.models.retrier import Attempt, Patience
+from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.sse import EventReader, drain
+from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.ports import ModelRequest, ModelStop, Receive, UsageReported
 
 FAILURES = (AnthropicError, httpx2.HTTPError, StreamGarbageError, StreamedError, ValueError)

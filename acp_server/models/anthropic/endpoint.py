@@ -5,9 +5,9 @@ from ssl import SSLContext
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 
-from acp_server.frozen import frozen
 from acp_server.models.access import Access, ListedModel
-from acp_server.models.anthropic.faults import understand
+from acp_server.models.anthropic.failures import understand
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.turn.errors import ModelFailedError
 
 LONGEST_LIST = 1_000

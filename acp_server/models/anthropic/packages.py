@@ -7,8 +7,8 @@ They cost two thirds of the import time and half of the memory.
 import sys
 from importlib import import_module
 
-from acp_server.lazy_packages import enter
-from acp_server.stand_ins import stood_in
+from acp_server.startup.lazy_import import enter
+from acp_server.startup.type_stubs_import import stood_in
 
 PACKAGES = (
     "anthropic",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from acp_server.models.families import ModelFamily, closest_thought_level, thinking_fields
-from acp_server.models.omissions import Omissions
+from acp_server.models.rejected_fields import Omissions
 
 LEAST_BUDGET_TOKENS = 1_024
 _THINKING = frozenset({"thinking", "redacted_thinking"})

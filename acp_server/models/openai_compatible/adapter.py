@@ -8,17 +8,18 @@ import anyio
 import httpx2
 from pydantic import JsonValue
 
-from acp_server.models.bodies import written
-from acp_server.models.estimating import estimate_request_tokens
+from acp_server.models.failures import Fault
 from acp_server.models.families import ModelFamily, estimate_tokens
-from acp_server.models.faults import Fault
-from acp_server.models.omissions import Omissions
-from acp_server.models.openai_compatible.chat_requests import ChatTarget, chat_body
+from acp_server.models.openai_compatible.chat_request import ChatTarget, chat_body
 from acp_server.models.openai_compatible.chat_stream import ChatStream
 from acp_server.models.openai_compatible.endpoint import Endpoint
-from acp_server.models.openai_compatible.faults import refusal, understand
-from acp_server.models.openai_compatible.quirks import CHAT_REFUSALS, RESPONSES_REFUSALS, Quirks
-from acp_server.models.openai_compatible.responses_requests import responses_body
+from acp_server.models.openai_compatible.endpoint_profile import (
+    CHAT_REFUSALS,
+    RESPONSES_REFUSALS,
+    Quirks,
+)
+from acp_server.models.openai_compatible.failures import refusal, understand
+from acp_server.models.openai_compatible.responses_request import responses_body
 from acp_server.models.openai_compatible.responses_stream import ResponsesStream
 from acp_server.models.openai_compatible.wire import (
     Object,
@@ -26,10 +27,13 @@ from acp_server.models.openai_compatible.wire import (
     StreamGarbageError,
     object_of,
 )
-from acp_server.models.patience import Attempt, Patience
-from acp_server.models.retry import RetryPolicy
-from acp_server.models.seals import Seal
-from acp_server.models.server_events import EventReader, drain
+from acp_server.models.reasoning_signature import Seal
+from acp_server.models.rejected_fields import Omissions
+from acp_server.models.request_body import written
+from acp_server.models.retrier import Attempt, Patience
+from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.sse import EventReader, drain
+from acp_server.models.token_estimate import estimate_request_tokens
 from acp_server.turn.conversation import AssistantMessage, ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, Receive, UsageReported

@@ -7,9 +7,9 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.access import Access, ListedModel
+from acp_server.models.failures import Answered, Fault, status_fault
 from acp_server.models.families import Price
-from acp_server.models.faults import Answered, Fault, status_fault
-from acp_server.models.openai_compatible.faults import understand, words_of
+from acp_server.models.openai_compatible.failures import understand, words_of
 from acp_server.models.openai_compatible.wire import Object, object_of, objects_of, text_in
 from acp_server.turn.errors import ModelFailedError
 

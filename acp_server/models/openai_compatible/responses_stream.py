@@ -17,7 +17,7 @@ from acp_server.models.openai_compatible.wire import (
     responses_usage,
     text_in,
 )
-from acp_server.models.seals import Seal
+from acp_server.models.reasoning_signature import Seal
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     CallArguments,

@@ -2,11 +2,11 @@
 
 import re
 
-from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Findings, Tree, Unclear
 from acp_server.permissions.shell.patterns import could_name, root_of
 from acp_server.permissions.shell.scope import Scope, climbs_back
 from acp_server.permissions.shell.words import Word
+from acp_server.startup.fast_dataclass import frozen
 
 # Security: devices, bash's network connections (/dev/tcp), and the memory, files and environment of
 # processes. Case is ignored for file systems that ignore it.

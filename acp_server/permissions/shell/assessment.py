@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.characters import fault_of
 from acp_server.permissions.shell.command_line import Source, words_of
+from acp_server.permissions.shell.deny_scan import Search
 from acp_server.permissions.shell.findings import Assessment, Unclear
 from acp_server.permissions.shell.grammar import every_command, is_wide_gap, parse
 from acp_server.permissions.shell.prefixes import are_flags_covered, is_legal, prefix_of
-from acp_server.permissions.shell.refusals import Search
 from acp_server.permissions.shell.scope import Scope, normalised
-from acp_server.permissions.shell.walk import Walk
+from acp_server.permissions.shell.walker import Walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.grammar import descendants, is_inline_gap, text_of
 from acp_server.permissions.shell.scope import Scope
 from acp_server.permissions.shell.words import Word, read_word
+from acp_server.startup.fast_dataclass import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,7 +6,7 @@ Paths are text here. Whether a path exists, is a symlink or is protected is chec
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Verdict = Literal["reads", "asks", "refused"]
 

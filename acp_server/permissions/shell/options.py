@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from acp_server.frozen import frozen
 from acp_server.permissions.shell.access import Access
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.words import Word
+from acp_server.startup.fast_dataclass import frozen
 
 _PLAIN_FLAG = re.compile(r"--[a-z-]+")
 _NUMBER = re.compile(r"-\d+")

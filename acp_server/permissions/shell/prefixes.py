@@ -11,7 +11,7 @@ protected paths still apply.
 from collections.abc import Sequence
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 _RUNNERS = frozenset(
     [

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
+from acp_server.startup.fast_dataclass import frozen
 
 MAX_FOLDERS = 8
 

@@ -15,7 +15,7 @@ from acp_server.permissions.shell.options import (
     read_all,
     read_none,
 )
-from acp_server.permissions.shell.stream_editing import judge_sed
+from acp_server.permissions.shell.sed_scripts import judge_sed
 from acp_server.permissions.shell.words import Word
 
 _JQ_OUTSIDE = re.compile(

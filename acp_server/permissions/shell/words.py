@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from acp_server.frozen import frozen
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.patterns import escape
 from acp_server.permissions.shell.scope import Scope, Value
+from acp_server.startup.fast_dataclass import frozen
 
 _BREAKS = frozenset(" \t\n|&;()<>")
 _PLAIN = re.compile(r"[^ \t\n|&;()<>'\"\\$`*?\[]+")

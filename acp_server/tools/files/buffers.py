@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import anyio
 
-from acp_server.frozen import frozen
-from acp_server.session.editor import Editor, EditorError
+from acp_server.session.ports.editor import Editor, EditorError
 from acp_server.session.session import Workspace
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.files.encoding import BOM, TextForm, newline_of, with_newline
 from acp_server.tools.files.paths import Place, lies_below
 from acp_server.tools.files.snapshot import (

@@ -13,8 +13,8 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 from anyio import from_thread, to_thread
 
-from acp_server.checkpoints.disk import Original, original_at, put
-from acp_server.session.editor import Editor, EditorError
+from acp_server.checkpoints.files import Original, original_at, put
+from acp_server.session.ports.editor import Editor, EditorError
 from acp_server.session.session import Workspace
 from acp_server.tools.files import disk
 from acp_server.tools.files.buffers import Buffers

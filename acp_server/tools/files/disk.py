@@ -26,7 +26,7 @@ from acp_server.tools.files.neighbours import shown_entries
 from acp_server.tools.files.paths import Place, real_path
 from acp_server.tools.files.snapshot import OnDisk, digest_of
 from skills_store.atomic import write_held, write_in_place
-from skills_store.held import HeldFolder, LinkInTheWayError
+from skills_store.pinned_folder import HeldFolder, LinkInTheWayError
 
 MAX_BYTES = 10 * 1024 * 1024
 

@@ -7,7 +7,7 @@ import codecs
 from collections.abc import Iterator
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
 from acp_server.tools.files.kinds import kind_of
 

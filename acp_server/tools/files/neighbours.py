@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from acp_server.session.session import Workspace
 from acp_server.tools.files.paths import Place
-from skills_store.held import HeldFolder
+from skills_store.pinned_folder import HeldFolder
 
 MAX_LISTED = 50
 MAX_SIMILAR = 3

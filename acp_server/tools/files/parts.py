@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable
 from typing import BinaryIO, Literal, TextIO
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.files.disk import open_file, status_of
 from acp_server.tools.files.encoding import Newline, TextForm, decode, newline_of
 from acp_server.tools.files.errors import (

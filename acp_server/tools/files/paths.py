@@ -10,9 +10,9 @@ import unicodedata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from acp_server.frozen import frozen
-from acp_server.permissions.links import followed
+from acp_server.permissions.symlinks import followed
 from acp_server.session.session import Workspace
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.files.errors import ChangedMeanwhileError, InvalidPathError
 
 MAX_NAME_BYTES = 255

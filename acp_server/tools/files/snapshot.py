@@ -3,7 +3,7 @@
 import hashlib
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.files.encoding import Newline, TextForm
 from acp_server.tools.files.paths import Place
 

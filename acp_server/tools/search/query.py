@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 Target = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]

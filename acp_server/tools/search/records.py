@@ -8,7 +8,7 @@ of a line. JSON repeats each match of a line and needs base64 for bytes that are
 import re
 from collections.abc import Iterator
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 
 LONG_BYTES = 4096
 CONTENT = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)([^\n]*)\n")

@@ -18,9 +18,9 @@ import anyio
 from anyio import lowlevel, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
-from acp_server.frozen import frozen
-from acp_server.tools.search.place import Place
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.search.query import SearchError
+from acp_server.tools.search.search_root import Place
 from skills_store.programs import find_program
 
 ENVIRONMENT: Final[Mapping[str, str]] = {

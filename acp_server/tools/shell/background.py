@@ -9,11 +9,11 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.frozen import frozen
-from acp_server.session.editor import Exit
-from acp_server.tools.shell.backlog import Backlog, Excerpt
+from acp_server.session.ports.editor import Exit
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.recent_output import Backlog, Excerpt
 from acp_server.tools.shell.session import ShellSession
 
 MOST_RUNNING = 16

@@ -21,8 +21,8 @@ import anyio
 from anyio import lowlevel
 from anyio.abc import Process
 
-from acp_server.frozen import frozen
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.errors import ShellError
 from skills_store.programs import find_program

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.frozen import frozen
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.shell.child import Receive
 from acp_server.tools.shell.session import ShellSession
 

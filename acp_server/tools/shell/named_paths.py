@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.picking import TooManyError, picked
+from acp_server.permissions.glob_expansion import TooManyError, picked
 from acp_server.permissions.shell.findings import Unclear
 from acp_server.permissions.shell.grammar import parse, text_of
 from acp_server.permissions.shell.patterns import root_of

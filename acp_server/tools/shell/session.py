@@ -13,7 +13,7 @@ from acp_server.tools.shell.child import Child, Launch, Receive, Stdin
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.environment import command_environment
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.processes import end_processes
+from acp_server.tools.shell.process_groups import end_processes
 from acp_server.tools.shell.watcher import Watcher
 
 REAP_SECONDS = 0.4

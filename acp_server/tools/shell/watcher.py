@@ -20,7 +20,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.processes import has_members
+from acp_server.tools.shell.process_groups import has_members
 
 SCRIPT = Path(__file__).with_name("watcher.sh")
 LOOK_SECONDS = 1.0

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import idna
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.web.errors import AddressError
 
 MOST_CHARACTERS = 4_000

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio import to_thread
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.web.addresses import WebAddress, next_address
-from acp_server.tools.web.answers import Answer, Sites
 from acp_server.tools.web.errors import FetchError, WebError
 from acp_server.tools.web.pages import Page, read_page
+from acp_server.tools.web.responses import Answer, Sites
 
 MOST_REDIRECTS = 5
 KEPT_SECONDS = 15 * 60.0

@@ -8,11 +8,11 @@ removed, because the user asked for this page.
 import secrets
 from collections.abc import Sequence
 
-from acp_server.frozen import frozen
+from acp_server.startup.fast_dataclass import frozen
 from acp_server.tools.web.addresses import WebAddress
-from acp_server.tools.web.answers import Answer
 from acp_server.tools.web.charsets import decoded, is_text
-from acp_server.tools.web.markdown import read_html
+from acp_server.tools.web.html_to_markdown import read_html
+from acp_server.tools.web.responses import Answer
 from prompt_engine.findings import Finding, Scan
 
 MOST_SHOWN_CHARACTERS = 20_000

@@ -14,9 +14,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.benchmarks.endpoint.answering import Answer, answer
-from tests.benchmarks.endpoint.asking import PATHS, Form, Object, read_ask
-from tests.benchmarks.endpoint.forms import BYTES_PER_TOKEN, Step, written
+from tests.benchmarks.endpoint.answers import Answer, answer
+from tests.benchmarks.endpoint.model_requests import PATHS, Form, Object, read_ask
+from tests.benchmarks.endpoint.stream_encoders import BYTES_PER_TOKEN, Step, written
 
 BLOCK_BYTES = 16 * 1024
 MODELS: JsonValue = {

@@ -6,9 +6,9 @@ from functools import partial
 from pydantic import JsonValue
 
 from tests.benchmarks.agent import Agent, AgentError, RefusedError
+from tests.benchmarks.agent_setup import Lab
 from tests.benchmarks.clock import milliseconds_since
 from tests.benchmarks.figures import Figures, attempt
-from tests.benchmarks.lab import Lab
 from tests.benchmarks.processes import end, family_of
 
 MALFORMED = (b"[1, 2]", b"3", b"null", b'"a text"', b"{", b"\xff\xfe")

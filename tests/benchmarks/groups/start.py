@@ -1,9 +1,9 @@
 """Start-up: time from spawn to the first responses, memory and CPU time."""
 
 from tests.benchmarks.agent import Agent
+from tests.benchmarks.agent_setup import Lab
 from tests.benchmarks.clock import milliseconds_since, timed
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.lab import Lab
 from tests.benchmarks.processes import memory_of
 
 

@@ -3,11 +3,11 @@
 import time
 
 from tests.benchmarks.agent import Agent, AgentError
-from tests.benchmarks.endpoint.answering import GROWING_PAUSE_SECONDS, GROWING_PIECES, GROWN
+from tests.benchmarks.agent_setup import Lab
+from tests.benchmarks.endpoint.answers import GROWING_PAUSE_SECONDS, GROWING_PIECES, GROWN
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.groups.start import state_of
 from tests.benchmarks.groups.turns import SETTLING_SECONDS
-from tests.benchmarks.lab import Lab
 
 PACED_CHUNKS = 1_000
 PACED_MILLISECONDS = 2

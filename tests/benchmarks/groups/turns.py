@@ -3,9 +3,9 @@
 import statistics
 import time
 
+from tests.benchmarks.agent_setup import Lab
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.groups.start import state_of
-from tests.benchmarks.lab import Lab
 
 SETTLING_SECONDS = 2.5
 WARM_TURNS = 20

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.headless.run.answers import AnswerShape, SchemaError, mending, shape_from, unfenced
+from acp_server.headless.run.answer_schema import (
+    AnswerShape,
+    SchemaError,
+    mending,
+    shape_from,
+    unfenced,
+)
 from acp_server.headless.run.findings import Finding, ranked, shape_of_findings, weighs
 
 NO_PROBLEMS: tuple[str, ...] = ()

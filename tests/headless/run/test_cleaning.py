@@ -5,11 +5,11 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.headless.run.cleaning import Cleaner, secrets_in
 from acp_server.headless.run.lines import json_line
+from acp_server.headless.run.sanitizing import Cleaner, secrets_in
 from acp_server.headless.run.wire_lines import WireLines
 from acp_server.headless.wire import WireLine
-from acp_server.redaction import HIDDEN
+from acp_server.text.redaction import HIDDEN
 
 SECRET = "correct-horse-battery"  # noqa: S105  not one of anybody's
 CLEANER = Cleaner((SECRET,))

@@ -1,7 +1,7 @@
 """What a person sees of a run while it goes on."""
 
-from acp_server.headless.run.cleaning import Cleaner
 from acp_server.headless.run.feeds import ProgressFeed
+from acp_server.headless.run.sanitizing import Cleaner
 from acp_server.protocol.tool_calls import ToolCallStatus, ToolKind
 from acp_server.protocol.updates import ToolCallProgress, ToolCallStart
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.headless.run.rule_texts import RuleError, policy_from, rule_from
-from acp_server.permissions.orders import Order
+from acp_server.headless.run.rule_parsing import RuleError, policy_from, rule_from
+from acp_server.permissions.run_rules import Order
 
 
 @pytest.mark.parametrize(

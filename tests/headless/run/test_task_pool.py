@@ -13,7 +13,7 @@ from acp_server.headless.run.task_list import Task
 from acp_server.headless.run.task_pool import NOT_BEGUN, TaskEntry, TaskPool, gravest
 from acp_server.headless.run.worktrees import WorktreeError, Worktrees
 from tests.headless.run.repositories import git, repository
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 STAND_IN = """\
 import json, os, pathlib, signal, sys

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 from prompt_engine.assemble import build
+from prompt_engine.context_file_types import ContextFile, FileNote
 from prompt_engine.facts import (
     Environment,
     Facts,
@@ -16,7 +17,6 @@ from prompt_engine.facts import (
     Workspace,
 )
 from prompt_engine.findings import Finding
-from prompt_engine.inputs import ContextFile, FileNote
 from prompt_engine.truncation import truncate
 from prompt_engine.trust import blocked_line
 

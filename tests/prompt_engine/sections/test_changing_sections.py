@@ -6,19 +6,19 @@ from typing import get_args
 
 import pytest
 
+from prompt_engine.context_file_types import ContextFile, FileNote, FileOutcome
 from prompt_engine.facts import Facts, Fate, Identity, MemoryStore, Passage, Repository, Workspace
 from prompt_engine.findings import Finding
-from prompt_engine.inputs import ContextFile, FileNote, FileOutcome
 from prompt_engine.section import Section
 from prompt_engine.sections import (
+    day_and_model,
     external_memory,
     memory,
-    moment,
     project_context,
     system_message,
     workspace,
 )
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 FACTS = Facts(day=date(2026, 11, 21), model="claude-opus-5")
 AGENTS = ContextFile("AGENTS.md", "Use tabs.", 9)
@@ -180,14 +180,14 @@ def test_a_store_over_its_limit_says_so() -> None:
     ],
 )
 def test_the_day_is_told_in_english_without_the_hour(day: date, words: str) -> None:
-    first, *_ = moment.write(replace(FACTS, day=day))
+    first, *_ = day_and_model.write(replace(FACTS, day=day))
     assert first.text == f"Today is {words}."
 
 
 def test_session_and_model_are_told_when_known() -> None:
-    names = [section.name for section in moment.write(replace(FACTS, model=""))]
+    names = [section.name for section in day_and_model.write(replace(FACTS, model=""))]
     assert names == ["day"]
-    found = [section.text for section in moment.write(replace(FACTS, session_id="5f1c"))]
+    found = [section.text for section in day_and_model.write(replace(FACTS, session_id="5f1c"))]
     assert found[1:] == ["The session's id is 5f1c.", "The model is claude-opus-5."]
 
 

@@ -23,7 +23,7 @@ from prompt_engine.sections import (
     platform_hint,
     skills_index,
 )
-from prompt_engine.sections.prose import prose
+from prompt_engine.sections.text_files import prose
 
 FACTS = Facts(day=date(2026, 11, 21), model="claude-opus-5")
 BUILT_IN = Section("identity", "stable", prose("identity"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prompt_engine.windows import Window, system_role, window_of
+from prompt_engine.context_windows import Window, system_role, window_of
 
 
 @pytest.mark.parametrize(

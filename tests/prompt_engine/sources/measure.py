@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from prompt_engine.hints import LoadedHints, loaded_in, wrap
+from prompt_engine.hint_blocks import LoadedHints, loaded_in, wrap
 from prompt_engine.sources.context_files import ContextRequest, find_context
-from prompt_engine.sources.reading import SETTLED_NANOSECONDS
+from prompt_engine.sources.file_reading import SETTLED_NANOSECONDS
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import plant, scan
 

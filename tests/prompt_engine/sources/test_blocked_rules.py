@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from prompt_engine.context_file_types import FileNote
 from prompt_engine.findings import Finding
-from prompt_engine.hints import LoadedHints
-from prompt_engine.inputs import FileNote
+from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from tests.prompt_engine.sources.trees import plant, scan
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from prompt_engine.context_file_types import ContextFile, FileNote
 from prompt_engine.findings import Finding
-from prompt_engine.hints import LoadedHints, short_digest
-from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.hint_blocks import LoadedHints, short_digest
 from prompt_engine.sources.context_files import ContextRequest, find_context
-from prompt_engine.sources.reading import MOST_BYTES
+from prompt_engine.sources.file_reading import MOST_BYTES
 from prompt_engine.trust import sha256_of
 from tests.prompt_engine.sources.trees import plant, scan
 

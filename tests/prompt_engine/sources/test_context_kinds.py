@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.context_file_types import ContextFile, FileNote
 from prompt_engine.sources.context_files import (
     ContextRequest,
     FoundSettings,

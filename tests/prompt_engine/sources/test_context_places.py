@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.inputs import ContextFile, FileNote
+from prompt_engine.context_file_types import ContextFile, FileNote
 from prompt_engine.sources.context_files import AgentsScope, ContextRequest, find_context
 from tests.prompt_engine.sources.trees import plant, scan
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 REPOSITORY = {
     ".git/HEAD": "ref: refs/heads/main",

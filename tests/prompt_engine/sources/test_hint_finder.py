@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.hints import Hint, LoadedHints, loaded_in, short_digest, wrap
-from prompt_engine.inputs import FileNote
+from prompt_engine.context_file_types import FileNote
+from prompt_engine.hint_blocks import Hint, LoadedHints, loaded_in, short_digest, wrap
 from prompt_engine.sources.context_files import ContextRequest, find_context
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.trust import sha256_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prompt_engine.hints import LoadedHints
+from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.context_files import ContextRequest, context_folders
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from prompt_engine.threats import scan

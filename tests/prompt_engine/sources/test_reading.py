@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.sources.reading import ReadFile, Remembered, Unread, read_within
+from prompt_engine.sources.file_reading import ReadFile, Remembered, Unread, read_within
 from tests.prompt_engine.sources.trees import plant
 
 

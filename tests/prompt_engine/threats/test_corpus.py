@@ -7,7 +7,7 @@ import pytest
 from prompt_engine.findings import Scope
 from prompt_engine.threats import scan
 from prompt_engine.threats.catalogue import SCOPES, patterns
-from tests.prompt_engine.threats.corpus_reading import (
+from tests.prompt_engine.threats.labelled_corpus import (
     PARTS,
     Attack,
     attacks,

@@ -3,7 +3,7 @@
 import pytest
 
 from prompt_engine.threats import scan
-from tests.prompt_engine.threats.corpus_reading import families
+from tests.prompt_engine.threats.labelled_corpus import families
 
 ORDINARY = {
     "emoji joined by ZWJ": "Made by 👩‍💻 and 👨‍👩‍👧‍👦 under 🏳️‍🌈.",

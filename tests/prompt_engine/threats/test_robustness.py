@@ -16,7 +16,7 @@ from prompt_engine.findings import Scope
 from prompt_engine.threats import scan
 from prompt_engine.threats.catalogue import SCOPES, groups
 from prompt_engine.threats.folding import MOST_PARTS, fold
-from tests.prompt_engine.threats.corpus_reading import Attack, attacks, ordinary
+from tests.prompt_engine.threats.labelled_corpus import Attack, attacks, ordinary
 
 MEGABYTE = 1_000_000
 LENIENT_SECONDS = 2.5

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from skills_store.guard import examine
-from tests.skills_store.guard.corpus_reading import PARTS, Labelled, hostile, ordinary
+from tests.skills_store.guard.labelled_skills import PARTS, Labelled, hostile, ordinary
 
 KNOWN = [*hostile("tuning"), *hostile("mended")]
 FINE = [*ordinary("tuning"), *ordinary("mended")]

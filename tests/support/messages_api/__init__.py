@@ -25,7 +25,6 @@ Not implemented: server tools other than web search, batches, files, structured 
 field, and all betas except thinking block binding and fine-grained tool streaming.
 """
 
-from tests.support.messages_api.asking import Ask
 from tests.support.messages_api.cache import InputUsage, Usage
 from tests.support.messages_api.endpoint import KEY, OLD_VERSION, VERSION, Endpoint
 from tests.support.messages_api.failures import (
@@ -42,7 +41,6 @@ from tests.support.messages_api.failures import (
     unauthorized,
     unavailable,
 )
-from tests.support.messages_api.families import FAMILIES, Family, family_called
 from tests.support.messages_api.faults import (
     CutAfterBytes,
     CutAfterEvents,
@@ -59,7 +57,10 @@ from tests.support.messages_api.faults import (
     huge_event,
     pings,
 )
+from tests.support.messages_api.model_specs import FAMILIES, Family, family_called
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.records import RecordedRequest
+from tests.support.messages_api.response_steps import Gate
 from tests.support.messages_api.script import (
     Call,
     Reply,
@@ -77,7 +78,6 @@ from tests.support.messages_api.server import (
     messages_api,
     messages_api_in_thread,
 )
-from tests.support.messages_api.steps import Gate
 
 __all__ = [
     "FAMILIES",

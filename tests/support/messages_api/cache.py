@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from tests.support.messages_api.asking import Ask, Object
+from tests.support.messages_api.parsed_request import Ask, Object
 from tests.support.messages_api.prefix import Piece, digest
 from tests.support.messages_api.shapes import EnabledThinking
 

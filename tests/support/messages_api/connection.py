@@ -10,7 +10,7 @@ import h11
 from anyio.abc import ByteStream
 
 from tests.support.messages_api.records import HttpRequest, Sending
-from tests.support.messages_api.steps import Abort, Answer, Gate, Hold, Step, Wait, Write
+from tests.support.messages_api.response_steps import Abort, Answer, Gate, Hold, Step, Wait, Write
 
 RECEIVED_BYTES = 65_536
 GATE_SECONDS = 0.005

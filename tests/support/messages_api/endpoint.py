@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.support.messages_api.families import FAMILIES, Family
+from tests.support.messages_api.model_specs import FAMILIES, Family
 
 KEY = "test-key"
 """API key that the server accepts by default."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from tests.support.messages_api.refusals import ErrorType
-from tests.support.messages_api.steps import Abort, Gate, Hold, Step, Wait, Write
+from tests.support.messages_api.response_steps import Abort, Gate, Hold, Step, Wait, Write
 
 
 class StreamFault(Protocol):

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from tests.support.messages_api.asking import Object
+from tests.support.messages_api.parsed_request import Object
 from tests.support.messages_api.shapes import (
     AnyThinking,
     Block,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.support.messages_api.asking import Object
 from tests.support.messages_api.cache import Usage
-from tests.support.messages_api.history import Drop
+from tests.support.messages_api.parsed_request import Object
+from tests.support.messages_api.thinking_history import Drop
 
 Verdict = Literal["answered", "refused", "failed", "unscripted"]
 Ending = Literal["sent", "aborted", "left"]

@@ -19,10 +19,10 @@ from typing import Literal, TypedDict, Unpack
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.asking import Ask
 from tests.support.messages_api.failures import Failure, Vanish
 from tests.support.messages_api.faults import StreamFault
-from tests.support.messages_api.steps import Gate
+from tests.support.messages_api.parsed_request import Ask
+from tests.support.messages_api.response_steps import Gate
 
 StopReason = Literal[
     "end_turn",

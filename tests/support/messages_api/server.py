@@ -11,10 +11,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from tests.support.messages_api.connection import Connection
 from tests.support.messages_api.endpoint import Endpoint
 from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sending
+from tests.support.messages_api.response_steps import Answer
 from tests.support.messages_api.script import Responder, Script, Turn
 from tests.support.messages_api.service import Service
-from tests.support.messages_api.steps import Answer
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 HOST = "127.0.0.1"
 DEFAULT_ENDPOINT = Endpoint()

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.support.messages_api.answering import Spoken, answer_of, message_of
-from tests.support.messages_api.asking import (
+from tests.support.messages_api.cache import PromptCache
+from tests.support.messages_api.content_blocks import Composer, Identifiers
+from tests.support.messages_api.endpoint import Endpoint
+from tests.support.messages_api.failures import JSON, Failure, Vanish, failure_of, too_large
+from tests.support.messages_api.models_api import one_model, page_of_models
+from tests.support.messages_api.parsed_request import (
     Ask,
     Headers,
     Object,
@@ -17,13 +21,6 @@ from tests.support.messages_api.asking import (
     read_headers,
     read_json,
 )
-from tests.support.messages_api.binding import Notary
-from tests.support.messages_api.cache import PromptCache
-from tests.support.messages_api.catalog import one_model, page_of_models
-from tests.support.messages_api.composing import Composer, Identifiers
-from tests.support.messages_api.endpoint import Endpoint
-from tests.support.messages_api.failures import JSON, Failure, Vanish, failure_of, too_large
-from tests.support.messages_api.history import Drop, History, transformations
 from tests.support.messages_api.prefix import Piece, pieces
 from tests.support.messages_api.records import (
     HttpRequest,
@@ -33,10 +30,13 @@ from tests.support.messages_api.records import (
     without_keys,
 )
 from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.response_steps import Abort, Answer, Step, Wait, Write
+from tests.support.messages_api.responses import Spoken, answer_of, message_of
 from tests.support.messages_api.rules import check
 from tests.support.messages_api.script import Player, Reply, Script
 from tests.support.messages_api.shapes import CountRequest, MessagesRequest
-from tests.support.messages_api.steps import Abort, Answer, Step, Wait, Write
+from tests.support.messages_api.signatures import Notary
+from tests.support.messages_api.thinking_history import Drop, History, transformations
 
 UNSCRIPTED = "The script of the test says nothing about this request."
 WARMED = Reply(stop_reason="max_tokens")

@@ -16,6 +16,7 @@ from tests.support.messages_api.records import (
     Verdict,
     without_keys,
 )
+from tests.support.messages_api.response_steps import Abort, Answer, Hold, Step, Wait, Write
 from tests.support.messages_api.script import Reply, Turn, reply
 from tests.support.messages_api.server import (
     MessagesApi,
@@ -23,12 +24,11 @@ from tests.support.messages_api.server import (
     serving,
     serving_in_thread,
 )
-from tests.support.messages_api.steps import Abort, Answer, Hold, Step, Wait, Write
-from tests.support.openai_api.chat_answers import ChatAnswers, data
+from tests.support.openai_api.chat_responses import ChatAnswers, data
 from tests.support.openai_api.chat_rules import ChatRequest, ChatRules, User
 from tests.support.openai_api.endpoint import Endpoint
 from tests.support.openai_api.refusals import Object, Refusal
-from tests.support.openai_api.responses_answers import ResponsesAnswers
+from tests.support.openai_api.responses_responses import ResponsesAnswers
 from tests.support.openai_api.responses_rules import (
     FunctionCallOutput,
     ResponsesRequest,

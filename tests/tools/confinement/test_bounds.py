@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.shell.confinement.bounds import Bounds, git_store
 from acp_server.tools.shell.confinement.denials import denial_in
 from acp_server.tools.shell.confinement.launchers import Missing, PerlLauncher
+from acp_server.tools.shell.confinement.limits import Bounds, git_store
 from acp_server.tools.shell.confinement.sandbox import (
     UNAVAILABLE,
     ConfinedElsewhere,
@@ -16,8 +16,8 @@ from acp_server.tools.shell.confinement.sandbox import (
     SessionSandbox,
 )
 from acp_server.tools.shell.confinement.seatbelt import profile
-from acp_server.tools.shell.elsewhere import argv_elsewhere, was_not_confined
-from tests.tools.confinement.ground import Ground, confined, make_ground, needs_sandbox
+from acp_server.tools.shell.editor_terminal import argv_elsewhere, was_not_confined
+from tests.tools.confinement.sandbox_setup import Ground, confined, make_ground, needs_sandbox
 
 
 @pytest.fixture

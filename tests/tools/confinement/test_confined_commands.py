@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.confinement.ground import (
+from tests.tools.confinement.sandbox_setup import (
     SECRET,
     Ground,
     confined,

@@ -7,9 +7,9 @@ import pytest
 
 from acp_server.tools.search.query import Query
 from acp_server.tools.search.ripgrep import find_ripgrep
-from acp_server.tools.search.searching import search
+from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
-from tests.tools.confinement.ground import Ground, make_ground, needs_sandbox, sandbox_of
+from tests.tools.confinement.sandbox_setup import Ground, make_ground, needs_sandbox, sandbox_of
 
 pytestmark = needs_sandbox
 

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.editor import Editor
+from acp_server.session.ports.editor import Editor
 from acp_server.tools.files import disk
 from acp_server.tools.files.errors import ChangedMeanwhileError, ExistsError, FileError
 from acp_server.tools.files.snapshot import Snapshot, digest_of
-from tests.support.buffers import (
+from tests.support.fake_editors import (
     FaithfulEditor,
     HandlessEditor,
     PlainEditor,
     RefusingEditor,
     UnsavingEditor,
 )
-from tests.tools.files.desks import ALL, Desk, desk_in, name_of
+from tests.tools.files.file_services import ALL, Desk, desk_in, name_of
 
 EDITORS = pytest.mark.parametrize("make", ALL, ids=name_of)
 READING = pytest.mark.parametrize("make", [FaithfulEditor, PlainEditor, HandlessEditor])

@@ -8,9 +8,9 @@ import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 
-from acp_server.session.editor import Editor
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.files.desks import ALL, desk_in, name_of
+from acp_server.session.ports.editor import Editor
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.files.file_services import ALL, desk_in, name_of
 
 
 @pytest.mark.parametrize("make", ALL, ids=name_of)

@@ -13,9 +13,9 @@ from acp_server.tools.files.errors import BinaryFileError, HugeFileError, Missin
 from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_part
 from acp_server.tools.files.paths import place_of
 from acp_server.tools.files.snapshot import Part
-from tests.support.buffers import FaithfulEditor, PlainEditor
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.files.desks import Desk, desk_in
+from tests.support.fake_editors import FaithfulEditor, PlainEditor
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.files.file_services import Desk, desk_in
 
 
 async def part(desk: Desk, name: str, first_line: int, line_count: int) -> Part:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from anyio import fail_after, to_thread
 
-from acp_server.session.editor import Editor
+from acp_server.session.ports.editor import Editor
 from acp_server.tools.files.disk import MAX_BYTES, open_file
 from acp_server.tools.files.encoding import TextForm
 from acp_server.tools.files.errors import (
@@ -20,15 +20,15 @@ from acp_server.tools.files.errors import (
     UnreadableError,
 )
 from acp_server.tools.files.snapshot import Snapshot, digest_of
-from tests.support.buffers import (
+from tests.support.fake_editors import (
     FaithfulEditor,
     HangingEditor,
     PlainEditor,
     RefusingEditor,
     UnsavingEditor,
 )
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.files.desks import ALL, desk_in, name_of
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.files.file_services import ALL, desk_in, name_of
 
 PROCESS = Path("/proc/self/status")
 EDITORS = pytest.mark.parametrize("make", [*ALL, RefusingEditor], ids=name_of)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.files.encoding import TextForm
-from tests.support.buffers import HandlessEditor, PlainEditor, UnsavingEditor
-from tests.tools.files.desks import desk_in
+from tests.support.fake_editors import HandlessEditor, PlainEditor, UnsavingEditor
+from tests.tools.files.file_services import desk_in
 
 
 def run_command(path: Path, text: str | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.checkpoints.disk import Original, original_at, put, remove_empty_folder
+from acp_server.checkpoints.files import Original, original_at, put, remove_empty_folder
 from acp_server.session.session import Workspace
 from acp_server.tools.files import disk
 from acp_server.tools.files.errors import ChangedMeanwhileError, FileError

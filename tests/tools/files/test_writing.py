@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from acp_server.session.editor import Editor
+from acp_server.session.ports.editor import Editor
 from acp_server.tools.files.disk import MAX_BYTES
 from acp_server.tools.files.encoding import TextForm
 from acp_server.tools.files.errors import (
@@ -19,7 +19,7 @@ from acp_server.tools.files.errors import (
     ReadOnlyError,
     UnwritableError,
 )
-from tests.support.buffers import (
+from tests.support.fake_editors import (
     FaithfulEditor,
     FormattingEditor,
     HandlessEditor,
@@ -30,8 +30,8 @@ from tests.support.buffers import (
     TornEditor,
     UnsavingEditor,
 )
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.files.desks import ALL, SAVING, desk_in, name_of
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.files.file_services import ALL, SAVING, desk_in, name_of
 
 MAKE = Callable[[], Editor]
 SAVERS = pytest.mark.parametrize("make", SAVING, ids=name_of)

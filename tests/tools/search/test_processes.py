@@ -10,11 +10,11 @@ import anyio
 import psutil
 import pytest
 
-from acp_server.tools.search.place import Place, place_of
 from acp_server.tools.search.query import SearchError
 from acp_server.tools.search.records import Line, Lines
 from acp_server.tools.search.ripgrep import Ending, find_ripgrep, run_ripgrep
-from tests.support.patience import PATIENCE_SECONDS
+from acp_server.tools.search.search_root import Place, place_of
+from tests.support.timeouts import PATIENCE_SECONDS
 from tests.tools.search.trees import find, plant, plant_many
 
 Property = Callable[[str, object], None]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.tools.search.formatting import closing_text
 from acp_server.tools.search.query import Found, Hit, OutputMode
-from acp_server.tools.search.wording import closing_text
 from tests.tools.search.trees import find, plant, text_of
 
 NOTHING = "No match in the workspace."

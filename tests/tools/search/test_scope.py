@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.search.query import Found, Hit, Query, SearchError
-from acp_server.tools.search.searching import search
+from acp_server.tools.search.search import search
 from tests.tools.search.trees import find, plant, text_of
 
 LOOK_AROUND = (

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from acp_server.tools.search.query import Found, OutputMode, Query, Target
-from acp_server.tools.search.searching import search
+from acp_server.tools.search.search import search
 
 
 class Rest(TypedDict, total=False):

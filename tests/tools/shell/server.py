@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.settings import child_environment
+from acp_server.config.settings import child_environment
 from acp_server.tools.shell.command import LocalCommand
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import Watcher

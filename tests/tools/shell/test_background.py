@@ -5,12 +5,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
 from acp_server.tools.shell.background import MOST_RUNNING, BackgroundCommands, Poll
-from acp_server.tools.shell.backlog import Excerpt
 from acp_server.tools.shell.errors import ShellError
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.shell.workplace import Place, running, until_running, workplace
+from acp_server.tools.shell.recent_output import Excerpt
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.shell.command_session import Place, running, until_running, workplace
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 import pytest
 
-from acp_server.tools.shell.backlog import Backlog, Excerpt, News
+from acp_server.tools.shell.recent_output import Backlog, Excerpt, News
 
 
 def filled(*chunks: bytes, capacity_bytes: int = 100) -> Backlog:

@@ -3,10 +3,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
 from acp_server.tools.shell.command import Ended, LocalCommand
 from acp_server.tools.shell.errors import ShellError
-from tests.tools.shell.workplace import Outcome, running, until, until_running, workplace
+from tests.tools.shell.command_session import Outcome, running, until, until_running, workplace
 
 
 def ended(code: int, output: str) -> Outcome:

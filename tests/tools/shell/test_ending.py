@@ -4,10 +4,10 @@ import anyio
 import pytest
 from anyio import lowlevel
 
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
 from acp_server.tools.shell.command import Ended, LocalCommand
-from acp_server.tools.shell.processes import GRACE_SECONDS
-from tests.tools.shell.workplace import Outcome, running, until, until_running, workplace
+from acp_server.tools.shell.process_groups import GRACE_SECONDS
+from tests.tools.shell.command_session import Outcome, running, until, until_running, workplace
 
 TREE = "(sleep 61 & sleep 62 & wait) & setsid sleep 63 & nohup sleep 64 >/dev/null & sleep 65"
 SOON_SECONDS = 20.0

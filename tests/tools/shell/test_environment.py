@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from acp_server.tools.shell.environment import command_environment
-from tests.tools.shell.workplace import workplace
+from tests.tools.shell.command_session import workplace
 
 OWN = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
 

@@ -11,8 +11,8 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.shell.workplace import (
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.shell.command_session import (
     new_token,
     own_environment,
     until_running,

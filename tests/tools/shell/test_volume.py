@@ -6,10 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from acp_server.session.editor import Exit
+from acp_server.session.ports.editor import Exit
 from acp_server.tools.shell.command import Ended, LocalCommand
 from acp_server.tools.shell.output import OutputLog
-from tests.tools.shell.workplace import workplace
+from tests.tools.shell.command_session import workplace
 
 
 def open_descriptors() -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.watcher import SCRIPT
-from tests.tools.shell.workplace import Place, until, until_running, workplace
+from tests.tools.shell.command_session import Place, until, until_running, workplace
 
 SHELLS = {
     name: pytest.param(

@@ -9,10 +9,10 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import Text, UserMessage
-from tests.support.patience import PATIENCE_SECONDS
-from tests.tools.shell.workplace import until
-from tests.tools.terminal.console import LIVE, Console, open_console, process, run
-from tests.tools.workroom import Told, allowed
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.tools.editor_session import Told, allowed
+from tests.tools.shell.command_session import until
+from tests.tools.terminal.terminal_session import LIVE, Console, open_console, process, run
 
 
 async def start(room: Console, command: str) -> str:

@@ -7,12 +7,13 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from acp_server import settings
+from acp_server.config import settings
 from acp_server.handlers import workspace
-from acp_server.tools import terminal
+from acp_server.tools.shell import terminal
 from acp_server.tools.shell.environment import STEERING
 from tests.support.editor import Object
-from tests.tools.terminal.console import (
+from tests.tools.editor_session import Answer, RefusedError
+from tests.tools.terminal.terminal_session import (
     HOSTING,
     SECRET,
     Console,
@@ -20,7 +21,6 @@ from tests.tools.terminal.console import (
     open_console,
     run,
 )
-from tests.tools.workroom import Answer, RefusedError
 
 SHOWN: JsonValue = [{"type": "terminal", "terminalId": "t1"}]
 

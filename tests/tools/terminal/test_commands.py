@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.tools.terminal.console import (
+from tests.tools.editor_session import Answer, allowed
+from tests.tools.terminal.terminal_session import (
     HOSTING,
     LIVE,
     PLAIN,
@@ -18,7 +19,6 @@ from tests.tools.terminal.console import (
     run,
 )
 from tests.tools.typing_model import raw_call
-from tests.tools.workroom import Answer, allowed
 
 WAYS: dict[str, tuple[JsonValue, Mapping[str, Answer]]] = {
     "live": (LIVE, {}),

@@ -12,10 +12,11 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.policy import UNCONFINED
-from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.tools.shell.confinement.config import SandboxRules
 from tests.support.editor import Object, at
-from tests.tools.confinement.ground import needs_sandbox
-from tests.tools.terminal.console import (
+from tests.tools.confinement.sandbox_setup import needs_sandbox
+from tests.tools.editor_session import Answer, allowed
+from tests.tools.terminal.terminal_session import (
     HOSTING,
     LIVE,
     PLAIN,
@@ -26,7 +27,6 @@ from tests.tools.terminal.console import (
     run,
 )
 from tests.tools.terminal.test_background import start
-from tests.tools.workroom import Answer, allowed
 
 pytestmark = needs_sandbox
 ASKS = "session/request_permission"

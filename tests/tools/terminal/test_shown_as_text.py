@@ -9,8 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.support.editor import Object, at
-from tests.tools.terminal.console import PLAIN, Console, open_console, run
-from tests.tools.workroom import Told
+from tests.tools.editor_session import Told
+from tests.tools.terminal.terminal_session import PLAIN, Console, open_console, run
 
 LINE = "a line of output like any other, 56 bytes with newline\n"
 PACES = {

@@ -8,8 +8,8 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
-from tests.tools.terminal.console import LIVE, metas, open_console, printed, run
-from tests.tools.workroom import Told
+from tests.tools.editor_session import Told
+from tests.tools.terminal.terminal_session import LIVE, metas, open_console, printed, run
 
 PRINTED = {
     "plain lines": ("printf 'one\\ntwo\\n'", "one\ntwo\n"),

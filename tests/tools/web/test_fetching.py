@@ -9,13 +9,13 @@ import anyio
 import pytest
 
 from acp_server.tools.web.addresses import WebAddress, read_address
-from acp_server.tools.web.connecting import CheckedNetwork
 from acp_server.tools.web.errors import FetchError, ForbiddenError, WebError
-from acp_server.tools.web.exchange import Exchange
 from acp_server.tools.web.fetching import Fetcher
-from acp_server.tools.web.networks import reach_of
+from acp_server.tools.web.http_client import Exchange
+from acp_server.tools.web.network_backend import CheckedNetwork
+from acp_server.tools.web.network_policy import reach_of
 from acp_server.tools.web.pages import Page
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 from tests.tools.web.sites import Respond, Send, Site, head, open_site, page, redirect
 
 MOST_BYTES = 100_000

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from acp_server.tools.web.markdown import Reading, read_html
+from acp_server.tools.web.html_to_markdown import Reading, read_html
 
 BASE = "https://example.com/docs/page"
 READ = {

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from acp_server.tools.web.networks import is_public, parsed_address, reach_of
+from acp_server.tools.web.network_policy import is_public, parsed_address, reach_of
 
 PRIVATE = (
     "0.0.0.0",  # noqa: S104 - an address that must not be reached

@@ -13,10 +13,10 @@ from anyio.abc import SocketAttribute
 from anyio.streams.tls import TLSListener
 
 from acp_server.tools.web.addresses import WebAddress, read_address
-from acp_server.tools.web.connecting import CheckedNetwork
 from acp_server.tools.web.errors import FetchError
-from acp_server.tools.web.exchange import Exchange
-from acp_server.tools.web.networks import reach_of
+from acp_server.tools.web.http_client import Exchange
+from acp_server.tools.web.network_backend import CheckedNetwork
+from acp_server.tools.web.network_policy import reach_of
 from tests.tools.web.sites import Site, page
 
 HOST = "docs.example.org"

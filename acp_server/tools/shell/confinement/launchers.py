@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from acp_server.frozen import frozen
-from acp_server.tools.shell.confinement.bounds import Bounds
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.shell.confinement.limits import Bounds
 from acp_server.tools.shell.confinement.seatbelt import profile
 from skills_store.programs import find_program
 

@@ -11,17 +11,17 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from acp_server.frozen import frozen
 from acp_server.permissions.effects import Standing
-from acp_server.tools.shell.confinement.bounds import Territory
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.shell.confinement.config import SandboxRules
 from acp_server.tools.shell.confinement.launchers import (
     OBEYED_VARIABLES,
     Launcher,
     Missing,
     find_launcher,
 )
-from acp_server.tools.shell.confinement.reading import reading_bounds
-from acp_server.tools.shell.confinement.rules import SandboxRules
+from acp_server.tools.shell.confinement.limits import Territory
+from acp_server.tools.shell.confinement.search_limits import reading_bounds
 
 UNAVAILABLE = (
     "The sandbox does not work on this machine: {reason}. You are therefore asked about every "

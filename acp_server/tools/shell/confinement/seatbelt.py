@@ -6,7 +6,7 @@ The last matching rule wins, so exceptions must follow the rules that they relax
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acp_server.tools.shell.confinement.bounds import Bounds
+from acp_server.tools.shell.confinement.limits import Bounds
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper")
 _FIRST = """\

@@ -6,13 +6,13 @@ Each rule takes a `ParsedRequest` and raises `MessagesApiRefusal` or returns. Th
 
 from collections.abc import Callable
 
-from tests.support.messages_api.asking import Ask
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.rules.caching import check_marks
 from tests.support.messages_api.rules.conversation import check_messages
-from tests.support.messages_api.rules.pairing import check_pairs
 from tests.support.messages_api.rules.parameters import check_parameters
-from tests.support.messages_api.rules.searching import check_searches
+from tests.support.messages_api.rules.tool_results import check_pairs
 from tests.support.messages_api.rules.tools import check_tools
+from tests.support.messages_api.rules.web_search import check_searches
 
 Rule = Callable[[Ask], None]
 

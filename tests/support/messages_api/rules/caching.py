@@ -5,7 +5,7 @@ The shape of thinking blocks excludes the field, and the rules for texts refuse 
 
 from collections.abc import Iterator
 
-from tests.support.messages_api.asking import Ask
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.refusals import Refusal
 from tests.support.messages_api.shapes import AnyThinking, Block, CacheControl
 

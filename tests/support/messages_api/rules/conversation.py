@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tests.support.messages_api.asking import Ask
 from tests.support.messages_api.endpoint import VERSION
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.refusals import Refusal
 from tests.support.messages_api.shapes import Block, Message, TextBlock
 

@@ -2,9 +2,9 @@
 
 from typing import NoReturn
 
-from tests.support.messages_api.asking import Ask
 from tests.support.messages_api.endpoint import BINDING_BETA
-from tests.support.messages_api.families import EFFORTS_WITHOUT_THINKING
+from tests.support.messages_api.model_specs import EFFORTS_WITHOUT_THINKING
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.refusals import Refusal
 from tests.support.messages_api.shapes import (
     AdaptiveThinking,

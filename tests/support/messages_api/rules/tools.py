@@ -5,7 +5,7 @@ from functools import cache
 
 from jsonschema import Draft202012Validator, SchemaError
 
-from tests.support.messages_api.asking import Ask
+from tests.support.messages_api.parsed_request import Ask
 from tests.support.messages_api.refusals import Refusal
 from tests.support.messages_api.shapes import CustomTool, NoChoice, ToolChoice
 

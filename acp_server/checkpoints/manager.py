@@ -1,0 +1,248 @@
+"""Checkpoints of one session: its tools announce their changes here, and undo reads them.
+
+Storing never fails a turn and never delays it for long: if something cannot be stored, the user is
+informed once and the turn goes on. All disk work runs in one thread at a time.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, TypeVarTuple, Unpack
+
+import anyio
+from anyio import to_thread
+
+from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.errors import CheckpointError
+from acp_server.checkpoints.records import Record
+from acp_server.checkpoints.store import CheckpointStore, folder_of
+from acp_server.checkpoints.turn_recorder import (
+    OpenTurn,
+    Touched,
+    completed,
+    new_record,
+    origin_now,
+)
+from acp_server.checkpoints.workspace_snapshots import WorkspaceLook
+from acp_server.startup.fast_dataclass import frozen
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+Task = Callable[[], Coroutine[object, object, None]]
+
+CANNOT_KEEP = (
+    "Not all changes from now on can be undone, because they could not be stored: {reason}. "
+    "`/undo` will not restore these files."
+)
+
+
+@frozen
+class Ground:
+    """Identity of a session, and where its checkpoints are stored."""
+
+    session_id: str
+    roots: tuple[Path, ...]
+    """Absolute; the session's own directory first."""
+    own_folder: Path
+    """This program's own directory."""
+    variables: Mapping[str, str]
+    """Environment variables for git."""
+
+
+class Keeper:
+    """Stores file states before they change, for one session."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        rules: CheckpointRules,
+        tell: Callable[[str], None],
+        spawn: Callable[[Task], None] | None = None,
+    ) -> None:
+        """Prepare; nothing is read or written before a file is to be changed.
+
+        With `spawn`, the files of a cancelled turn are stored in the background.
+        """
+        self._ground = ground
+        self._rules = rules
+        self._tell = tell
+        self._spawn = spawn
+        self._told: set[str] = set()
+        store = CheckpointStore(folder_of(ground.own_folder, ground.roots[0].resolve()), rules)
+        self._store = store
+        self._look = WorkspaceLook(store, ground.roots, ground.own_folder, ground.variables)
+        # Serializes the disk work of a session.
+        self._one_thread = anyio.CapacityLimiter(1)
+        self._turn: OpenTurn | None = None
+        self._is_tidy = False
+        self._order = anyio.Lock()
+        self._edits = 0
+        self._is_still = anyio.Event()
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether checkpoints are enabled."""
+        return self._rules.is_enabled
+
+    @asynccontextmanager
+    async def turn(
+        self, title: str, position: int, prompt_digest: Callable[[], str], undoes: str = ""
+    ) -> AsyncGenerator[None]:
+        """Record the changes made inside; `prompt_digest` is called when the turn is over.
+
+        `undoes` is the id of the record that is undone inside, if any.
+        """
+        origin = origin_now(self._ground.session_id, title, position, undoes)
+        turn = OpenTurn(self._store, self._look, new_record(origin))
+        self._turn = turn if self._rules.is_enabled else None
+        is_cancelled = False
+        try:
+            yield
+        except anyio.get_cancelled_exc_class():
+            is_cancelled = True
+            raise
+        finally:
+            # A cancelled turn may have a command whose snapshot is still being taken in a thread.
+            if turn.has_record or is_cancelled:
+                close = partial(self._close, turn, prompt_digest())
+                await self._end(close, is_awaited=not is_cancelled)
+            # The next turn may have started while this one was being closed.
+            if self._turn is turn:
+                self._turn = None
+
+    async def _end(self, close: Task, *, is_awaited: bool) -> None:
+        """Close a turn; a cancelled caller does not wait for it, but later disk work does."""
+        if self._spawn is None:
+            await close()
+            return
+        is_closed = anyio.Event()
+
+        async def work() -> None:
+            await close()
+            is_closed.set()
+
+        self._spawn(work)
+        if is_awaited:
+            await is_closed.wait()
+
+    async def _close(self, turn: OpenTurn, prompt_digest: str) -> None:
+        # Without the shield, cancellation would leave the record open.
+        with anyio.CancelScope(shield=True):
+            await self._tried(turn.close, prompt_digest)
+
+    @asynccontextmanager
+    async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:
+        """Store the state before an edit, which is made inside.
+
+        No snapshot is taken meanwhile: it would contain a half-written file.
+        """
+        async with self._order:
+            if self._turn is not None:
+                await self._tried(self._turn.before_edit, touched)
+            # Under the lock: a snapshot that waits for edits must not miss this one.
+            self._edits += 1
+        try:
+            yield
+        finally:
+            self._edits -= 1
+            # Wake waiters, then use a new event: an anyio event cannot be reset.
+            if not self._edits:
+                self._is_still.set()
+                self._is_still = anyio.Event()
+
+    async def after_edit(self, touched: Sequence[Touched]) -> None:
+        """Store the state after an edit."""
+        if self._turn is not None:
+            await self._tried(self._turn.after_edit, touched)
+
+    async def secure(self, touched: Sequence[Touched]) -> None:
+        """Store files that are about to be overwritten, or fail.
+
+        Raises:
+            CheckpointError: they cannot be stored.
+            OSError: they cannot be stored.
+        """
+        if self._turn is not None:
+            await self._in_thread(self._turn.before_edit, touched)
+
+    async def before_command(self) -> None:
+        """Store all files of the workspace before a turn's first command; later calls do nothing.
+
+        Takes no longer than the settings allow.
+        """
+        async with self._order:
+            if self._turn is None or not self._turn.is_snapshot_due:
+                return
+            # An edit that hangs must not block the command.
+            with anyio.move_on_after(self._rules.snapshot_seconds):
+                while self._edits:
+                    await self._is_still.wait()
+            await self._tried(self._turn.before_command)
+            for fault in self._turn.faults:
+                self._say(fault)
+
+    async def records(self) -> Sequence[Record]:
+        """Return the records of this session, the newest first."""
+        found = await self._in_thread(self._store.all)
+        return [each for each in found if each.origin.session_id == self._ground.session_id]
+
+    async def completed(self, record: Record) -> Record:
+        """Return a record with all changes of its turn, even if the turn was interrupted.
+
+        Raises:
+            CheckpointError: the changes cannot be determined.
+        """
+        return await self._in_thread(completed, record, self._store, self._look)
+
+    async def read(self, blob: str) -> bytes:
+        """Return stored content.
+
+        Raises:
+            LostError: it is missing or damaged.
+        """
+        return await self._in_thread(self._store.objects.read, blob)
+
+    async def note_undone(self, record: Record, *, is_undone: bool) -> None:
+        """Store whether a record was undone; undoing an undo restores the record it undid."""
+        await self._tried(self._mark, record, is_undone)
+
+    async def tidy(self) -> None:
+        """Delete checkpoints that are too old or take too much space, once per process."""
+        if not self._is_tidy and self._store.folder.exists():
+            self._is_tidy = True
+            try:
+                await self._in_thread(self._look.prune)
+            except (CheckpointError, OSError) as error:  # another server prunes
+                logger.info("could not delete old checkpoints: %s", error)
+
+    def _mark(self, record: Record, is_undone: bool) -> None:  # noqa: FBT001  called by position
+        self._store.write(replace(record, is_undone=is_undone, is_closed=True))
+        if record.origin.undoes:
+            self._mark(self._store.read(record.origin.undoes), not is_undone)
+
+    async def _tried(
+        self, work: Callable[[Unpack[Arguments]], object], *arguments: *Arguments
+    ) -> None:
+        """Run disk work in a thread; tell the user why if it fails."""
+        try:
+            await self._in_thread(work, *arguments)
+        except CheckpointError as error:
+            self._say(error.reason)
+        except OSError as error:
+            self._say(error.strerror or str(error))
+
+    def _say(self, reason: str) -> None:
+        if reason not in self._told:
+            self._told.add(reason)
+            self._tell(CANNOT_KEEP.format(reason=reason))
+
+    async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
+        # An abandoned thread frees the limiter but may still run; `TurnRecorder` has a lock.
+        return await to_thread.run_sync(
+            work, *arguments, abandon_on_cancel=True, limiter=self._one_thread
+        )

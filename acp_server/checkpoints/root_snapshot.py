@@ -1,0 +1,277 @@
+"""Snapshot of one root: selects its files and stores them. Blocks.
+
+Stores tracked and untracked files, except those that git ignores (`include` adds some), those that
+are too large, and nested repositories. Files unchanged since the last snapshot are not read again:
+the index knows their stat data.
+"""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.errors import KeepingError
+from acp_server.checkpoints.git import LATE, Git, GitError, LateError, joined, split
+from acp_server.checkpoints.manifests import Manifest, Marks, Unkept
+from acp_server.checkpoints.records import State
+from acp_server.startup.fast_dataclass import frozen
+
+CHUNK_FILES = 1_000
+"""Files stored per git call; when time runs out, completed chunks stay stored."""
+MOST_IGNORED = 2_000
+"""How many ignored files and directories are watched for changes."""
+_LINK_MODE = "120000"
+_PATTERN_SIGNS = re.compile(r"([*?\[\]\\!# ])")
+
+
+@dataclass(slots=True)
+class RootSnapshot:
+    """Takes one snapshot of one root."""
+
+    git: Git
+    rules: CheckpointRules
+    own_folder: Path
+    """This program's own directory: never part of a snapshot."""
+    room_bytes: int
+    """How many more bytes may be stored."""
+    taken_bytes: int = field(default=0, init=False)
+    _plain_folders: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
+    _unkept: dict[str, Unkept] = field(default_factory=dict[str, Unkept], init=False)
+
+    def take(self) -> Manifest:
+        """Store all files as they are now.
+
+        Raises:
+            LateError: there was not even time to list them.
+            KeepingError: git failed, or there are too many files.
+        """
+        began_at = time.time()
+        self._keep(self._candidates())
+        states, folders = dict(self._states()), self._bare_folders()
+        return Manifest(began_at, states, self._unkept, folders, ignored=self._ignored())
+
+    def _candidates(self) -> list[str]:
+        """Return the files that are new, changed or deleted since the index was written."""
+        listed = ("--exclude-standard", *self._more_excludes())
+        names = self.git.names("--others", "--modified", *listed)
+        names += self._tracked_though_ignored(listed)
+        if self.rules.include:
+            wanted = [f"--exclude={pattern}" for pattern in self.rules.include]
+            names += self.git.names("--others", "--ignored", *wanted)
+        unique = list(dict.fromkeys(names))
+        if len(unique) > self.rules.most_files:
+            reason = f"there are more than {self.rules.most_files:,} files"
+            raise KeepingError(reason)
+        return unique
+
+    def _excluded_by_repository(self) -> Iterator[str]:
+        found = _repository_of(self.git.tree)
+        if found is not None and (found.shared / "info/exclude").is_file():
+            yield f"--exclude-from={found.shared / 'info/exclude'}"
+
+    def _more_excludes(self) -> Iterator[str]:
+        yield from self._excluded_by_repository()
+        if self.own_folder.is_relative_to(self.git.tree):
+            name = self.own_folder.relative_to(self.git.tree).as_posix()
+            escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
+            yield f"--exclude=/{escaped}"
+
+    def _tracked_though_ignored(self, listed: Iterable[str]) -> list[str]:
+        """Return the ignored files that the user's own index tracks; the index is only read."""
+        found = _repository_of(self.git.tree)
+        if found is None or not (found.folder / "index").is_file():
+            return []
+        try:
+            return self.git.names("--cached", "--ignored", *listed, index=found.folder / "index")
+        except GitError:  # unsupported index format; other files are stored
+            return []
+
+    def _keep(self, names: Iterable[str]) -> None:
+        """Update the index; note the files that time or space does not suffice for."""
+        wanted: list[tuple[int, str]] = []
+        gone: list[str] = []
+        for name in names:
+            status = self._status(name)
+            if status is None:
+                gone.append(name)
+            elif reason := self._why_not(name, status):
+                self._leave(name, reason, status)
+            else:
+                wanted.append((status.st_size, name))
+        self._update(gone, "--force-remove")
+        # Small files first, so that as many as possible are stored within the limits.
+        ordered = [name for _, name in sorted(wanted) if self._has_room(name)]
+        for start in range(0, len(ordered), CHUNK_FILES):
+            self._add(ordered[start : start + CHUNK_FILES])
+
+    def _why_not(self, name: str, status: os.stat_result) -> str:
+        """Return why a file is not stored; empty if it is."""
+        if stat.S_ISLNK(status.st_mode):
+            return ""
+        if name.endswith("/"):
+            return "it is a separate repository"
+        if not stat.S_ISREG(status.st_mode):
+            return "it is not a regular file"
+        if status.st_size > self.rules.max_file_bytes:
+            return f"it is larger than {self.rules.max_file_mb:g} MB"
+        return "" if os.access(self._path(name), os.R_OK) else "it cannot be read"
+
+    def _has_room(self, name: str) -> bool:
+        status = self._status(name)
+        if status is not None and self.taken_bytes + status.st_size > self.room_bytes:
+            most = f"{self.rules.max_total_mb:g}"
+            self._leave(name, f"checkpoints would take more than {most} MB", status)
+            return False
+        self.taken_bytes += status.st_size if status else 0
+        return True
+
+    def _add(self, names: list[str]) -> None:
+        """Store some files; if git fails on one, the others are stored nevertheless."""
+        try:
+            self._update(names, "--add", "--replace", "--remove")
+        except LateError:
+            self._leave_all(names, LATE)
+        except GitError as error:
+            if len(names) == 1:
+                self._leave_all(names, error.reason)
+                return
+            # git does not say which file failed, so search for it by halves.
+            middle = len(names) // 2
+            self._add(names[:middle])
+            self._add(names[middle:])
+
+    def _update(self, names: list[str], *how: str) -> None:
+        if names:
+            self._unlock()
+            top = ("-C", str(self.git.tree))
+            self.git.run(*top, "update-index", *how, "-z", "--stdin", given=joined(names))
+
+    def _unlock(self) -> None:
+        """Remove the lock file of a git that was killed.
+
+        Safe because we hold the store's lock, so no other process uses this index.
+        """
+        self.git.index.with_name(f"{self.git.index.name}.lock").unlink(missing_ok=True)
+
+    def _leave_all(self, names: Iterable[str], reason: str) -> None:
+        for name in names:
+            status = self._status(name)
+            if status is not None:
+                self._leave(name, reason, status)
+
+    def _leave(self, name: str, reason: str, status: os.stat_result) -> None:
+        self._unkept[self._path(name)] = Unkept(reason, marks_of(status))
+
+    def _states(self) -> Iterator[tuple[str, State]]:
+        """Yield the files whose index entry still matches the disk."""
+        output = self.git.run("ls-files", "-z", "--full-name", "--stage")
+        for line in split(output):
+            facts, _, name = line.partition("\t")
+            mode, blob, _ = facts.split(" ")
+            path = self._path(name)
+            # The index may hold an older content of a file that was not stored this time.
+            status = None if path in self._unkept else self._status(name)
+            if status is None:
+                continue
+            is_link = mode == _LINK_MODE
+            if is_link == stat.S_ISLNK(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+                kept_mode = 0 if is_link else stat.S_IMODE(status.st_mode)
+                yield path, State("link" if is_link else "file", blob, kept_mode)
+
+    def _bare_folders(self) -> frozenset[str]:
+        names = self.git.names("--others", "--directory", "--exclude-standard")
+        return frozenset(self._path(name) for name in names if name.endswith("/"))
+
+    def _ignored(self) -> frozenset[str]:
+        """Return the files that git ignores, to report their changes; empty if time runs out."""
+        listed = ("--others", "--ignored", "--directory", "--exclude-standard")
+        try:
+            names = self.git.names(*listed, *self._excluded_by_repository())
+        except (GitError, LateError):
+            return frozenset()
+        own = str(self.own_folder)
+        paths = (self._path(name) for name in names[:MOST_IGNORED])
+        return frozenset(path for path in paths if not f"{own}/".startswith(f"{path}/"))
+
+    def _status(self, name: str) -> os.stat_result | None:
+        """Return the stat result of a file; None if it does not exist, or only behind a symlink."""
+        folder = name.rstrip("/").rpartition("/")[0]
+        if not self._is_plain(folder):
+            return None
+        try:
+            status = os.lstat(self._path(name))
+        except OSError:
+            return None
+        return None if stat.S_ISDIR(status.st_mode) and not name.endswith("/") else status
+
+    def _is_plain(self, folder: str) -> bool:
+        """Return whether no part of a directory's path, from the tree's top, is a symlink."""
+        if not folder:
+            return True
+        if folder not in self._plain_folders:
+            above = folder.rpartition("/")[0]
+            is_here = self._is_plain(above) and _is_folder(self._path(folder))
+            self._plain_folders[folder] = is_here
+        return self._plain_folders[folder]
+
+    def _path(self, name: str) -> str:
+        return f"{str(self.git.tree).rstrip('/')}/{name.rstrip('/')}"
+
+
+def look_at(path: str) -> tuple[Marks, float] | None:
+    """Return a file's fingerprint and ctime in seconds; None if it does not exist."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return marks_of(status), status.st_ctime
+
+
+def marks_of(status: os.stat_result) -> Marks:
+    """Return the fingerprint that shows whether a file has changed; empty for a directory."""
+    if stat.S_ISDIR(status.st_mode):
+        return ()
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+@frozen
+class _Repository:
+    """The user's own repository: its git directory, and the one shared by its worktrees."""
+
+    folder: Path
+    shared: Path
+
+
+def tree_of(root: Path) -> Path:
+    """Return the directory whose ignore files apply to a root: the top of its repository."""
+    return next((each for each in (root, *root.parents) if _is_repository(each / ".git")), root)
+
+
+def _is_repository(path: Path) -> bool:
+    """Return whether git would treat it as a repository: an empty `.git` directory is none."""
+    return path.is_file() or (path / "HEAD").exists()
+
+
+def _repository_of(tree: Path) -> _Repository | None:
+    """Return the repository of a working tree without running git; None if there is none."""
+    folder = tree / ".git"
+    try:
+        if folder.is_file():
+            pointer = folder.read_text().strip()
+            folder = (tree / pointer.removeprefix("gitdir:").strip()).resolve()
+        shared = folder / "commondir"
+        common = folder / shared.read_text().strip() if shared.is_file() else folder
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _Repository(folder, common) if folder.is_dir() else None
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False

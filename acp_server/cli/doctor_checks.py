@@ -1,0 +1,176 @@
+"""Checks of `acp-server doctor`; each returns a fact, a status and advice.
+
+Secrets are removed from all texts here.
+"""
+
+import os
+import platform
+import shutil
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CalledProcessError
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio import to_thread
+
+from acp_server.cli.check_result import Finding
+from acp_server.cli.config_files import checked_files
+from acp_server.cli.editor_detection import editors, found_editors
+from acp_server.cli.endpoint_check import endpoint
+from acp_server.cli.skills_check import skill_findings
+from acp_server.cli.state_checks import kept_state
+from acp_server.config import settings
+from acp_server.config.credentials import Credentials
+from acp_server.config.settings import Configuration
+from acp_server.headless.driver import SpawnedAgent, spawn
+from acp_server.headless.errors import DriverError
+from acp_server.headless.process import Launch, serve_command
+from acp_server.models.fixed_catalog import scripted_catalog
+from acp_server.server.endpoints import configured_providers
+from acp_server.text.redaction import without_secrets
+from acp_server.version import __version__
+from skills_store.programs import find_program
+
+PROGRAM = "acp-server"
+ROUND_TRIP_SECONDS = 20.0
+
+
+async def examine(configuration: Configuration, tell: Callable[[Finding], None]) -> None:
+    """Run all checks, fast ones first, and pass each result to `tell` immediately."""
+    tell(installation())
+    tell(command_on_path())
+    tell(home_folder(configuration.home))
+    for finding in configuration_problems(configuration):
+        tell(finding)
+    tell(await model(configuration))
+    tell(await endpoint(configuration))
+    for finding in await to_thread.run_sync(kept_state, configuration.home):
+        tell(finding)
+    for finding in await to_thread.run_sync(skill_findings, configuration):
+        tell(finding)
+    tell(editors(await to_thread.run_sync(found_editors, Path.home())))
+    tell(await git())
+    tell(await round_trip())
+
+
+def installation() -> Finding:
+    """Return the versions of this program, Python and the system."""
+    python = f"Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.machine()}"
+    return Finding("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
+
+
+def command_on_path() -> Finding:
+    """Check that the command on PATH belongs to this installation."""
+    found = shutil.which(PROGRAM)
+    ours = Path(sysconfig.get_path("scripts"))
+    if found is None:
+        advice = f"use the full path in your editor: {ours / PROGRAM}"
+        return Finding("command", "warning", f"{PROGRAM} is not on PATH", advice)
+    if Path(found).resolve().parent != ours.resolve():
+        advice = f"put the directory of {ours / PROGRAM} first on PATH, or use its full path"
+        return Finding("command", "warning", f"{found} belongs to another installation", advice)
+    return Finding("command", "ok", found)
+
+
+def home_folder(home: Path) -> Finding:
+    """Check that HERMES_HOME is a writable directory or can be created."""
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    advice = "set HERMES_HOME to a directory that you can write to"
+    if not nearest.is_dir():
+        return Finding("home", "problem", f"{nearest} is not a directory", advice)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return Finding("home", "problem", f"{nearest} is not writable", advice)
+    fact = str(home) if nearest == home else f"{home} (will be created when needed)"
+    return Finding("home", "ok", fact)
+
+
+def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
+    """Yield a result for each problem in the settings, or one that says that there is none."""
+    found = checked_files(configuration)
+    for each in found:
+        if each.problem.is_harmless:
+            yield Finding("configuration", "warning", str(each), f"run `{PROGRAM} config edit`")
+        else:
+            yield Finding("configuration", "problem", str(each), "correct or remove it")
+    if not found:
+        yield Finding("configuration", "ok", "no problems in the settings")
+
+
+async def model(configuration: Configuration) -> Finding:
+    """Check that a model is configured and that there is a credential for it."""
+    current, origins = configuration.settings, configuration.origins
+    name = current.model or "the endpoint's first known model"
+    if scripted_catalog(current.model or "") is not None:
+        return Finding("model", "ok", f"{name} ({origins['model']})")
+    providers = configured_providers(configuration)
+    if providers is None:
+        fact = f"unknown provider {current.provider!r} ({origins['provider']})"
+        advice = "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml"
+        return Finding("model", "warning", fact, advice)
+    first = providers[0]
+    credential = await Credentials(first.configured, first.store).current()
+    if credential is None and first.needs_key:
+        variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
+        advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
+        return Finding("model", "warning", "no API key: prompts will fail", advice)
+    if credential is None:
+        return Finding("model", "ok", f"{name}, at {without_secrets(first.address)} without a key")
+    return Finding("model", "ok", f"{name}, with the key from {credential.source}")
+
+
+async def git() -> Finding:
+    """Check that git is installed and runs."""
+    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    # Never run a `git` from the current directory: it may be an untrusted workspace.
+    found = find_program("git", environment.get("PATH"), outside=[Path()])
+    advice = "install git: the demo and the workspace context use it"
+    if found is None:
+        return Finding("git", "warning", "git is not on PATH", advice)
+    try:
+        done = await anyio.run_process([found, "--version"], env=environment)
+    except (OSError, CalledProcessError) as error:
+        return Finding("git", "warning", f"{found} does not run: {error}", advice)
+    version = done.stdout.decode("utf-8", "replace").strip()
+    return Finding("git", "ok", f"{version}, {found}")
+
+
+async def round_trip() -> Finding:
+    """Start the server as an editor does, open and close a session, and stop it."""
+    advice = f"run `{PROGRAM} serve --log-level debug` and look at its messages"
+    try:
+        with anyio.fail_after(ROUND_TRIP_SECONDS):
+            return await _take_round_trip(advice)
+    except TimeoutError:
+        fact = f"no answer within {ROUND_TRIP_SECONDS:.0f} s"
+    except (DriverError, OSError) as error:
+        fact = without_secrets(str(error))
+    return Finding("round trip", "problem", fact, advice)
+
+
+async def _take_round_trip(advice: str) -> Finding:
+    with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
+        async with spawn(Launch(serve_command(), stderr="capture")) as child:
+            milliseconds = await _greet(child, await anyio.Path(folder).resolve())
+            left = await child.close()
+    milliseconds["exit"] = round(left.seconds * 1000)
+    fact = ", ".join(f"{name} {number} ms" for name, number in milliseconds.items())
+    if left.code != 0:
+        fact = f"{fact}, exit code {left.code}"
+        return Finding("round trip", "problem", fact, advice, milliseconds)
+    return Finding("round trip", "ok", fact, milliseconds=milliseconds)
+
+
+async def _greet(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
+    await child.agent.initialize()
+    greeted = time.perf_counter()
+    session = await child.agent.new_session(Path(folder))
+    opened = time.perf_counter()
+    await child.agent.close_session(session.session_id)
+    return {
+        "start and initialize": round((greeted - child.started) * 1000),
+        "session/new": round((opened - greeted) * 1000),
+    }

@@ -1,0 +1,176 @@
+"""`acp-server skills install|uninstall`: installs skills from others after a security scan."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+import click
+from pydantic import JsonValue
+
+from acp_server.cli.skill_library import JSON, Skills, complete_installed, failed, open_skills
+from acp_server.config import settings
+from acp_server.skills.screening import strict_scan
+from skills_store import SkillError
+from skills_store.calls import ManageCall
+from skills_store.guard import Trust
+from skills_store.install import Candidate, Installer, Plan
+from skills_store.names import is_same_name
+from skills_store.sources.locations import is_named
+from skills_store.sources.repositories import Git
+
+MOST_FINDINGS = 20
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills install ./my-skills
+  acp-server skills install tidy.zip --category tools
+  acp-server skills install https://github.com/owner/skills@v1#skills/pdf
+  acp-server skills install git@github.com:owner/skills.git --skill pdf --yes
+"""
+)
+@click.argument("source", metavar="PATH_OR_GIT_URL")
+@click.option("--skill", "names", multiple=True, help="Install only this skill. Repeatable.")
+@click.option("--category", default="", help="Category for the installed skills.")
+@click.option("--yes", "is_yes", is_flag=True, help="Do not ask; blocked skills stay blocked.")
+@JSON
+def install(
+    source: str, names: tuple[str, ...], category: str, *, is_yes: bool, is_json: bool
+) -> int:
+    """Install skills from a directory, an archive (.zip, .tar.gz) or a git repository.
+
+    URL@REF#DIRECTORY selects a branch, tag or commit, and a directory in it. Every file is scanned
+    first, and the findings are shown. Skills that look dangerous are not installed; from sources
+    that are not in the setting skills.trusted_sources, suspicious ones are not installed either.
+
+    With --json: {"source", "commit", "trust", "skills": [{"name", "level", "findings",
+    "problems", "folder"}]}; installs nothing without --yes.
+    """
+    skills = open_skills()
+    installer = _installer(skills)
+    named = skills.configuration.settings.skills_trusted_sources
+    trust: Trust = "trusted" if is_named(source, named) else "community"
+    click.echo(f"Fetching {source} ...", err=True)
+    try:
+        plan = installer.plan(source, trust)
+    except (SkillError, OSError) as error:
+        return failed(error)
+    chosen = [each for each in plan.candidates if not names or each.name in names]
+    if missing := set(names) - {each.name for each in chosen}:
+        return failed(f"the source contains no skill named {', '.join(sorted(missing))}")
+    return _Installation(installer, plan, category, is_yes=is_yes, is_json=is_json).run(chosen)
+
+
+@click.command(
+    epilog="""\
+\b
+Examples:
+  acp-server skills uninstall pdf
+"""
+)
+@click.argument("name", shell_complete=complete_installed)
+def uninstall(name: str) -> int:
+    """Archive an installed skill; `restore` brings it back as one of your own."""
+    skills = open_skills()
+    keeper, said = skills.keeper, ""
+
+    def put_away(installed: str) -> None:
+        nonlocal said
+        call = ManageCall("delete", installed, origin="user", reason="uninstalled")
+        said = keeper.commit(keeper.plan(call)).message
+
+    try:
+        _installer(skills).uninstall(name, put_away)
+    except (SkillError, OSError) as error:
+        return failed(error)
+    click.echo(said)
+    return 0
+
+
+class _Installation:
+    """Shows the skills of a plan, asks about each and installs them."""
+
+    def __init__(
+        self, installer: Installer, plan: Plan, category: str, *, is_yes: bool, is_json: bool
+    ) -> None:
+        self._installer = installer
+        self._plan = plan
+        self._category = category
+        self._is_yes = is_yes
+        self._is_json = is_json
+
+    def run(self, chosen: Sequence[Candidate]) -> int:
+        """Install the skills; return the exit code, 1 unless all are installed."""
+        folders: dict[str, str] = {}
+        refused = 0
+        for each in chosen:
+            self._show(each)
+            if not each.is_installable:
+                refused += 1
+            elif self._is_wanted(each):
+                try:
+                    folder = self._installer.commit(
+                        self._plan, each, self._category, is_approved=True
+                    )
+                except (SkillError, OSError) as error:
+                    refused += 1
+                    failed(error)
+                else:
+                    folders[each.name] = str(folder)
+                    self._say(f"  installed in {folder}")
+        if self._is_json:
+            click.echo(json.dumps(self._as_json(chosen, folders), ensure_ascii=False, indent=2))
+        return int(refused > 0 or (len(folders) < len(chosen) and not self._is_json))
+
+    def _is_wanted(self, candidate: Candidate) -> bool:
+        if self._is_yes or self._is_json:
+            return self._is_yes
+        return click.confirm(f"  Install {candidate.name}?", default=candidate.decision == "allow")
+
+    def _show(self, candidate: Candidate) -> None:
+        files = len(candidate.contents.files)
+        head = f"{candidate.name}: {candidate.verdict.level} ({files} files)"
+        self._say(f"{head}  {' '.join(candidate.description.split())}")
+        findings = candidate.verdict.findings
+        more = len(findings) - MOST_FINDINGS
+        lines: Iterable[str] = map(str, findings[:MOST_FINDINGS])
+        for line in (*lines, *((f"and {more} more",) if more > 0 else ())):
+            self._say(f"  {line}")
+        for problem in candidate.problems:
+            self._say(f"  not installed: {problem}")
+        if candidate.decision == "block":
+            self._say(
+                f"  not installed: the scan rated it {candidate.verdict.level}, and its source "
+                f"is {'trusted' if self._plan.origin.trust == 'trusted' else 'not trusted'}"
+            )
+
+    def _say(self, line: str) -> None:
+        click.echo(line, err=self._is_json)
+
+    def _as_json(self, chosen: Sequence[Candidate], folders: dict[str, str]) -> JsonValue:
+        origin = self._plan.origin
+        return {
+            "source": origin.source,
+            "commit": origin.commit,
+            "trust": origin.trust,
+            "skills": [
+                {
+                    "name": each.name,
+                    "level": each.verdict.level,
+                    "findings": [str(finding) for finding in each.verdict.findings],
+                    "problems": [*each.problems],
+                    "folder": folders.get(each.name),
+                }
+                for each in chosen
+            ],
+        }
+
+
+def _installer(skills: Skills) -> Installer:
+    def is_taken(name: str) -> bool:
+        found = skills.keeper.holdings.look()
+        return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
+
+    git = Git(settings.child_environment(dict.fromkeys(settings.secret_variables())))
+    return Installer(skills.keeper.home, git, is_taken, strict_scan)

@@ -1,0 +1,209 @@
+"""Credentials for model providers: the configured one, else the key that was stored last.
+
+A key is passed only to the endpoint it belongs to: never to a log, a prompt, a session or a child
+process's environment.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import field
+from pathlib import Path
+from typing import cast
+
+from anyio import to_thread
+
+from acp_server.startup.fast_dataclass import frozen
+from skills_store.atomic import write_atomically
+
+logger = logging.getLogger(__name__)
+
+SERVICE = "hermes-acp-server"
+ACCOUNT = "anthropic-api-key"
+"""Keyring account of the Anthropic key; other providers follow the same pattern."""
+PRIVATE = 0o600
+
+
+class _BrokenFileError(ValueError):
+    """The credentials file does not hold a JSON object."""
+
+
+@frozen
+class Credential:
+    """An API key or auth token and its source. `repr` shows neither secret."""
+
+    source: str
+    api_key: str | None = field(default=None, repr=False)
+    auth_token: str | None = field(default=None, repr=False)
+
+
+def account_for(provider: str, address: str = "") -> str:
+    """Return the account name to store a key under; each non-default host has its own key."""
+    return " ".join(part for part in (f"{provider}-api-key", address) if part)
+
+
+class KeyStore:
+    """Stored key of one account: in the system keyring, else in a file with mode 0600.
+
+    Saving to the keyring removes the key from the file. So if the file has a key, it is the newer
+    one, and `load` looks there first.
+    """
+
+    def __init__(self, home: Path, *, account: str = ACCOUNT, use_keyring: bool = True) -> None:
+        self._file = home / "acp" / "credentials.json"
+        self.account = account
+        """The name under which the key is stored."""
+        self._use_keyring = use_keyring
+
+    def load(self) -> Credential | None:
+        """Return the stored key, if any. Blocks: the keyring may prompt the user."""
+        from_file = self._read_file()
+        if from_file:
+            return Credential(str(self._file), api_key=from_file)
+        from_keyring = _keyring_get(self.account) if self._use_keyring else None
+        return Credential("the system keyring", api_key=from_keyring) if from_keyring else None
+
+    def save(self, api_key: str) -> str:
+        """Store a key and return its location, for display.
+
+        Raises:
+            OSError: The key could not be stored.
+        """
+        if self._use_keyring and _keyring_set(self.account, api_key):
+            self._remove_from_file()
+            return "the system keyring"
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._put_broken_aside()
+        self._write_file({**self._stored(), self.account: api_key})
+        return str(self._file)
+
+    def forget(self) -> None:
+        """Delete the stored key from the keyring and the file.
+
+        Raises:
+            OSError: The file could not be read, rewritten or removed.
+        """
+        if self._use_keyring:
+            _keyring_delete(self.account)
+        self._remove_from_file()
+
+    def _remove_from_file(self) -> None:
+        """Remove the key from the file; delete the file with its last key."""
+        others = {name: key for name, key in self._stored().items() if name != self.account}
+        if others:
+            self._write_file(others)
+            return
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self._file.unlink()
+
+    def _write_file(self, keys: Mapping[str, str]) -> None:
+        write_atomically(self._file, json.dumps(keys).encode(), PRIVATE)
+
+    def _read_file(self) -> str | None:
+        return self._in_file().get(self.account)
+
+    def _in_file(self) -> Mapping[str, str]:
+        """Return the file's keys by account; empty if it cannot be read."""
+        try:
+            return self._stored()
+        except OSError:
+            return {}
+
+    def _stored(self) -> Mapping[str, str]:
+        """Return the file's keys by account, for rewriting the file.
+
+        Raises:
+            OSError: The file cannot be read; rewriting it could lose other accounts' keys.
+        """
+        try:
+            return _keys_of(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return {}
+
+    def _put_broken_aside(self) -> None:
+        """Rename a file that is not valid JSON, so that the user can inspect it."""
+        try:
+            _keys_of(self._file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return
+        except ValueError:
+            aside = self._file.with_name(f"{self._file.name}.broken")
+            logger.warning("%s is not a valid credentials file; moved to %s", self._file, aside)
+            self._file.replace(aside)
+
+
+class Credentials:
+    """Current credential of a provider: configured, else stored; none after a logout."""
+
+    def __init__(self, configured: Credential | None, store: KeyStore) -> None:
+        self._configured = configured
+        self._store = store
+        self._is_signed_out = False
+
+    async def current(self) -> Credential | None:
+        """Return the current credential; reads the store each time, as `setup` may have run."""
+        if self._is_signed_out:
+            return None
+        return self._configured or await to_thread.run_sync(self._store.load)
+
+    async def sign_in(self) -> bool:
+        """Undo a logout; return whether a credential is available."""
+        self._is_signed_out = False
+        return await self.current() is not None
+
+    async def sign_out(self) -> None:
+        """Delete the stored key and ignore the configured one for the rest of this process."""
+        self._is_signed_out = True
+        await to_thread.run_sync(self._store.forget)
+
+
+def _keys_of(text: str) -> Mapping[str, str]:
+    """Parse the keys in a credentials file, by account.
+
+    Raises:
+        _BrokenFileError: The text is not a JSON object.
+    """
+    try:
+        stored: object = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _BrokenFileError from None
+    if not isinstance(stored, dict):
+        raise _BrokenFileError
+    entries = cast("Mapping[str, object]", stored).items()
+    return {name: key for name, key in entries if isinstance(key, str)}
+
+
+def _keyring_get(account: str) -> str | None:
+    import keyring
+    import keyring.errors
+
+    try:
+        return keyring.get_password(SERVICE, account)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("no keyring: %s", error)
+        return None
+
+
+def _keyring_set(account: str, api_key: str) -> bool:
+    """Store a key; return false if there is no keyring or it did not keep the key."""
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.set_password(SERVICE, account, api_key)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("no keyring: %s", error)
+        return False
+    # The "null" backend accepts every key and stores none: read the key back.
+    return _keyring_get(account) == api_key
+
+
+def _keyring_delete(account: str) -> None:
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.delete_password(SERVICE, account)
+    except (keyring.errors.KeyringError, RuntimeError) as error:
+        logger.debug("nothing in the keyring: %s", error)

@@ -1,0 +1,83 @@
+"""JSON schema of this server's config.yaml, for editors that complete and check it.
+
+Generated from the settings table; a copy is published at `editors/config.schema.json`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
+from pydantic_core import to_jsonable_python
+
+from acp_server.config.table import MODEL_KEY, Settings, Source, adapter, sources
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_Object = dict[str, JsonValue]
+_Asked = tuple[str, JsonSchemaMode, TypeAdapter[object]]
+
+
+def schema() -> _Object:
+    """Return the JSON schema of a config.yaml."""
+    keyed = {name: source for name, source in sources().items() if source.key}
+    asked: list[_Asked] = [(name, "validation", adapter(name)) for name in keyed]
+    values, shared = TypeAdapter.json_schemas(asked)
+    root = _mapping()
+    for name, source in keyed.items():
+        own = cast("_Object", values[(name, "validation")])
+        _place(root, source.key.split("."), _described(name, source, own))
+    _allow_short_model(root)
+    definitions = cast("_Object", shared.get("$defs", {}))
+    return {
+        "$schema": DIALECT,
+        "title": "config.yaml of acp-server",
+        **root,
+        "$defs": cast("_Object", _without_titles(definitions)),
+    }
+
+
+def _mapping() -> _Object:
+    return {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _place(root: _Object, parts: list[str], value: _Object) -> None:
+    """Insert a value's schema at its dotted key."""
+    *above, last = parts
+    for part in above:
+        known = cast("_Object", root["properties"])
+        root = cast("_Object", known.setdefault(part, _mapping()))
+    cast("_Object", root["properties"])[last] = value
+
+
+def _allow_short_model(root: _Object) -> None:
+    """Allow `model: NAME` as a short form of `model.default: NAME`."""
+    section = MODEL_KEY.partition(".")[0]
+    known = cast("_Object", root["properties"])
+    known[section] = {"anyOf": [{"type": "string"}, known[section]]}
+
+
+def _described(name: str, source: Source, value: _Object) -> _Object:
+    """Return a value's schema with its description and default."""
+    also = f" (also the variable {source.variable})" if source.variable else ""
+    told: _Object = {"description": f"{source.meaning}{also}."}
+    default = cast("JsonValue", to_jsonable_python(Settings.model_fields[name].default))
+    if default not in (None, "", [], {}):
+        told["default"] = default
+    return told | cast("_Object", _without_titles(value))
+
+
+def _without_titles(value: JsonValue) -> JsonValue:
+    """Remove pydantic's generated `title` texts; keep properties that are named `title`."""
+    match value:
+        case dict():
+            return dict(_titleless(value))
+        case list():
+            return [_without_titles(each) for each in value]
+        case _:
+            return value
+
+
+def _titleless(value: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    for key, each in value.items():
+        if key != "title" or not isinstance(each, str):
+            yield key, _without_titles(each)

@@ -1,0 +1,175 @@
+"""Loads all settings into one typed object that records the source of each value.
+
+The only reader of the environment. The settings are defined in `config/table.py`. Sources,
+lowest priority first:
+
+  1. the defaults of the table
+  2. HERMES_HOME/config.yaml         shared with Hermes; never written
+  3. HERMES_HOME/acp/config.yaml     this server's own
+  4. HERMES_HOME/.env                environment variables; never written
+  5. the environment
+  6. command line options
+
+An invalid value is reported and ignored: the next lower source is used instead.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import field
+from io import StringIO
+from pathlib import Path
+from typing import Literal
+
+from acp_server.config.fitting import fit
+from acp_server.config.table import Settings, Source, secret_variables, sources, value_at
+from acp_server.config.values import expanded
+from acp_server.startup.fast_dataclass import frozen
+
+__all__ = [
+    "Configuration",
+    "Settings",
+    "child_environment",
+    "home_folder",
+    "load",
+    "read_text",
+    "secret_variables",
+    "sources",
+]
+
+MOST_FILE_BYTES = 1_000_000
+
+
+@frozen
+class Layer:
+    """One source of settings: its display name and its raw values by field name."""
+
+    name: str
+    values: Mapping[str, object]
+    form: Literal["key", "variable", "option"]
+    """How settings are named in this source."""
+
+    def written(self, source: Source) -> str:
+        """Return the name of a setting as written in this source, for messages."""
+        return {"key": source.key, "variable": source.variable, "option": source.option}[self.form]
+
+
+@frozen
+class Configuration:
+    """The settings, the home directory, the source of each value, and the problems found."""
+
+    settings: Settings
+    home: Path
+    origins: Mapping[str, str]
+    problems: tuple[str, ...]
+    misfits: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names of settings for which some source had an invalid value."""
+
+
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`."""
+    return expanded(Path(environment.get("HERMES_HOME") or "~/.hermes"))
+
+
+def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return this process's environment with changes applied; None removes a variable."""
+    kept = {name: value for name, value in os.environ.items() if name not in changes}
+    return kept | {name: value for name, value in changes.items() if value is not None}
+
+
+def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
+    """Load the settings from all sources. Never raises: errors are reported as problems."""
+    environment = os.environ if environment is None else environment
+    home = home_folder(environment)
+    problems: list[str] = []
+    layers = [
+        _file_layer(home / "config.yaml", problems),
+        _file_layer(home / "acp" / "config.yaml", problems),
+        _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
+        _variables_layer("environment", environment),
+        Layer(
+            "option",
+            {n: options[s.option] for n, s in sources().items() if s.option in options},
+            "option",
+        ),
+    ]
+    return _resolve(layers, home, problems)
+
+
+def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configuration:
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    misfits = set[str]()
+    for name in Settings.model_fields:
+        for layer in reversed(layers):
+            if name not in layer.values:
+                continue
+            found = fit(name, layer.values[name])
+            written = layer.written(sources()[name])
+            problems.extend(
+                f"{layer.name}: {each.named(written)}: {each.reason}; ignored"
+                for each in found.complaints
+            )
+            misfits |= {name} if found.complaints else set()
+            if found.is_usable:
+                values[name], origins[name] = found.value, layer.name
+                break
+        origins.setdefault(name, "default")
+    # The values are validated one by one above; validating again would reject all for one.
+    current = Settings.model_construct(None, **values)
+    return Configuration(current, home, origins, tuple(problems), frozenset(misfits))
+
+
+def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
+    given = {n: variables.get(s.variable) for n, s in sources().items()}
+    return Layer(name, {n: value for n, value in given.items() if value}, "variable")
+
+
+def read_text(path: Path, problems: list[str]) -> str | None:
+    """Return the text of a file; None if it is missing, or unreadable (adds a problem)."""
+    try:
+        status = path.stat()
+        # A pipe would block the start for ever, and a huge file would take all memory.
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
+            problems.append(f"{path}: is not a regular file of at most 1 MB; ignored")
+            return None
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        problems.append(f"{path}: cannot be read: {reason}; ignored")
+        return None
+
+
+def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
+    text = read_text(path, problems)
+    if text is None:
+        return {}
+    from dotenv import dotenv_values
+
+    values = dotenv_values(stream=StringIO(text), interpolate=False)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _file_layer(path: Path, problems: list[str]) -> Layer:
+    values: dict[str, object] = {}
+    document = _read_yaml(path, problems)
+    for name, source in sources().items():
+        found = value_at(document, source.key) if source.key and document else None
+        if found is not None:
+            values[name] = found
+    return Layer(str(path), values, "key")
+
+
+def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
+    text = read_text(path, problems)
+    if text is None:
+        return None
+    from acp_server.config.yaml_files import NoMappingError, NotYamlError, parsed
+
+    try:
+        return parsed(text)
+    except (NotYamlError, NoMappingError) as error:
+        problems.append(f"{path}: {error}; ignored")
+        return None

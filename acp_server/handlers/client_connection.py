@@ -1,0 +1,53 @@
+"""One client's connection: the peer to send through, and the client's declared capabilities."""
+
+from dataclasses import dataclass, field
+
+from anyio.abc import TaskGroup
+
+from acp_server.jsonrpc.peer import Peer
+from acp_server.jsonrpc.transport import Transport
+from acp_server.protocol.client import Client
+from acp_server.protocol.extensions import HEADLESS_CLIENT
+from acp_server.protocol.initialize_request import ClientCapabilities
+
+
+@dataclass(slots=True)
+class Link:
+    """The connection to one client, shared by everything that sends to it."""
+
+    peer: Peer
+    client: Client
+    capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
+    """The client's capabilities: none until it declares them."""
+    client_name: str = ""
+    """The name the client gives itself."""
+    background: TaskGroup = field(init=False)
+    """Tasks between requests; set while the connection is served."""
+
+    @classmethod
+    def over(cls, transport: Transport) -> "Link":
+        """Return the connection over a transport."""
+        peer = Peer(transport)
+        return cls(peer, Client(peer))
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person may use the client: not if this program drives itself."""
+        return self.client_name != HEADLESS_CLIENT
+
+    @property
+    def shows_notices(self) -> bool:
+        """Whether notices may be sent."""
+        session = self.capabilities.session
+        return session is not None and session.notices is not None
+
+    @property
+    def shows_compactions(self) -> bool:
+        """Whether the client shows compactions of the conversation."""
+        session = self.capabilities.session
+        return session is not None and session.compaction is not None
+
+    @property
+    def shows_terminal_output(self) -> bool:
+        """Whether the client shows output under `_meta` as a live terminal."""
+        return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -1,0 +1,32 @@
+"""Maps the MCP servers of a request to server configs."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from acp_server.protocol.sessions import (
+    McpServer,
+    McpServerHttp,
+    McpServerSse,
+    McpServerStdio,
+)
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+
+
+def server_configs(servers: Sequence[McpServer]) -> tuple[ServerConfig, ...]:
+    """Return the configs of a request's servers; of two with the same name, the first."""
+    found: dict[str, ServerConfig] = {}
+    for server in servers:
+        found.setdefault(server.name, _config(server))
+    return tuple(found.values())
+
+
+def _config(server: McpServer) -> ServerConfig:
+    match server:
+        case McpServerStdio():
+            environment = {each.name: each.value for each in server.env}
+            return ProcessServer(server.name, server.command, tuple(server.args), environment)
+        case McpServerHttp() | McpServerSse():
+            headers = {each.name: each.value for each in server.headers}
+            return RemoteServer(server.name, server.url, headers, server.type)
+        case _:
+            assert_never(server)

@@ -1,0 +1,261 @@
+"""The archive from the server's first moment: records before the database is open.
+
+SQLite and all modules that need it are imported in the writer's thread, which starts when a task
+waits for it, or by `load`. Knows no tables.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import anyio
+from anyio import from_thread, lowlevel, to_thread
+
+from acp_server.history.writer_queue import (
+    Created,
+    Desk,
+    Inbox,
+    Rebuilt,
+    SyncWanted,
+    TurnBegun,
+    TurnEnded,
+)
+from acp_server.session.errors import ArchiveError, SessionError, UnknownSessionError
+from acp_server.session.ports.archive import Page, SessionFacts, StoredSession, TaskMessage
+from acp_server.turn.conversation import Message
+from acp_server.turn.events import Event, PromptReceived
+
+if TYPE_CHECKING:
+    from acp_server.session.ports.session_search import Recall
+
+Answer = TypeVar("Answer")
+Hop = Callable[[Callable[[], None]], None]
+"""Runs an action in the event loop, from the writer's thread."""
+
+Write = Callable[[Path, Inbox, Callable[[str], None]], None]
+"""Writes the items of a queue to a file until it is asked to end; reports problems."""
+
+NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
+
+
+def _write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
+    from acp_server.history.database import Database
+    from acp_server.history.writer import Writer
+
+    Writer(Database(path), inbox, tell).run()
+
+
+class LazyArchive:
+    """The archive of all sessions of a home directory, in one file."""
+
+    def __init__(self, path: Path, write: Write = _write) -> None:
+        """Set up without reading or importing; `write` is the body of the thread."""
+        self._path = path
+        self._write = write
+        self._inbox = Inbox()
+        self._thread: Thread | None = None
+        self._hop: Hop = lambda action: action()
+        self.on_problem: Callable[[str], None] = lambda _problem: None
+
+    def create(self, facts: SessionFacts) -> "SessionJournal":
+        """Start to save a session; it is written once the database is open."""
+        # The queue works before the database is imported, so session/new need not wait for it.
+        self._inbox.record(facts.id, Created(_still(facts)))
+        return SessionJournal(facts.id, self, self._inbox)
+
+    async def load(self) -> None:
+        """Import and open the database; return once records are being written."""
+        await self.ask(lambda _desk: None)
+
+    async def read(self, session_id: str) -> StoredSession:
+        """Return a stored session."""
+        _check(session_id)
+        return await self.ask(lambda desk: desk.read(session_id))
+
+    async def resume(self, session_id: str) -> "SessionJournal":
+        """Continue to save a session; calls that were open are marked as failed."""
+        _check(session_id)
+        await self.ask(lambda desk: desk.resume(session_id))
+        return SessionJournal(session_id, self, self._inbox)
+
+    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+        """Return fifty stored sessions; empty ones only while they are open."""
+        return await self.ask(lambda desk: desk.page(cwd, cursor))
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session; an open one is no longer saved."""
+        with suppress(UnknownSessionError):
+            _check(session_id)
+            await self.ask(lambda desk: desk.delete(session_id))
+
+    async def close(self) -> None:
+        """Write everything left and end; without records the thread is not even started."""
+        if self._thread is None and not len(self._inbox):
+            return
+        thread = self._begun()
+        if thread.is_alive():
+            # Not by a flag: the query is behind all records, so they are written first.
+            await self.settle(lambda desk: desk.leave())
+            await to_thread.run_sync(thread.join)
+
+    async def ask(self, action: Callable[[Desk], Answer]) -> Answer:
+        """Run an action in the writer's thread and return its result.
+
+        Raises:
+            SessionError: raised by the action.
+            ArchiveError: the writer has ended.
+        """
+        self._begun()
+        question = _Question(action, self._hop)
+        self._inbox.ask(question)
+        # After adding it, not before: the writer may end in between, and then fails only the
+        # queries it finds in the queue.
+        if self._inbox.is_shut:
+            raise ArchiveError(NO_WRITER)
+        return await question.wait()
+
+    async def settle(self, action: Callable[[Desk], None]) -> None:
+        """Run an action that is pointless once the writer has ended."""
+        with suppress(ArchiveError):
+            await self.ask(action)
+
+    def _begun(self) -> Thread:
+        """Return the writer's thread, starting it if needed; it calls back to the current loop."""
+        if self._thread is None:
+            self._hop = _hop_to(lowlevel.current_token())
+            # A daemon: a database that hangs, on a dead network mount for example, must not keep
+            # the process alive.
+            self._thread = Thread(target=self._run, name="acp-history", daemon=True)
+            self._thread.start()
+        return self._thread
+
+    def _run(self) -> None:
+        try:
+            self._write(self._path, self._inbox, self._tell)
+        finally:  # however it ended, no task may wait forever
+            self._inbox.shut()
+
+    def _tell(self, problem: str) -> None:
+        self._hop(lambda: self.on_problem(problem))
+
+
+class SessionJournal:
+    """Saves one session until it is closed."""
+
+    def __init__(self, session_id: str, archive: LazyArchive, inbox: Inbox) -> None:
+        self._id = session_id
+        self._archive = archive
+        self._inbox = inbox
+
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+        """Save an event that is shown."""
+        self._inbox.record(self._id, event)
+
+    def append(self, message: Message) -> None:
+        """Append a message."""
+        self._inbox.record(self._id, message)
+
+    def rebuild(self, messages: Sequence[Message]) -> None:
+        """Replace all messages."""
+        self._inbox.record(self._id, Rebuilt(tuple(messages)))
+
+    def begin_turn(self) -> None:
+        """Record the start of a turn. If saving has failed before, it is tried again now."""
+        self._inbox.record(self._id, TurnBegun())
+
+    def end_turn(self) -> None:
+        """Record the end of a turn."""
+        self._inbox.record(self._id, TurnEnded())
+
+    def update(self, facts: SessionFacts) -> None:
+        """Save the current facts."""
+        self._inbox.record(self._id, _still(facts))
+
+    async def commit(self) -> None:
+        """Return when everything recorded so far survives the end of this process."""
+        # Let sessions that commit at the same moment queue their queries behind this one: the
+        # writer answers them in one transaction and wakes them together.
+        await lowlevel.checkpoint()
+        await self._archive.settle(lambda _desk: None)
+
+    def sync(self) -> None:
+        """Request that all records are synced to the disk and indexed for search soon."""
+        self._inbox.record(self._id, SyncWanted())
+
+    async def close(self) -> None:
+        """Write everything left, and let other processes open the session."""
+        await self._archive.settle(lambda desk: desk.release(self._id))
+
+
+class _Question(Generic[Answer]):
+    """A query to the writer, and the task that waits for its answer."""
+
+    def __init__(self, action: Callable[[Desk], Answer], hop: Hop) -> None:
+        self._action = action
+        self.hop = hop
+        self._is_answered = anyio.Event()
+        self._answers: list[Answer] = []
+        self._error: SessionError | None = None
+
+    async def wait(self) -> Answer:
+        """Return the answer, or raise the error."""
+        await self._is_answered.wait()
+        if self._error is not None:
+            raise self._error
+        return self._answers[0]
+
+    def answer(self, desk: Desk) -> None:
+        """Run the action and store its result."""
+        try:
+            self._answers.append(self._action(desk))
+        except SessionError as error:
+            self._error = error
+
+    def wake(self) -> None:
+        """Resume the waiting task."""
+        self._is_answered.set()
+
+    def give_up(self) -> None:
+        """Fail: the writer has ended."""
+        # An answer that is already stored is discarded: the loop has not been told of it.
+        self._error = ArchiveError(NO_WRITER)
+        self.hop(self.wake)
+
+
+def _check(session_id: str) -> None:
+    """Refuse an id that this server cannot have given out: clients may send anything.
+
+    Raises:
+        UnknownSessionError: it cannot be encoded as UTF-8.
+    """
+    try:
+        session_id.encode()
+    except UnicodeEncodeError:
+        raise UnknownSessionError(session_id) from None
+
+
+def _still(facts: SessionFacts) -> SessionFacts:
+    """Return a copy of the facts as they are now: the usage totals are updated in place."""
+    return replace(facts, spent=facts.spent.copy())
+
+
+def _hop_to(token: lowlevel.EventLoopToken) -> Hop:
+    def hop(action: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
+            from_thread.run_sync(action, token=token)
+
+    return hop
+
+
+def open_recall(home: Path) -> "Recall":
+    """Return the search over a home directory's past sessions; blocks on imports.
+
+    Sessions of Hermes in the same directory are included.
+    """
+    from acp_server.history.search import PastSessions
+    from acp_server.history.search_databases import Places
+
+    return PastSessions(Places(home / "acp" / "sessions.db", home / "state.db"))

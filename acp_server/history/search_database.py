@@ -1,0 +1,244 @@
+"""One open database of past texts, in any layout.
+
+Takes index queries, not user input. However large the database is, each search is bounded: the
+newest texts come first (the oldest, if requested), in growing ranges, until there are enough
+results or the time is up.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from sqlite3 import Connection
+from typing import cast
+
+from acp_server.history.layouts import Layout
+from acp_server.session.ports.session_search import Passage, PastSession, PastText, Role
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.text.surrogates import mended
+
+MOST_CANDIDATES = 500
+"""Matching texts that are examined: for a common word, the newest."""
+SCANNED_TEXTS = 20_000
+"""The newest texts that are read if no index helps."""
+PATIENCE_SECONDS = 0.25
+"""Time limit of one index search; it then returns its results so far."""
+FIRST_RANGE_TEXTS = 100_000
+_LAST_SECONDS = 250_000_000_000
+"""The latest time that can be represented; other programs may have written anything."""
+
+Column = str | bytes | int | float | None
+Row = tuple[Column, ...]
+
+
+@frozen
+class Reach:
+    """Restricts a search to roles and sessions."""
+
+    roles: tuple[Role, ...]
+    is_oldest_first: bool = False
+    excluded_id: str | None = None
+
+
+@frozen
+class Candidate:
+    """A text that may match, and its session."""
+
+    session_id: str
+    text: PastText
+
+
+@frozen
+class Catch:
+    """The result of one search step."""
+
+    candidates: tuple[Candidate, ...] = ()
+    is_scan: bool = False
+    """Whether no index helped, so that only the newest texts were read."""
+    is_cut_short: bool = False
+    """Whether the time was up before all texts were examined."""
+
+
+class Shelf:
+    """A database of past texts."""
+
+    def __init__(self, connection: Connection, layout: Layout) -> None:
+        self.layout = layout
+        self._connection = connection
+
+    def look_up(self, index: str, expression: str, reach: Reach) -> Catch:
+        """Return the first texts that match an index query."""
+        order = "ASC" if reach.is_oldest_first else "DESC"
+        statement = (
+            f"SELECT t.id, t.session_id, t.role, t.at, t.text FROM {index} AS found"  # noqa: S608 - names of ours
+            # CROSS JOIN fixes the order in SQLite: index first. The planner might scan all texts.
+            f" CROSS JOIN {self.layout.texts} AS t ON t.id = found.rowid"
+            f" WHERE {index} MATCH ? AND found.rowid BETWEEN ? AND ? AND {_role_in(reach.roles)}"
+            f" AND t.session_id IS NOT ? ORDER BY found.rowid {order} LIMIT {MOST_CANDIDATES}"
+        )
+        found: list[Candidate] = []
+        deadline_seconds = time.monotonic() + PATIENCE_SECONDS
+        for low, high in self._ranges(is_upwards=reach.is_oldest_first):
+            # Checked between ranges: a query that runs cannot be interrupted, so each range is
+            # bounded.
+            if time.monotonic() > deadline_seconds:
+                return Catch(tuple(found), is_cut_short=True)
+            values = (expression, low, high, *reach.roles, reach.excluded_id)
+            found += map(self._candidate, self._connection.execute(statement, values))
+            if len(found) >= MOST_CANDIDATES:
+                break
+        return Catch(tuple(found[:MOST_CANDIDATES]))
+
+    def scan(self, groups: Iterable[Sequence[str]], reach: Reach) -> Catch:
+        """Return those of the newest texts that contain a part of each group."""
+        likes = [[_like(part) for part in _cased(group)] for group in groups]
+        one = "t.text LIKE ? ESCAPE '!'"
+        condition = " AND ".join(f"({' OR '.join([one] * len(group))})" for group in likes)
+        rows = self._connection.execute(
+            "SELECT t.id, t.session_id, t.role, t.at, t.text FROM"  # noqa: S608 - names of ours
+            f" (SELECT * FROM {self.layout.texts} ORDER BY id DESC LIMIT {SCANNED_TEXTS}) AS t"
+            f" WHERE {_role_in(reach.roles)} AND t.session_id IS NOT ? AND {condition}"
+            f" LIMIT {MOST_CANDIDATES}",
+            (*reach.roles, reach.excluded_id, *(like for group in likes for like in group)),
+        )
+        return Catch(tuple(map(self._candidate, rows)), is_scan=True)
+
+    def session(self, session_id: str) -> PastSession | None:
+        """Return a session by id, or None."""
+        rows = self._connection.execute(
+            f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions} WHERE id = ?",  # noqa: S608 - names of ours
+            (session_id,),
+        )
+        return next(map(self._past_session, rows), None)
+
+    def beginning(self, beginning: str, limit: int) -> list[PastSession]:
+        """Return the sessions whose ids start with `beginning`, ordered by id."""
+        rows = self._connection.execute(
+            f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions}"  # noqa: S608 - names of ours
+            " WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            # A range instead of LIKE: uses the primary key and needs no escaping.
+            (mended(beginning), mended(beginning) + "\U0010ffff", limit),
+        )
+        return list(map(self._past_session, rows))
+
+    def recent(self, limit: int, excluded_id: str | None) -> list[PastSession]:
+        """Return the most recently used sessions that have a text, newest first."""
+        rows = self._connection.execute(
+            "SELECT id, title, cwd, began, updated"  # noqa: S608 - names of ours
+            f" FROM {self.layout.sessions} AS s WHERE id IS NOT ?"
+            f" AND EXISTS (SELECT 1 FROM {self.layout.texts} AS t WHERE t.session_id = s.id)"
+            " ORDER BY updated DESC, id DESC LIMIT ?",
+            (excluded_id, limit),
+        )
+        return list(map(self._past_session, rows))
+
+    def around(
+        self, session: PastSession, text_id: int, window: int, roles: tuple[Role, ...]
+    ) -> Passage:
+        """Return a text with its neighbours; no texts if it does not exist."""
+        itself = self._texts(session.id, "id = ?", (text_id,), 1)
+        if not itself:
+            return Passage(session, ())
+        condition = f"id {{}} ? AND {_role_in(roles)} ORDER BY id {{}}"
+        values = (text_id, *roles)
+        earlier = self._texts(session.id, condition.format("<", "DESC"), values, window)[::-1]
+        later = self._texts(session.id, condition.format(">", "ASC"), values, window)
+        texts = (*earlier, *itself, *later)
+        return Passage(
+            session,
+            texts,
+            before=self._count(session.id, "id < ?", texts[0].id),
+            after=self._count(session.id, "id > ?", texts[-1].id),
+        )
+
+    def ends(self, session: PastSession, most: int) -> Passage:
+        """Return up to `most` texts of a session: two thirds from its start, the rest its end."""
+        total = self._count(session.id, "id > ?", 0)
+        if total <= most:
+            return Passage(session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), most)))
+        tail = most // 3
+        beginning = self._texts(session.id, "TRUE ORDER BY id", (), most - tail)
+        end = self._texts(session.id, "TRUE ORDER BY id DESC", (), tail)[::-1]
+        return Passage(session, (*beginning, *end), omitted=total - most)
+
+    def _ranges(self, *, is_upwards: bool) -> Iterator[tuple[int, int]]:
+        """Yield adjacent ranges of ids, each twice as long as the one before."""
+        row: tuple[int | None, int | None] = self._connection.execute(
+            f"SELECT (SELECT min(id) FROM {self.layout.texts}),"  # noqa: S608 - names of ours
+            f" (SELECT max(id) FROM {self.layout.texts})"
+        ).fetchone()
+        lowest, highest = row[0] or 0, row[1] or 0
+        length = FIRST_RANGE_TEXTS
+        while lowest <= highest:
+            if is_upwards:
+                yield lowest, min(highest, lowest + length - 1)
+                lowest += length
+            else:
+                yield max(lowest, highest - length + 1), highest
+                highest -= length
+            # Growing: rare words need few queries, common words end in the first range.
+            length *= 2
+
+    def _texts(
+        self, session_id: str, condition: str, values: tuple[Column, ...], limit: int
+    ) -> list[PastText]:
+        rows = self._connection.execute(
+            "SELECT id, session_id, role, at, text"  # noqa: S608 - names of ours
+            f" FROM {self.layout.texts} AS t WHERE session_id = ? AND {condition} LIMIT ?",
+            (session_id, *values, limit),
+        )
+        return [self._candidate(row).text for row in rows]
+
+    def _count(self, session_id: str, condition: str, value: int) -> int:
+        row: tuple[int] = self._connection.execute(
+            f"SELECT count(*) FROM {self.layout.texts} WHERE session_id = ? AND {condition}",  # noqa: S608 - names of ours
+            (session_id, value),
+        ).fetchone()
+        return row[0]
+
+    def _candidate(self, row: Row) -> Candidate:
+        number, session_id, role, at, text = row
+        past = PastText(
+            cast("int", number),
+            cast("Role", role),
+            self._moment(at),
+            self.layout.readable(_text(text)),
+        )
+        return Candidate(_text(session_id), past)
+
+    def _past_session(self, row: Row) -> PastSession:
+        session_id, title, cwd, began, updated = row
+        return PastSession(
+            _text(session_id),
+            self.layout.source,
+            _text(title),
+            _text(cwd),
+            self._moment(began),
+            self._moment(updated),
+        )
+
+    def _moment(self, column: Column) -> datetime:
+        ticks = column if isinstance(column, int | float) else 0
+        seconds = min(max(0, ticks / self.layout.ticks_per_second), _LAST_SECONDS)
+        return datetime.fromtimestamp(seconds, UTC)
+
+
+def _role_in(roles: Sequence[Role]) -> str:
+    return f"t.role IN ({', '.join('?' * len(roles))})"
+
+
+def _text(column: Column) -> str:
+    """Return a column as text, whatever type it has."""
+    if isinstance(column, bytes):
+        return mended(column.decode(errors="replace"))
+    return "" if column is None else str(column)
+
+
+def _cased(parts: Iterable[str]) -> list[str]:
+    """Return the parts in the usual cases, because LIKE only folds the case of ASCII."""
+    return list(dict.fromkeys(form for p in parts for form in (p, p.lower(), p.upper())))
+
+
+def _like(part: str) -> str:
+    # The escape character itself first, or the later escapes would be escaped again.
+    escaped = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{escaped}%"

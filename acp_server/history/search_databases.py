@@ -1,0 +1,119 @@
+"""Opens databases of past texts read-only, for the duration of one search.
+
+Nothing is ever written, and a missing file is not created. The server's own database must be
+readable. The one of Hermes belongs to another program; if it cannot be read, a note says so.
+"""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from acp_server.history.database import newer_notice
+from acp_server.history.layouts import OUR_LAYOUT, hermes_layout
+from acp_server.history.schema import MIGRATIONS
+from acp_server.history.search_database import Shelf
+from acp_server.session.errors import ArchiveError
+from acp_server.startup.fast_dataclass import frozen
+
+BUSY_SECONDS = 5.0
+CACHE_KIBIBYTES = 32_768
+
+
+@frozen
+class Places:
+    """Paths of the databases; a file need not exist."""
+
+    ours: Path
+    hermes: Path | None = None
+
+
+@frozen
+class Shelves:
+    """The open databases, this server's first, and notes on those that could not be opened."""
+
+    all: tuple[Shelf, ...]
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def opened(places: Places) -> Generator[Shelves]:
+    """Open the existing databases.
+
+    Raises:
+        ArchiveError: this server's own database cannot be read.
+    """
+    with ExitStack() as stack:
+        shelves: list[Shelf] = []
+        notes: list[str] = []
+        with _explained(places.ours):
+            if places.ours.is_file():
+                connection = stack.enter_context(closing(_connect(places.ours)))
+                shelves += [Shelf(connection, OUR_LAYOUT)] if _is_ready(connection, places) else []
+        try:
+            if places.hermes is not None and places.hermes.is_file():
+                connection = stack.enter_context(closing(_connect(places.hermes)))
+                shelves += _hermes(connection)
+        except (sqlite3.Error, OSError) as error:
+            notes.append(f"the sessions of Hermes could not be read ({error})")
+        yield Shelves(tuple(shelves), tuple(notes))
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise unreadable(path, error) from error
+    except OSError as error:
+        reason = f"{path} cannot be read ({error})"
+        raise ArchiveError(reason) from error
+
+
+def unreadable(path: Path, error: sqlite3.Error) -> ArchiveError:
+    """Return the error for a failure to read this server's database."""
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # Not damage: the same search succeeds once the other program is done.
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return ArchiveError(f"another program keeps {path} to itself; try again, or end it")
+    return ArchiveError(f"{path} cannot be read ({error})")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # as_uri also escapes `?` and `#`, which would otherwise end the path and drop mode=ro.
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, BUSY_SECONDS, uri=True)
+    # In addition to mode=ro: a bug here must not change another program's database.
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+    return connection
+
+
+def _is_ready(connection: sqlite3.Connection, places: Places) -> bool:
+    """Whether it has tables, of a known version."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        raise ArchiveError(newer_notice(places.ours, version, len(MIGRATIONS)))
+    return version > 0
+
+
+def _hermes(connection: sqlite3.Connection) -> list[Shelf]:
+    layout = hermes_layout(connection)
+    if layout is None:
+        return []
+    works = {name for name in (layout.words, layout.threes) if name and _works(connection, name)}
+    words = layout.words if layout.words in works else None
+    threes = layout.threes if layout.threes in works else None
+    return [Shelf(connection, replace(layout, words=words, threes=threes))]
+
+
+def _works(connection: sqlite3.Connection, index: str) -> bool:
+    """Whether an index can be queried: it may need a tokenizer this SQLite lacks."""
+    try:
+        connection.execute(
+            f"SELECT rowid FROM {index} WHERE {index} MATCH '\"abc\"' LIMIT 1"  # noqa: S608 - names of ours
+        ).fetchall()
+    except sqlite3.Error:
+        return False
+    return True

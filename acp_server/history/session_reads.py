@@ -1,0 +1,203 @@
+"""Reads stored sessions: one complete session, or a page of the list.
+
+Only reads the tables.
+"""
+
+import json
+import logging
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from sqlite3 import Connection
+from typing import cast
+
+from acp_server.history import leases
+from acp_server.history.call_tracker import MOST_OUTPUT_CHARACTERS
+from acp_server.history.codec import UnreadableError, decode
+from acp_server.history.leases import Holder
+from acp_server.history.merging import whole
+from acp_server.history.rows import FACTS, Column, Row, facts_of, read_text, spelled, system_of
+from acp_server.history.tables import IS_EMPTY, MESSAGE, SUMMARY, THOUGHT
+from acp_server.session.errors import InvalidCursorError, UnknownSessionError
+from acp_server.session.ports.archive import (
+    CallRecord,
+    Entry,
+    Page,
+    SavedSystem,
+    StoredSession,
+    TaskMessage,
+)
+from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
+from acp_server.turn.events import (
+    CompactionChanged,
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PromptReceived,
+    SummaryChunk,
+    ThoughtChunk,
+)
+
+logger = logging.getLogger(__name__)
+
+PAGE_SIZE = 50
+_WHOLE = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage
+_CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
+
+Position = tuple[int, str]
+"""The end of a page: when its last session was used, in microseconds, and its id."""
+
+
+def load(connection: Connection, session_id: str) -> StoredSession:
+    """Return everything stored of a session.
+
+    Raises:
+        UnknownSessionError: there is no session with this id.
+    """
+    row: Row | None = connection.execute(
+        f"SELECT {FACTS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
+        (session_id,),
+    ).fetchone()
+    if row is None:
+        raise UnknownSessionError(session_id)
+    entries = list(_entries(connection, session_id))
+    messages, after_entry = _messages(connection, session_id)
+    is_turn_open = bool(row[-1])
+    # Shown after the last message: the model has not seen it, because its turn never finished.
+    unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
+    return StoredSession(
+        facts=facts_of(row, _system(connection, session_id)),
+        messages=messages,
+        entries=whole(entry for _, entry in entries),
+        unfinished=whole(unfinished),
+        is_turn_open=is_turn_open,
+    )
+
+
+def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Holder) -> Page:
+    """Return a page of sessions, most recently used first, without system prompts.
+
+    Empty sessions are included while a process has them open.
+
+    Raises:
+        InvalidCursorError: the cursor was not issued by this server.
+    """
+    wanted: list[str] = []
+    values: list[Column] = []
+    if cursor is not None:
+        # By position instead of OFFSET: sessions that are used between two pages do not shift the
+        # rest.
+        wanted.append("(updated_us, id) < (?, ?)")
+        values += _position_of(cursor)
+    if cwd is not None:
+        wanted.append("cwd = ?")
+        values.append(spelled(str(cwd)))
+    is_empty = IS_EMPTY.format("sessions.id")
+    wanted.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
+    values.append(json.dumps(list(_held_and_empty(connection, here))))
+    rows: list[Row] = connection.execute(
+        f"SELECT {FACTS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
+        f" ORDER BY updated_us DESC, id DESC LIMIT {PAGE_SIZE + 1}",
+        values,
+    ).fetchall()
+    found = tuple(facts_of(row) for row in rows[:PAGE_SIZE])
+    # One row more than a page was read, only to know whether another page follows.
+    last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
+    return Page(found, None if last is None else _cursor_at(last))
+
+
+def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
+    """Return the empty sessions that no process holds."""
+    held = set(_held_and_empty(connection, here))
+    found: list[tuple[str]] = connection.execute(
+        f"SELECT id FROM sessions WHERE {IS_EMPTY.format('sessions.id')}"  # noqa: S608 - names of ours
+    ).fetchall()
+    return [session_id for (session_id,) in found if session_id not in held]
+
+
+def _held_and_empty(connection: Connection, here: Holder) -> Iterator[str]:
+    """Return the empty sessions that a process holds."""
+    found: list[tuple[str]] = connection.execute(
+        f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY.format('held.session_id')}"  # noqa: S608 - names of ours
+    ).fetchall()
+    now = leases.now_us()
+    for (session_id,) in found:
+        lease = leases.find(connection, session_id)
+        if lease is not None and not lease.is_over(here, now):
+            yield session_id
+
+
+def _system(connection: Connection, session_id: str) -> SavedSystem | None:
+    row: Row | None = connection.execute(
+        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return None if row is None else system_of(row)
+
+
+def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
+    """Return the conversation, and the last entry that existed when its last message came."""
+    rows: list[Row] = connection.execute(
+        "SELECT body, after_entry FROM messages WHERE session_id = ? ORDER BY seq", (session_id,)
+    ).fetchall()
+    found = (_decoded(row[0]) for row in rows)
+    messages = tuple(each for each in found if isinstance(each, UserMessage | AssistantMessage))
+    return messages, cast("int", rows[-1][1]) if rows else -1
+
+
+def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Entry]]:
+    """Return the numbered entries, with texts still in chunks."""
+    output = _output(connection, session_id)
+    rows: list[tuple[int, str, Column, Column]] = connection.execute(
+        "SELECT seq, kind, ref, body FROM entries WHERE session_id = ? ORDER BY seq", (session_id,)
+    ).fetchall()
+    for seq, kind, ref, body in rows:
+        if kind in _CHUNKS:
+            yield seq, _CHUNKS[kind](read_text(ref), read_text(body))
+            continue
+        entry = _decoded(body)
+        if isinstance(entry, CallRecord):
+            yield seq, _with_output(entry, output.get(seq, ""))
+        elif isinstance(entry, _WHOLE):
+            yield seq, entry
+
+
+def _output(connection: Connection, session_id: str) -> dict[int, str]:
+    """Return the output of the calls' commands, by entry number."""
+    pieces: dict[int, list[str]] = {}
+    for entry, data in connection.execute(
+        "SELECT entry, data FROM output WHERE session_id = ? ORDER BY entry, seq", (session_id,)
+    ):
+        pieces.setdefault(entry, []).append(read_text(data))
+    return {entry: "".join(each)[-MOST_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
+
+
+def _with_output(record: CallRecord, data: str) -> CallRecord:
+    if record.terminal is None or not data:
+        return record
+    return replace(record, terminal=replace(record.terminal, data=data))
+
+
+def _decoded(body: Column) -> object:
+    try:
+        return decode(read_text(body))
+    except UnreadableError as error:
+        logger.warning("left out of history: %s", error)
+        return None
+
+
+def _cursor_at(row: Row) -> str:
+    position = json.dumps([row[4], row[0]])
+    return urlsafe_b64encode(position.encode()).decode()
+
+
+def _position_of(cursor: str) -> Position:
+    try:
+        found: object = json.loads(urlsafe_b64decode(cursor.encode()))
+    except (ValueError, RecursionError):
+        raise InvalidCursorError from None
+    match found:
+        case [int() as moment, str() as session_id]:
+            return moment, session_id
+        case _:
+            raise InvalidCursorError

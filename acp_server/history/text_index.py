@@ -1,0 +1,194 @@
+"""The searchable texts of each session, and the full-text indexes over them.
+
+Owns the tables whose names start with `texts`. A text survives the compaction of its conversation
+and is deleted with its session. Knows nothing of queries (`queries`, `search`) or of replay. The
+indexes store no text: to remove an entry, FTS5 needs exactly the text that was indexed, so a text
+never changes once it is stored.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from sqlite3 import Connection
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from acp_server.history.cjk_tokens import as_words
+from acp_server.history.rows import microseconds
+from acp_server.session.ports.session_search import ROLES, Role
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.text.surrogates import mended
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    ProviderBlock,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    arguments_of,
+    shortened,
+    text_of,
+)
+
+MOST_SAID_CHARACTERS = 20_000
+"""Stored length of a message for searches, in characters."""
+MOST_ATTACHED_CHARACTERS = 4_000
+MOST_TOOL_CHARACTERS = 2_000
+"""Stored length of a call's arguments or its result for searches, in characters."""
+
+SCHEMA: tuple[str, ...] = (
+    # AUTOINCREMENT never reuses an id: it marks which texts are indexed, and models quote it.
+    """
+    CREATE TABLE texts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL,
+        role TEXT NOT NULL,
+        at_us INTEGER NOT NULL,
+        text TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX texts_of_session ON texts (session_id)",
+    "CREATE TABLE texts_indexed (last_id INTEGER NOT NULL)",
+    "INSERT INTO texts_indexed VALUES (0)",
+    """
+    CREATE VIRTUAL TABLE texts_words USING fts5 (
+        user, assistant, tool, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'
+    )
+    """,
+    # detail=none stores which trigrams a text has, not where, in far less space. Whether they are
+    # adjacent is checked in the text itself.
+    """
+    CREATE VIRTUAL TABLE texts_threes USING fts5 (
+        text, content='', detail=none, columnsize=0, tokenize='trigram'
+    )
+    """,
+)
+
+
+@frozen
+class _Index:
+    """A full-text index: its table, and the values of its columns for a text."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: Callable[[str, str], tuple[str, ...]]
+    """Takes a role and a text."""
+
+
+def add(connection: Connection, session_id: str, at: datetime, message: Message) -> None:
+    """Store the texts of a message. No search finds them before `index_pending`."""
+    connection.executemany(
+        "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, ?, ?, ?)",
+        [
+            (session_id, role, microseconds(at), clean)
+            for role, text in _said_in(message)
+            if (clean := mended(text).replace("\0", " ")).strip()
+        ],
+    )
+
+
+def index_pending(connection: Connection) -> None:
+    """Index every text added since the last call."""
+    rows: list[tuple[int, str, str]] = connection.execute(
+        "SELECT id, role, text FROM texts WHERE id > (SELECT last_id FROM texts_indexed)"
+    ).fetchall()
+    if not rows:
+        return
+    for index in _INDEXES:
+        _write(connection, index, rows, is_deletion=False)
+    connection.execute("UPDATE texts_indexed SET last_id = ?", (max(row[0] for row in rows),))
+
+
+def delete(connection: Connection, session_id: str) -> None:
+    """Delete the texts of a session."""
+    rows: list[tuple[int, str, str]] = connection.execute(
+        "SELECT id, role, text FROM texts"
+        # Removing a text that was never added would corrupt the index.
+        " WHERE session_id = ? AND id <= (SELECT last_id FROM texts_indexed)",
+        (session_id,),
+    ).fetchall()
+    for index in _INDEXES:
+        _write(connection, index, rows, is_deletion=True)
+    connection.execute("DELETE FROM texts WHERE session_id = ?", (session_id,))
+
+
+def _write(
+    connection: Connection, index: _Index, rows: list[tuple[int, str, str]], *, is_deletion: bool
+) -> None:
+    """Add texts to an index, or remove them."""
+    columns = ("rowid", *index.columns)
+    # FTS5's 'delete' command: the table's own name is a column, followed by the indexed values.
+    command = (index.table,) if is_deletion else ()
+    names = ", ".join((*command, *columns))
+    values = ", ".join(["'delete'"] * len(command) + ["?"] * len(columns))
+    connection.executemany(
+        f"INSERT INTO {index.table} ({names}) VALUES ({values})",  # noqa: S608 - names of ours
+        [(row_id, *found) for row_id, role, text in rows if any(found := index.values(role, text))],
+    )
+
+
+def _words(role: str, text: str) -> tuple[str, ...]:
+    return tuple(as_words(text) if role == each else "" for each in ROLES)
+
+
+_INDEXES = (
+    _Index("texts_words", ROLES, _words),
+    _Index("texts_threes", ("text",), lambda _, text: (text,)),
+)
+
+
+def _said_in(message: Message) -> Iterator[tuple[Role, str]]:
+    """Return the texts of a message by role; reasoning and call ids are not searchable."""
+    match message:
+        case UserMessage():
+            prompt = [
+                shortened(part, MOST_ATTACHED_CHARACTERS)
+                for part in message.parts
+                if not isinstance(part, ToolResult)
+            ]
+            yield "user", text_of(prompt)[:MOST_SAID_CHARACTERS]
+            for part in message.parts:
+                if isinstance(part, ToolResult):
+                    yield "tool", _ends(part.text)
+        case AssistantMessage():
+            said = "".join(
+                part.text for part in message.parts if isinstance(part, Text | ProviderBlock)
+            )
+            yield "assistant", said[:MOST_SAID_CHARACTERS]
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    yield "tool", _ends(f"{part.name} {_told(part)}")
+        case _:
+            assert_never(message)
+
+
+def _ends(text: str) -> str:
+    """Return a long text without its middle: the cause of a failure is often in its last lines."""
+    if len(text) <= MOST_TOOL_CHARACTERS:
+        return text
+    tail = MOST_TOOL_CHARACTERS // 4
+    return f"{text[: MOST_TOOL_CHARACTERS - tail]}\n…\n{text[-tail:]}"
+
+
+def _told(call: ToolCall) -> str:
+    """Return the strings in a call's arguments, without JSON syntax."""
+    try:
+        return "\n".join(_strings(arguments_of(call)))
+    except ValueError:
+        return call.arguments
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict() | list():
+            inner = value.values() if isinstance(value, dict) else value
+            for each in inner:
+                yield from _strings(each)
+        case None:
+            pass
+        case _:
+            yield json.dumps(value)

@@ -1,0 +1,83 @@
+"""Counts when a conversation is due for a review: long work or talk, with nothing saved. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    ToolCall,
+    ToolResult,
+)
+
+
+@frozen
+class Intervals:
+    """After how much a review is due; 0 is never."""
+
+    steps: int = 10
+    """Steps with tool calls, none of which changed a skill."""
+    prompts: int = 10
+    """Prompts of the user without a change of the memory."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counters of a conversation's growth. Earlier messages do not count."""
+
+    conversation: Conversation
+    steps: int = 0
+    prompts: int = 0
+    _seen: int = field(init=False)
+    _generation: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start at the end of the conversation."""
+        self._mark()
+
+    def look(self) -> None:
+        """Count the new messages."""
+        for message in self._new():
+            self._count(message)
+        self._mark()
+
+    def is_due(self, intervals: Intervals) -> bool:
+        """Whether either interval has passed; one review covers both."""
+        work = 0 < intervals.steps <= self.steps
+        return work or 0 < intervals.prompts <= self.prompts
+
+    def reset(self) -> None:
+        """Start again after a review."""
+        self.steps = self.prompts = 0
+
+    def _mark(self) -> None:
+        self._seen, self._generation = len(self.conversation), self.conversation.generation
+
+    def _new(self) -> Sequence[Message]:
+        """Return the new messages, or those since the last prompt if the history was rebuilt."""
+        messages = tuple(self.conversation)
+        if self.conversation.generation == self._generation:
+            # Positions are only valid within one generation: a compaction replaces the messages.
+            return messages[self._seen :]
+        prompts = [place for place, message in enumerate(messages) if _is_prompt(message)]
+        return messages[prompts[-1] :] if prompts else messages
+
+    def _count(self, message: Message) -> None:
+        if _is_prompt(message):
+            self.prompts += 1
+        if not isinstance(message, AssistantMessage):
+            return
+        called = {part.name for part in message.parts if isinstance(part, ToolCall)}
+        self.steps += bool(called)
+        if "skill_manage" in called:
+            self.steps = 0
+        if "memory" in called:
+            self.prompts = 0
+
+
+def _is_prompt(message: Message) -> bool:
+    if isinstance(message, AssistantMessage):
+        return False
+    return not any(isinstance(part, ToolResult) for part in message.parts)

@@ -1,0 +1,143 @@
+"""Schedules the reviews of one session: when one is due, how long it waits, when it is cancelled.
+
+A cancelled review stays due: the next one covers everything since the last completed review. How a
+conversation is reviewed is imported only when the first review starts.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import anyio
+
+from acp_server.learning.review_counters import Intervals, Tally
+from acp_server.session.ports.reviews import Reviewed
+from acp_server.session.prompting.file_watch import Task
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.ports import Outcome, StopReason, Toolbox
+
+if TYPE_CHECKING:
+    from acp_server.learning.background_gate import UnaskedGate
+
+GRACE_SECONDS = 0.2
+"""How long the next prompt waits for a review that it has cancelled to end."""
+MOST_DOUBLINGS = 4
+"""How often the wait for quiet doubles.
+
+The limit is 80 seconds by default: a provider caches the conversation for 5 minutes, and a review
+must read it from there.
+"""
+
+ReviewWrites = Literal["apply", "propose", "off"]
+
+
+class Bench(Protocol):
+    """The tools of one background run, and the changes made with them."""
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The memory and skill tools, as far as the session has them."""
+        ...
+
+    def note(self, call: ToolCall, outcome: Outcome) -> None:
+        """Record the outcome of a call."""
+        ...
+
+    def note_overlaps(self, overlaps: Sequence[str]) -> None:
+        """Store for the curator which skills overlap. Blocks.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        ...
+
+    def changes(self) -> Sequence[str]:
+        """Return one phrase for each kind of change, then one that says how to undo them."""
+        ...
+
+
+@frozen
+class ReviewRules:
+    """The settings and dependencies of reviews."""
+
+    skills: Path
+    """The user's own skill directory."""
+    proposals: Path
+    """The directory for changes that the user decides about."""
+    spawn: Callable[[Task], None]
+    """Runs a task in the background."""
+    bench: "Callable[[Path, UnaskedGate], Awaitable[Bench]]"
+    """Builds the tools of a run over a session in a workspace."""
+    review: "Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]"
+    """Reviews a conversation (`review.run_review`)."""
+    writes: ReviewWrites = "apply"
+    intervals: Intervals = field(default_factory=Intervals)
+    wait_seconds: float = 5.0
+    """Quiet time before a review starts: the model is paid for even if the review is cancelled."""
+    wait: Callable[[float], Awaitable[None]] = anyio.sleep
+    """Sleeps for a number of seconds."""
+    is_attended: Callable[[], bool] = lambda: True
+    """Whether a person uses the client; without one, nothing is reviewed."""
+
+
+class SessionReviews:
+    """The review scheduler of one session."""
+
+    def __init__(self, rules: ReviewRules, reviewed: Reviewed) -> None:
+        """Start counting."""
+        self._rules = rules
+        self._reviewed = reviewed
+        self._tally = Tally(reviewed.conversation)
+        self._scope = anyio.CancelScope()
+        self._is_over = anyio.Event()
+        self._is_over.set()
+        self._vain_count = 0
+        """Reviews in a row that were cancelled after their wait."""
+
+    def turn_ended(self, reason: StopReason) -> None:
+        """Schedule a review if one is due."""
+        self._tally.look()
+        is_due = reason == "end_turn" and self._tally.is_due(self._rules.intervals)
+        # One review at a time: a cancelled one may still be ending.
+        if is_due and self._is_wanted() and self._is_over.is_set():
+            self._scope, self._is_over = anyio.CancelScope(), anyio.Event()
+            self._rules.spawn(self._run)
+
+    def cancel(self) -> None:
+        """Cancel a running or waiting review."""
+        self._scope.cancel()
+
+    async def wait_until_over(self) -> None:
+        """Wait briefly for a cancelled review to end; its gate already refuses changes."""
+        with anyio.move_on_after(GRACE_SECONDS):
+            await self._is_over.wait()
+
+    def _is_wanted(self) -> bool:
+        is_allowed = self._rules.writes != "off" and self._reviewed.mode() != "plan"
+        return is_allowed and self._rules.is_attended()
+
+    async def _run(self) -> None:
+        scope, is_over = self._scope, self._is_over
+        try:
+            with scope:
+                # A task cancelled before its start still runs up to its first await. That is this
+                # one, so a prompt that arrives immediately costs no model request.
+                await self._rules.wait(self._rules.wait_seconds * self._patience())
+                if self._is_wanted():  # the mode may have changed during the wait
+                    await self._review(scope)
+        finally:
+            is_over.set()
+
+    async def _review(self, scope: anyio.CancelScope) -> None:
+        # Counted first and reset on success: a cancellation skips the lines below, so the next wait
+        # doubles and the counters still make a review due.
+        self._vain_count += 1
+        await self._rules.review(self._rules, self._reviewed, scope)
+        self._vain_count = 0
+        self._tally.reset()
+
+    def _patience(self) -> int:
+        """Return the factor of the wait: it doubles with each cancelled review."""
+        return 2 ** min(self._vain_count, MOST_DOUBLINGS)

@@ -1,0 +1,215 @@
+"""Repairs the input schemas of servers' tools, so that model providers accept them.
+
+Pure. Providers reject a whole request if one schema in it is invalid, so one broken tool must not
+make the model unusable. Invalid keywords are removed, which only makes a schema more lenient; the
+server validates its arguments anyway. Schemas are also limited in size. A schema that cannot be
+repaired is a `ToolSchemaError`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from acp_server.mcp.json_values import Object, as_list, as_object
+from acp_server.mcp.ports import Json
+
+MOST_CHARACTERS = 8_000
+MOST_DEPTH = 24
+SMALLER = ((MOST_DEPTH, 300), (MOST_DEPTH, 80), (MOST_DEPTH, 0), (6, 0), (4, 0), (3, 0))
+"""Limits of depth and description length, tried in turn until a schema is small enough."""
+MOST_REFERENCES = 8
+
+TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+COMBINATIONS = ("anyOf", "oneOf", "allOf")
+_PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+
+
+class SchemaError(ValueError):
+    """A tool's input schema cannot be repaired; the message says why."""
+
+
+def repaired(schema: JsonValue) -> Object:
+    """Return the repaired input schema of a tool; without a schema the tool takes no arguments.
+
+    Raises:
+        ToolSchemaError: The schema cannot be repaired.
+    """
+    if schema is None:
+        return {"type": "object", "properties": {}}
+    if not isinstance(schema, dict):
+        message = "its input schema is not an object"
+        raise SchemaError(message)
+    mended = _top(_Repair(schema, MOST_DEPTH, None).schema(schema), schema)
+    for depth, characters in SMALLER:
+        if _size(mended) <= MOST_CHARACTERS:
+            return mended
+        mended = _top(_Repair(schema, depth, characters).schema(schema), schema)
+    if _size(mended) <= MOST_CHARACTERS:
+        return mended
+    message = f"its input schema is larger than {MOST_CHARACTERS:,} characters"
+    raise SchemaError(message)
+
+
+def _size(schema: Json) -> int:
+    return len(json.dumps(schema, ensure_ascii=False))
+
+
+def _top(mended: JsonValue, root: Object) -> Object:
+    """Return a schema of type object, without `$ref`, `not` or combinations at its top.
+
+    Providers reject these at the top level.
+    """
+    schema = cast("Object", mended)
+    for _ in range(MOST_REFERENCES):  # bounded: references can be circular
+        target = _target(schema.get("$ref"), root)
+        if target is None:
+            break
+        found = cast("Object", _Repair(root, MOST_DEPTH, None).schema(target))
+        schema = {k: v for k, v in schema.items() if k != "$ref"} | found
+    properties = as_object(schema.get("properties"))
+    for combination in COMBINATIONS:
+        for option in as_list(schema.pop(combination, None)):
+            properties = as_object(as_object(option).get("properties")) | properties
+    schema.pop("not", None)
+    schema.pop("$ref", None)
+    top: Object = {"type": "object", "properties": properties}
+    return schema | top
+
+
+class _Repair:
+    """Repairs one schema recursively."""
+
+    def __init__(self, root: Object, most_depth: int, most_description: int | None) -> None:
+        self._root = root
+        self._most_depth = most_depth
+        self._most_description = most_description
+
+    def schema(self, value: JsonValue, depth: int = 0) -> JsonValue:
+        """Return a schema without its invalid keywords; `{}`, which accepts anything, if none."""
+        if isinstance(value, bool):
+            return value
+        if not isinstance(value, dict) or depth > self._most_depth:
+            return {}
+        kept: Object = {}
+        for name, each in value.items():
+            mended = self._keyword(name, each, depth)
+            if mended is not None:
+                kept[name] = mended
+        return _with_required(kept)
+
+    def _keyword(self, name: str, value: JsonValue, depth: int) -> JsonValue:
+        match name:
+            case "properties" | "$defs" | "definitions" | "patternProperties":
+                return self._schemas(name, value, depth)
+            case "items" | "additionalProperties" | "not" | "contains" | "propertyNames":
+                return self.schema(value, depth + 1) if isinstance(value, dict | bool) else None
+            case "anyOf" | "oneOf" | "allOf" | "prefixItems":
+                return [self.schema(each, depth + 1) for each in as_list(value)] or None
+            case "description":
+                return self._description(value)
+            case "$ref":
+                return value if _target(value, self._root) is not None else None
+            case _:
+                check = _PLAIN.get(name)
+                return value if check is not None and check(value) else None
+
+    def _schemas(self, name: str, value: JsonValue, depth: int) -> JsonValue:
+        found = as_object(value)
+        if name == "properties":
+            for each in found:
+                if not _PROPERTY_NAME.fullmatch(each):
+                    message = f"its argument name {each[:80]!r} is invalid for model providers"
+                    raise SchemaError(message)
+        return {each: self.schema(schema, depth + 1) for each, schema in found.items()}
+
+    def _description(self, value: JsonValue) -> JsonValue:
+        most = self._most_description
+        if not isinstance(value, str) or most == 0:
+            return None
+        return value if most is None or len(value) <= most else f"{value[:most]}…"
+
+
+def _with_required(schema: Object) -> Object:
+    """Remove names from `required` that are no properties: providers reject them."""
+    required = schema.get("required")
+    if isinstance(required, list):
+        properties = as_object(schema.get("properties"))
+        names: list[JsonValue] = [name for name in required if name in properties]
+        schema |= {"required": list(dict.fromkeys(cast("list[str]", names)))}
+        if not names:
+            del schema["required"]
+    return schema
+
+
+def _target(reference: JsonValue, root: Object) -> Object | None:
+    """Resolve a reference within a schema; None if it is external or dangling."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    value: JsonValue = root
+    for step in reference[2:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
+
+
+def _is_type(value: JsonValue) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str) and each in TYPES for each in value)
+    return isinstance(value, str) and value in TYPES
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: JsonValue) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: JsonValue) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_list(value: JsonValue) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_pattern(value: JsonValue) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        re.compile(value)
+    except re.error:
+        return False
+    return True
+
+
+def _is_anything(value: JsonValue) -> bool:
+    del value
+    return True
+
+
+_PLAIN: Mapping[str, Callable[[JsonValue], bool]] = {
+    "type": _is_type,
+    "enum": _is_list,
+    "const": _is_anything,
+    "default": _is_anything,
+    "required": _is_texts,
+    "title": _is_text,
+    "format": _is_text,
+    "pattern": _is_pattern,
+    "examples": _is_list,
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("minProperties", "maxProperties"), _is_count),
+    "multipleOf": lambda value: _is_number(value) and cast("float", value) > 0,
+    "uniqueItems": lambda value: isinstance(value, bool),
+}
+"""The keywords without subschemas, and the checks of their values; all others are removed."""

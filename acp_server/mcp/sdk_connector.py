@@ -1,0 +1,296 @@
+"""Connector over the MCP SDK: connections, requests, elicitation and errors.
+
+One of the two modules that know the SDK. Requests bypass its typed methods: those reject a whole
+list for one bad entry, and reject a result that violates its schema although the tool has already
+run. All errors of the SDK become `ServerError` here.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Self, cast
+
+import anyio
+import httpx2
+import mcp_types
+from mcp.client._transport import ReadStream, WriteStream
+from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+from pydantic import FileUrl, JsonValue
+
+from acp_server.mcp.ports import Host, Json, Progress, ServerError, Wire
+from acp_server.mcp.server_process import Ground
+from acp_server.mcp.transports import process_streams, remote_streams
+from acp_server.session.ports.elicitation import Answer, Form, Page
+from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+from acp_server.version import __version__
+
+FAILURES = (
+    ServerError,
+    MCPError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    LookupError,
+    TypeError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
+)
+"""All errors of a connection. TypeError and LookupError: malformed data can break the SDK."""
+VERSION_HEADER = "mcp-protocol-version"
+FIRST_ERROR_STATUS = 400
+NO_STREAM_STATUS = 405
+STATUS_HINTS = {
+    401: "it wants to be signed in to; give it a header for that",
+    403: "it does not let us in",
+    404: "there is nothing at its address, or it has forgotten the session",
+}
+
+Incoming = ReadStream[SessionMessage | Exception]
+Outgoing = WriteStream[SessionMessage]
+
+
+class McpSdk:
+    """Connects to servers with the MCP SDK."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        for name in ("mcp", "client"):  # they log messages and URLs, which can contain secrets
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+    def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
+        """Return a context manager of a connection; see `ports.McpConnector`."""
+        return _connected(server, host, self._ground)
+
+    async def close(self) -> None:
+        """Close the watcher process."""
+        await self._ground.watcher.close()
+
+
+@asynccontextmanager
+async def _connected(server: ServerConfig, host: Host, ground: Ground) -> AsyncGenerator[Wire]:
+    status = _Status()
+    failure: ServerError | None = None
+    try:
+        async with _streams(server, host, ground, status) as (incoming, outgoing):
+            watched = _Watched(incoming, status.closed)
+            dispatcher = JSONRPCDispatcher(watched, outgoing)
+            async with _session(dispatcher, server.name, host) as session:
+                introduction = await session.initialize()
+                yield _SdkWire(session, dispatcher, status, introduction)
+    except* FAILURES as group:
+        failure = _failure(group, status)
+    # Raised outside of `except*`, which would wrap it in an exception group.
+    if failure is not None:
+        raise failure
+
+
+@asynccontextmanager
+async def _streams(
+    server: ServerConfig, host: Host, ground: Ground, status: "_Status"
+) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
+    match server:
+        case ProcessServer():
+            async with process_streams(server, host, ground) as streams:
+                yield streams
+        case RemoteServer():
+            async with remote_streams(server, status.note) as streams:
+                yield cast("tuple[Incoming, Outgoing]", streams)
+
+
+def _session(
+    dispatcher: JSONRPCDispatcher, server: str, host: Host
+) -> AbstractAsyncContextManager[ClientSession]:
+    async def elicit(
+        context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult:
+        del context
+        return _elicited(await host.elicitor.ask(_question(server, params)))
+
+    async def list_roots(context: ClientRequestContext) -> mcp_types.ListRootsResult:
+        del context
+        roots = [(FileUrl(root.as_uri()), root.name) for root in host.roots]
+        return mcp_types.ListRootsResult(
+            roots=[mcp_types.Root(uri=uri, name=name) for uri, name in roots]
+        )
+
+    async def notice(message: IncomingMessage) -> None:
+        match message:
+            case mcp_types.ToolListChangedNotification():
+                host.note_change("tools")
+            case mcp_types.PromptListChangedNotification():
+                host.note_change("prompts")
+            case mcp_types.ElicitCompleteNotification():
+                await host.elicitor.complete(message.params.elicitation_id)
+            case _:
+                return
+
+    return ClientSession(
+        dispatcher=dispatcher,
+        client_info=mcp_types.Implementation(name="acp-server", version=__version__),
+        elicitation_callback=elicit if host.elicitor.can_ask else None,
+        list_roots_callback=list_roots,
+        message_handler=notice,
+    )
+
+
+def _question(server: str, parameters: mcp_types.ElicitRequestParams) -> Form | Page:
+    match parameters:
+        case mcp_types.ElicitRequestURLParams():
+            page_id = parameters.elicitation_id or ""
+            return Page(server, parameters.message, parameters.url, page_id)
+        case mcp_types.ElicitRequestFormParams():
+            return Form(server, parameters.message, cast("Json", parameters.requested_schema))
+
+
+def _elicited(answer: Answer) -> mcp_types.ElicitResult:
+    content = answer.content if answer.action == "accept" else None
+    return mcp_types.ElicitResult.model_validate({"action": answer.action, "content": content})
+
+
+class _Status:
+    """HTTP status and liveness of a connection."""
+
+    def __init__(self) -> None:
+        self.closed = anyio.Event()
+        self._refusal: int | None = None
+
+    def note(self, status: int) -> None:
+        """Record the status of a response."""
+        # Servers without a notification stream answer its GET with 405; that is no failure.
+        if status != NO_STREAM_STATUS:
+            self._refusal = status if status >= FIRST_ERROR_STATUS else None
+
+    def give_up_if_refused(self) -> None:
+        """Close a connection whose requests are rejected: the server has lost the session.
+
+        The caller then reconnects and gets a new session.
+        """
+        if self._refusal is not None:
+            self.closed.set()
+
+    @property
+    def refusal(self) -> str:
+        """A description of the last response's error status; empty if it was successful."""
+        if self._refusal is None:
+            return ""
+        hint = STATUS_HINTS.get(self._refusal)
+        return f"HTTP {self._refusal}: {hint}" if hint else f"HTTP {self._refusal}"
+
+
+class _SdkWire:
+    """An initialized connection over the SDK."""
+
+    def __init__(
+        self,
+        session: ClientSession,
+        dispatcher: JSONRPCDispatcher,
+        status: _Status,
+        introduction: mcp_types.InitializeResult,
+    ) -> None:
+        self._version = session.protocol_version or ""
+        self._dispatcher = dispatcher
+        self._status = status
+        self._introduction = introduction
+        self.closed = status.closed
+
+    @property
+    def introduction(self) -> Json:
+        """The server's result of `initialize`."""
+        return cast(
+            "Json", self._introduction.model_dump(by_alias=True, mode="json", exclude_none=True)
+        )
+
+    async def request(
+        self, method: str, parameters: Json, progress: Progress | None = None
+    ) -> Json:
+        """Send a request; see `ports.McpConnection`."""
+        options = CallOptions(headers={VERSION_HEADER: self._version})
+        if progress is not None:
+            options["on_progress"] = progress
+        try:
+            raw = await self._dispatcher.send_raw_request(method, dict(parameters), options)
+        except FAILURES as error:
+            self._status.give_up_if_refused()
+            raise _translated(error, self._status) from error
+        return cast("Mapping[str, JsonValue]", raw)
+
+
+class _Watched:
+    """Message stream that sets an event when it is closed, i.e. when the connection ended."""
+
+    def __init__(self, stream: Incoming, closed: anyio.Event) -> None:
+        self._stream = stream
+        self._closed = closed
+
+    @property
+    def last_context(self) -> object:
+        """The context of the last message, which the SDK reads."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        self._closed.set()
+        await self._stream.aclose()
+
+    def __aiter__(self) -> Incoming:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self._stream.__anext__()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _failure(group: BaseExceptionGroup[BaseException], status: _Status) -> ServerError:
+    """Return the cause of a failed connection: a `ServerError` if there is one, else the first."""
+    leaves = list(_leaves(group))
+    own = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
+    return own[0] if own else _translated(leaves[0], status)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
+
+
+def _translated(error: BaseException, status: _Status) -> ServerError:
+    match error:
+        case ServerError():
+            return error
+        case MCPError() if error.code == mcp_types.CONNECTION_CLOSED:
+            return ServerError(status.refusal or "the connection is lost")
+        case MCPError():
+            text = status.refusal or error.message
+            return ServerError(text, is_answer=not status.refusal)
+        case httpx2.HTTPError():
+            return ServerError(status.refusal or f"it cannot be reached: {_told(error)}")
+        case _:
+            return ServerError(_told(error))
+
+
+def _told(error: BaseException) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

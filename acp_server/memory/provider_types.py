@@ -1,0 +1,21 @@
+"""Types exchanged between sessions and an external memory; cheap to import."""
+
+from typing import Literal
+
+from acp_server.startup.fast_dataclass import frozen
+
+
+@frozen
+class TurnMessage:
+    """A message of a turn."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@frozen
+class Reply:
+    """Result of a provider call: a text, or a notice for the user why there is none."""
+
+    text: str = ""
+    notice: str = ""

@@ -1,0 +1,105 @@
+"""Catalogs that need no endpoint: scripted models and unknown providers."""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import NoReturn
+
+from acp_server.models.lazy_imports import scripted_model
+from acp_server.models.meters import Unmetered
+from acp_server.models.provider_profiles import PROFILES
+from acp_server.session.ports.model_catalog import ModelChoice
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.errors import ModelUnavailableError
+from acp_server.turn.ports import Model, ModelRequest, Receive
+
+SCRIPTED_PREFIX = "scripted:"
+
+
+@frozen
+class FixedCatalog:
+    """Catalog of one model that needs no endpoint."""
+
+    model_id: str
+    name: str
+    make: Callable[[], Model]
+
+    @property
+    def default_id(self) -> str:
+        """The only model."""
+        return self.model_id
+
+    def choices(self) -> Sequence[ModelChoice]:
+        """Return the only model."""
+        return (ModelChoice(self.model_id, self.name),)
+
+    def thought_levels(self, model_id: str) -> Sequence[str]:
+        """Return no levels: thinking is not adjustable."""
+        del model_id
+        return ()
+
+    def default_thought_level(self, model_id: str) -> None:
+        """Return None: thinking is not adjustable."""
+        del model_id
+
+    def model(self, model_id: str) -> Model:
+        """Return a new model for a session."""
+        del model_id
+        return self.make()
+
+    def meter(self, model_id: str) -> Unmetered:
+        """Return a meter without limits: a prompt of any size is accepted."""
+        del model_id
+        return Unmetered()
+
+    def known_window_tokens(self, model_id: str) -> None:
+        """Return None: there is no context window."""
+        del model_id
+
+    async def refresh(self) -> None:
+        """Do nothing: there is no list to fetch."""
+
+    async def settle(self) -> None:
+        """Do nothing: the default is known."""
+
+    async def learn_of(self, model_id: str) -> None:
+        """Do nothing: there is no list to fetch."""
+        del model_id
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Do nothing: the choices never change."""
+        del listener
+
+
+@frozen
+class ForeignModel:
+    """Placeholder model of a provider that is unknown and has no base URL."""
+
+    provider: str
+    origin: str
+
+    async def respond(self, request: ModelRequest, receive: Receive) -> NoReturn:
+        """Fail with advice for the user.
+
+        Raises:
+            ModelUnavailableError: Always; names the provider and how to configure it.
+        """
+        del request, receive
+        raise ModelUnavailableError(
+            f"acp-server does not know the configured provider {self.provider!r} ({self.origin}); "
+            "set `model.base_url` to its address, or `model.provider` to one of "
+            f"{', '.join(profile.name for profile in PROFILES)}, in HERMES_HOME/acp/config.yaml"
+        )
+
+
+def scripted_catalog(name: str) -> FixedCatalog | None:
+    """Return the catalog of a scripted model name such as `scripted:demo`; None for others."""
+    if not name.startswith(SCRIPTED_PREFIX):
+        return None
+    source = name.removeprefix(SCRIPTED_PREFIX)
+    return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: scripted_model(source))
+
+
+def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
+    """Return the catalog of an unknown provider."""
+    name = model_id or provider
+    return FixedCatalog(name, name, lambda: ForeignModel(provider, origin))

@@ -1,0 +1,54 @@
+"""Meters: a model's context window, token estimate and price."""
+
+import sys
+
+from acp_server.models.families import ModelFamily, cost_usd
+from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.events import Usage
+from acp_server.turn.ports import ModelRequest
+
+
+@frozen
+class FamilyMeter:
+    """Meter of a model family."""
+
+    family: ModelFamily
+
+    @property
+    def window_tokens(self) -> int:
+        """The context window: prompt and answer together."""
+        return self.family.context_window_tokens
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Estimate the prompt tokens of a request."""
+        return estimate_request_tokens(request)
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """Return the price of one request in US dollars; None if it is unknown."""
+        return cost_usd(
+            self.family,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_5m_tokens,
+            usage.cache_write_1h_tokens,
+        )
+
+
+class Unmetered:
+    """Meter of a model without a context window or price, such as a script."""
+
+    @property
+    def window_tokens(self) -> int:
+        """A size larger than any prompt."""
+        return sys.maxsize
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Return 0: the size of a request does not matter."""
+        del request
+        return 0
+
+    def cost_usd(self, usage: Usage) -> None:
+        """Return None: there is no price."""
+        del usage

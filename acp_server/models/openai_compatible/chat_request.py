@@ -1,0 +1,262 @@
+"""Builds the body of a chat completion request. Deterministic: same request in, same bytes out.
+
+Each message must be serialized identically every time it is sent, so that the endpoint's prompt
+cache stays valid. Features that the endpoint has rejected are omitted or replaced
+(`endpoint_profile`). Reasoning is sent back only to the model that produced it
+(`models/reasoning_signature`).
+Source: https://developers.openai.com/api/reference/resources/chat
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pydantic import JsonValue
+
+from acp_server.models.cache_markers import Block
+from acp_server.models.call_ids import fitting_call_id
+from acp_server.models.families import ModelFamily, closest_thought_level
+from acp_server.models.openai_compatible import endpoint_profile as q
+from acp_server.models.openai_compatible.chat_cache_markers import marked
+from acp_server.models.openai_compatible.endpoint_profile import Quirks
+from acp_server.models.openai_compatible.message_parts import (
+    NOTHING,
+    Pictures,
+    picture_intro,
+    result_text,
+    written_arguments,
+)
+from acp_server.models.reasoning_signature import Seal
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Media,
+    Message,
+    ProviderBlock,
+    RedactedThinking,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    UserPart,
+    text_of_part,
+)
+from acp_server.turn.ports import ModelRequest, ToolSpec
+
+UNSEALED = "skip_thought_signature_validator"
+"""Placeholder signature of a call by another model, for endpoints that require a signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTarget:
+    """The model that a request is built for, and its known restrictions."""
+
+    model_id: str
+    family: ModelFamily
+    quirks: Quirks
+    seal: Seal
+    """The signature of this model, without content."""
+    omitted: frozenset[str] = frozenset()
+
+
+def chat_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
+    """Return the complete body of the request."""
+    writer = _Writer(target)
+    messages = [*writer.messages(request)]
+    mark = target.quirks.mark
+    wants_marks = target.model_id.startswith(target.quirks.marked_models)
+    if mark is not None and wants_marks and q.NO_MARKS not in target.omitted:
+        messages = marked(messages, mark)
+    body: dict[str, JsonValue] = {
+        "model": target.model_id,
+        "messages": [*messages],
+        "stream": True,
+    }
+    if q.NO_USAGE not in target.omitted:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        if not writer.calls_in_parallel and q.NO_PARALLEL_FIELD not in target.omitted:
+            body["parallel_tool_calls"] = False
+    return body | _effort(request, target) | _limit(target)
+
+
+def _tool(tool: ToolSpec) -> Block:
+    function: Block = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.schema),
+    }
+    return {"type": "function", "function": function}
+
+
+def _effort(request: ModelRequest, target: ChatTarget) -> Block:
+    if q.EFFORT_NONE in target.omitted:
+        return {"reasoning_effort": "none"}
+    level = closest_thought_level(target.family, request.thought_level)
+    if level is None or target.quirks.effort is None or q.NO_EFFORT in target.omitted:
+        return {}
+    is_object = target.quirks.effort == "object"
+    return {"reasoning": {"effort": level}} if is_object else {"reasoning_effort": level}
+
+
+def _limit(target: ChatTarget) -> Block:
+    limit = target.quirks.max_output_tokens
+    return {} if limit is None or q.NO_LIMIT in target.omitted else {"max_tokens": limit}
+
+
+class _Writer:
+    """Converts messages for one target."""
+
+    def __init__(self, target: ChatTarget) -> None:
+        self._target = target
+        omitted = target.omitted
+        self._pictures = Pictures(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
+        self._wants_reasoning = target.quirks.wants_reasoning or q.WITH_REASONING in omitted
+        self.calls_in_parallel = target.quirks.calls_in_parallel and q.ONE_CALL not in omitted
+
+    def messages(self, request: ModelRequest) -> Iterator[Block]:
+        """Yield the system message and the conversation."""
+        if request.system:
+            yield {"role": self._system_role(), "content": request.system}
+        messages = list(request.messages)
+        for place, message in enumerate(messages):
+            match message:
+                case AssistantMessage():
+                    following = messages[place + 1] if place + 1 < len(messages) else None
+                    yield from self._reply(message, following)
+                case UserMessage():
+                    yield from self._said(message)
+
+    def _system_role(self) -> str:
+        role = self._target.quirks.system_role(self._target.model_id)
+        return "system" if q.NO_DEVELOPER in self._target.omitted else role
+
+    # User messages and tool results.
+
+    def _said(self, message: UserMessage) -> Iterator[Block]:
+        results = [part for part in message.parts if isinstance(part, ToolResult)]
+        if self.calls_in_parallel:
+            yield from map(_result, results)
+        shown = [part for result in results for part in _shown(result)]
+        said = [part for part in message.parts if not isinstance(part, ToolResult)]
+        content = self._content([*shown, *said])
+        if content or not results:
+            yield {"role": "user", "content": content or NOTHING}
+
+    def _content(self, parts: Sequence[UserPart]) -> JsonValue:
+        """Return parts as one text, or as a list if they contain media."""
+        blocks = [block for part in parts if (block := self._block(part)) is not None]
+        if all(block["type"] == "text" for block in blocks):
+            return "\n\n".join(str(block["text"]) for block in blocks)
+        return [*blocks]
+
+    def _block(self, part: UserPart) -> Block | None:
+        if isinstance(part, Media) and (picture := self._pictures.chat(part)) is not None:
+            return picture
+        text = "" if isinstance(part, ToolResult) else text_of_part(part)
+        return {"type": "text", "text": text} if text.strip() else None
+
+    # Assistant messages.
+
+    def _reply(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
+        if self.calls_in_parallel:
+            yield self._assistant(message.parts)
+            return
+        yield from self._one_by_one(message, following)
+
+    def _one_by_one(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
+        """Split a reply into one reply per call, each followed by its result."""
+        results = {
+            part.call_id: part
+            for part in (following.parts if isinstance(following, UserMessage) else ())
+            if isinstance(part, ToolResult)
+        }
+        before: list[ReplyPart] = []
+        for part in message.parts:
+            before.append(part)
+            if isinstance(part, ToolCall):
+                yield self._assistant(before)
+                if part.id in results:
+                    yield _result(results[part.id])
+                before = []
+        if before:
+            yield self._assistant(before)
+
+    def _assistant(self, parts: Sequence[ReplyPart]) -> Block:
+        said = (part.text for part in parts if isinstance(part, Text | ProviderBlock))
+        texts = [text for text in said if text.strip()]
+        calls = self._calls(parts)
+        text = "\n\n".join(texts)
+        block: Block = {"role": "assistant", "content": text or (None if calls else NOTHING)}
+        block |= self._reasoning(parts, has_calls=bool(calls))
+        if calls:
+            block["tool_calls"] = [*calls]
+        return block
+
+    def _calls(self, parts: Sequence[ReplyPart]) -> list[Block]:
+        seals = self._call_seals(parts)
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        blocks: list[Block] = []
+        for place, call in enumerate(calls):
+            block: Block = {
+                "id": fitting_call_id(call.id),
+                "type": "function",
+                "function": {"name": call.name, "arguments": written_arguments(call)},
+            }
+            if call.id in seals:
+                block["extra_content"] = seals[call.id]
+            # Only the first of parallel calls carries a signature. Without any, the endpoint
+            # rejects the request.
+            elif self._target.quirks.seals_calls and place == 0 and not seals:
+                block["extra_content"] = {"google": {"thought_signature": UNSEALED}}
+            blocks.append(block)
+        return blocks
+
+    def _call_seals(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
+        """Return the signatures that this endpoint attached to its calls, by call id."""
+        seals: dict[str, JsonValue] = {}
+        for part in parts:
+            kept = self._kept(part)
+            if kept and "call_id" in kept:
+                seals[str(kept["call_id"])] = kept.get("extra_content")
+        return seals
+
+    def _reasoning(self, parts: Sequence[ReplyPart], *, has_calls: bool) -> Block:
+        """Return the reasoning fields as the endpoint sent them; other models' are dropped."""
+        fields: Block = {}
+        if q.NO_REASONING not in self._target.omitted:
+            thoughts = [part for part in parts if isinstance(part, Thinking)]
+            kept = [(thought, self._kept(thought)) for thought in thoughts]
+            ours = [(str(found["field"]), each) for each, found in kept if found]
+            for name, group in groupby(ours, key=lambda pair: pair[0]):
+                fields[name] = "".join(each.text for _, each in group)
+            for part in parts:
+                details = (self._kept(part) or {}).get("details")
+                if details:
+                    fields["reasoning_details"] = details
+        if self._wants_reasoning and has_calls:
+            fields.setdefault("reasoning_content", "")
+        return fields
+
+    def _kept(self, part: ReplyPart) -> dict[str, JsonValue] | None:
+        match part:
+            case Thinking():
+                return self._target.seal.content_of(part.signature)
+            case RedactedThinking():
+                return self._target.seal.content_of(part.data)
+            case _:
+                return None
+
+
+def _result(result: ToolResult) -> Block:
+    call_id = fitting_call_id(result.call_id)
+    return {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
+
+
+def _shown(result: ToolResult) -> Iterator[UserPart]:
+    """Yield the media of a result for a user message: tool messages cannot contain media."""
+    if result.media:
+        yield Text(picture_intro(result))
+        yield from result.media

@@ -1,0 +1,68 @@
+"""Provider specific knowledge of a catalog: model families, context windows and sign-in."""
+
+from collections.abc import Sequence
+
+from acp_server.models.access import ListedModel
+from acp_server.models.families import ModelFamily, default_model, known_window_tokens
+from acp_server.models.model_facts import Facts, claude_family_of, family_of
+from acp_server.models.provider_profiles import Profile, is_for_chat
+from acp_server.startup.fast_dataclass import frozen
+
+
+@frozen
+class Speech:
+    """Answers a catalog's questions about its provider."""
+
+    profile: Profile
+    facts: Facts
+    needs_key: bool
+    """Whether no request may be sent without a key."""
+
+    @property
+    def sign_in(self) -> str:
+        """The message for the user when there are no credentials."""
+        command = "acp-server setup"
+        if self.profile.name != "anthropic":
+            command = f"{command} --provider {self.profile.name}"
+        variables = " or ".join(self.profile.key_variables) or "`model.api_key`"
+        return (
+            f"there are no credentials: set {variables}, or run `{command}` in a terminal, "
+            "then try again"
+        )
+
+    @property
+    def _speaks_messages(self) -> bool:
+        return self.profile.form == "messages"
+
+    def family(self, model_id: str, listed: ListedModel | None) -> ModelFamily:
+        """Return a model's family, corrected by the endpoint's own data about the model."""
+        find = claude_family_of if self._speaks_messages else family_of
+        return find(model_id, self.facts, listed)
+
+    def known_window_tokens(self, model_id: str, listed: ListedModel | None) -> int | None:
+        """Return a model's context window; None if no source knows it.
+
+        Sources in this order: configuration, endpoint, built-in table.
+        """
+        said = self.facts.configured(model_id) or (listed and listed.window_tokens)
+        if said:
+            return said
+        return known_window_tokens(model_id) or (
+            None if self._speaks_messages else self.facts.window_of(model_id)
+        )
+
+    def is_offered(self, model_id: str) -> bool:
+        """Return whether to offer a listed model for choice: only chat models."""
+        return self._speaks_messages or is_for_chat(model_id)
+
+    def default_model(self, ids: Sequence[str]) -> str | None:
+        """Return the default model among the ids that an endpoint lists; None if none fits."""
+        if self._speaks_messages:
+            return default_model(ids)
+        offered = [model_id for model_id in ids if self.is_offered(model_id)]
+        for part in self.profile.preferred:
+            found = next((model_id for model_id in offered if part in model_id), None)
+            if found is not None:
+                return found
+        is_any_good = self.profile.is_local or not self.profile.preferred
+        return offered[0] if offered and is_any_good else None

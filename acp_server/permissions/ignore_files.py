@@ -1,0 +1,115 @@
+"""Ignore files (`.hermesignore`): name the files that require permission in a workspace.
+
+An ignore file is read again whenever it has changed. One that exists but cannot be read or parsed
+names everything. All calls block.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from acp_server.startup.fast_dataclass import frozen
+from skills_store.reading import read_regular
+
+IGNORE_FILE = ".hermesignore"
+MOST_BYTES = 100_000
+
+_Stamp = tuple[int, int, int, int]
+_EVERYTHING = ("*",)
+_ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end anchors a pattern at the root
+
+
+@frozen
+class IgnoreRules:
+    """Patterns of one ignore file, as written and case-folded for case-insensitive disks."""
+
+    lines: tuple[str, ...]
+    exact: GitIgnoreSpec
+    folded: GitIgnoreSpec
+
+    def names(self, relative: str, *, is_file: bool = False) -> bool:
+        """Return whether they match a path relative to their root.
+
+        Unless `is_file`, the path may be a directory, so directory patterns match as well.
+        """
+        if _matches(self.exact, relative, is_file=is_file):
+            return True
+        # On a case-insensitive disk `Secrets/` and `secrets/` are one directory.
+        folded = _folded(relative)
+        if self.folded is self.exact and folded == relative:
+            return False
+        return _matches(self.folded, folded, is_file=is_file)
+
+
+def _matches(spec: GitIgnoreSpec, path: str, *, is_file: bool) -> bool:
+    return spec.match_file(path) or (not is_file and spec.match_file(f"{path}/"))
+
+
+NOTHING = IgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
+
+
+@dataclass(slots=True)
+class IgnoreFiles:
+    """Cache of the ignore files of some roots."""
+
+    _known: dict[Path, tuple[_Stamp, IgnoreRules]] = field(
+        default_factory=dict[Path, tuple[_Stamp, IgnoreRules]]
+    )
+
+    def rules(self, root: Path) -> IgnoreRules:
+        """Return the current rules of a root's ignore file."""
+        file = root / IGNORE_FILE
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            # Only a missing file means "no rules"; any other error must not disable the rules.
+            return NOTHING
+        except OSError:
+            return _rules(_EVERYTHING)
+        # A program can set mtime back, but not ctime.
+        stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        known = self._known.get(root)
+        if known is None or known[0] != stamp:
+            known = (stamp, _rules(_lines(file)))
+            self._known[root] = known
+        return known[1]
+
+
+def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
+    """Return the patterns that a search leaves out; it anchors patterns at its first root only.
+
+    Exceptions (`!`) are dropped: the search leaves out too much rather than too little.
+    """
+    lines = [line for line in rules.lines if line.strip() and not line.startswith(("#", "!"))]
+    if is_first_root:
+        return lines
+    return [f"**/{line.lstrip('/')}" if _ANCHORED.search(line) else line for line in lines]
+
+
+def _rules(lines: Sequence[str]) -> IgnoreRules:
+    try:
+        exact = GitIgnoreSpec.from_lines(lines)
+        folded_lines = [_folded(line) for line in lines]
+        folded = exact if folded_lines == [*lines] else GitIgnoreSpec.from_lines(folded_lines)
+    except ValueError:
+        return _rules(_EVERYTHING)
+    return IgnoreRules(tuple(lines), exact, folded)
+
+
+def _lines(file: Path) -> Sequence[str]:
+    try:
+        content = read_regular(file, MOST_BYTES)
+    except OSError:
+        return _EVERYTHING
+    if not content.is_whole:
+        return _EVERYTHING
+    text = content.data.decode("utf-8-sig", errors="surrogateescape")
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()

@@ -1,0 +1,127 @@
+"""Resolved directories of a session, and which paths in them are protected.
+
+Built again for each decision, because symlinks change. Looks at names and symlinks, never at
+contents.
+"""
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from acp_server.permissions.ignore_files import IgnoreFiles, IgnoreRules
+from acp_server.permissions.protected_names import (
+    is_protected,
+    is_protected_file,
+    is_protected_folder,
+    is_run_by_others,
+)
+from acp_server.permissions.symlinks import followed
+from acp_server.startup.fast_dataclass import frozen
+
+OPEN_FOLDERS = frozenset({"skills", "memories"})
+"""Directories of this program's own directory that the agent may use like any other."""
+
+
+@frozen
+class Root:
+    """A directory of the session, symlinks resolved, with the rules of its ignore file."""
+
+    path: Path
+    ignored: IgnoreRules
+
+
+@frozen
+class Ground:
+    """Resolved roots of a session. `own` is this program's directory, symlinks resolved."""
+
+    roots: Sequence[Root]
+    own: Path
+    has_more_than_names: bool
+    """Whether the roots contain something that is protected for another reason than its name."""
+
+    def is_inside(self, path: Path) -> bool:
+        """Return whether a path, symlinks resolved, is in a directory of the session."""
+        real = followed(path)
+        return any(real.is_relative_to(root.path) for root in self.roots)
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a path is in a directory of the session, without resolving symlinks."""
+        return any(path.is_relative_to(root.path) for root in self.roots)
+
+    def is_protected(self, path: Path) -> bool:
+        """Return whether a path, by its own name or its link target, always requires permission."""
+        real = followed(path)
+        # Security: both names count, so neither a link to a secret nor a secret-named link gets
+        # through.
+        return any(map(self.has_protected_name, {path, real}))
+
+    def has_protected_name(self, path: Path) -> bool:
+        """Return whether a path is protected by its name, without resolving symlinks."""
+        if is_protected(self._below_root(path)):
+            return True
+        return self._is_own(path) or self._is_ignored(path)
+
+    def is_run_by_others(self, path: Path) -> bool:
+        """Return whether other programs execute a file or read it as configuration.
+
+        Judges both its own name and its link target.
+        """
+        real = followed(path)
+        # Both names, as above: a harmless name may be a link to `.vscode/tasks.json`.
+        return any(is_run_by_others(self._below_root(each)) for each in {path, real})
+
+    def is_protected_entry(self, entry: "os.DirEntry[str]") -> bool:
+        """Return whether an entry of an unprotected directory is protected; fast."""
+        if entry.is_symlink():
+            # Only links need the slow check: the name of a link says nothing about its target.
+            return self.is_protected(Path(entry.path))
+        is_folder = entry.is_dir(follow_symlinks=False)
+        judge = is_protected_folder if is_folder else is_protected_file
+        if judge(entry.name):
+            return True
+        # Skips two path checks for each file of a large tree in the common case.
+        if is_folder or not self.has_more_than_names:
+            return False
+        path = Path(entry.path)
+        return self._is_own(path) or self._is_ignored(path, is_file=True)
+
+    def _below_root(self, path: Path) -> Path:
+        """Return a path relative to its root: a workspace below `.git` is not protected as such."""
+        for root in self.roots:
+            if path.is_relative_to(root.path):
+                return path.relative_to(root.path)
+        return path
+
+    def _is_own(self, path: Path) -> bool:
+        if path.is_relative_to(self.own):
+            below = path.relative_to(self.own).parts
+        else:
+            # On a case-insensitive disk another spelling leads to the same directory.
+            folded, own = Path(_folded(path)), Path(_folded(self.own))
+            if not folded.is_relative_to(own):
+                return False
+            below = folded.relative_to(own).parts
+        # Fail closed: everything in this program's directory is protected but the listed
+        # directories.
+        return not below or below[0] not in OPEN_FOLDERS
+
+    def _is_ignored(self, path: Path, *, is_file: bool = False) -> bool:
+        return any(
+            root.ignored.names(path.relative_to(root.path).as_posix(), is_file=is_file)
+            for root in self.roots
+            if root.ignored.lines and path != root.path and path.is_relative_to(root.path)
+        )
+
+
+def ground_of(roots: Sequence[Path], own_folder: Path, ignore_files: IgnoreFiles) -> Ground:
+    """Resolve the directories of a session now. Blocks."""
+    real = [followed(root) for root in roots]
+    found = [Root(path, ignore_files.rules(path)) for path in real]
+    own = followed(own_folder)
+    is_own_inside = any(own.is_relative_to(path) for path in real)
+    return Ground(found, own, is_own_inside or any(root.ignored.lines for root in found))
+
+
+def _folded(path: Path) -> str:
+    return unicodedata.normalize("NFC", str(path)).casefold()

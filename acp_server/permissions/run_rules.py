@@ -1,0 +1,194 @@
+"""Run rules: effects that a headless run allows, denies or asks about, set by its caller.
+
+They outrank the mode and saved rules, but not refusals and the protection of secrets. The first
+matching rule counts. Pure: knows facts, no disk.
+"""
+
+import fnmatch
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, assert_never
+
+from pathspec import GitIgnoreSpec
+
+from acp_server.permissions.policy import (
+    Allow,
+    Ask,
+    CommandFacts,
+    Decision,
+    Facts,
+    FetchFacts,
+    FileFacts,
+    MemoryFacts,
+    PlanFacts,
+    Refuse,
+    RestoreFacts,
+    ServerFacts,
+    SkillFacts,
+)
+from acp_server.permissions.shell.assessment import plain_words, spoken_commands
+from acp_server.startup.fast_dataclass import frozen
+
+Action = Literal["allow", "deny", "ask"]
+
+ORDERED_NOT = "the rules of this run forbid it: {rule}"
+ORDERED_TO_ASK = "a rule of this run requires your approval: {rule}"
+PROTECTED = "it accesses protected files (secrets or settings), which run rules cannot allow"
+
+
+@frozen
+class Order:
+    """One rule of a run, with the action for the effects that it matches.
+
+    Every restriction must match; one with several values matches if one of them does.
+    """
+
+    action: Action
+    tools: tuple[str, ...] = ()
+    """Tool names, with `*` and `?`; empty: any tool."""
+    paths: tuple[str, ...] = ()
+    """Patterns as in .gitignore, relative to the workspace; absolute ones begin with /."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """Words that a command begins with."""
+    hosts: tuple[str, ...] = ()
+    """Host names; `*.example.com` matches any host below it."""
+    written: str = ""
+    """The rule as the user wrote it, for messages."""
+
+
+@frozen
+class Deed:
+    """The properties of an effect that run rules match against."""
+
+    tool: str
+    files: tuple[Path, ...] = ()
+    command: str | None = None
+    host: str | None = None
+    is_protected: bool = False
+    is_unconfined: bool = False
+    """Whether it runs outside the sandbox, which allowing the command does not cover."""
+
+
+@frozen
+class Orders:
+    """Rules of a run, in order."""
+
+    rules: tuple[Order, ...] = ()
+
+    def applied(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
+        """Return the decision after applying the rules.
+
+        Protected files require the user's approval in any mode.
+        """
+        # No rule turns a refusal into an approval: the deny list and plan mode stay in force.
+        if isinstance(decision, Refuse):
+            return decision
+        deed = deed_of(tool, facts)
+        found = next((rule for rule in self.rules if _fits(rule, deed, root)), None)
+        if found is not None and found.action == "deny":
+            return Refuse(ORDERED_NOT.format(rule=found.written))
+        # Before allow rules, so that `allow: *` does not open secrets; after deny rules.
+        if deed.is_protected:
+            return decision if isinstance(decision, Ask) else Ask(PROTECTED)
+        # Allowing a command is not allowing it to leave the sandbox.
+        if found is None or (found.action == "allow" and deed.is_unconfined):
+            return decision
+        if found.action == "allow":
+            return Allow()
+        return Ask(ORDERED_TO_ASK.format(rule=found.written))
+
+
+def deed_of(tool: str, facts: Facts) -> Deed:
+    """Return the properties of an effect that run rules match against."""
+    match facts:
+        case FileFacts():
+            return Deed(tool, facts.files, is_protected=bool(facts.protected))
+        case SkillFacts():
+            return Deed(tool, facts.files.files, is_protected=bool(facts.doubts))
+        case CommandFacts():
+            return Deed(
+                tool,
+                command=facts.command,
+                is_protected=facts.is_protected,
+                is_unconfined=facts.standing == "unconfined",
+            )
+        case RestoreFacts():
+            return Deed(tool, facts.files.files, is_protected=bool(facts.files.protected))
+        case FetchFacts(scope):
+            return Deed(tool, host=_host(scope.site))
+        case MemoryFacts() | ServerFacts() | PlanFacts():
+            return Deed(tool)
+        case _:
+            assert_never(facts)
+
+
+def _host(site: str) -> str:
+    """Return a site without its port; an IPv6 address is in brackets."""
+    return site[1:].partition("]")[0] if site.startswith("[") else site.partition(":")[0]
+
+
+def _fits(rule: Order, deed: Deed, root: Path) -> bool:
+    is_yes = rule.action == "allow"
+    return (
+        _fits_tool(rule.tools, deed.tool)
+        and (not rule.paths or _fits_paths(rule.paths, deed.files, root, needs_all=is_yes))
+        and (not rule.commands or _fits_command(rule.commands, deed.command, is_alone=is_yes))
+        and (not rule.hosts or _fits_host(rule.hosts, deed.host))
+    )
+
+
+def _fits_tool(patterns: Sequence[str], tool: str) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns)
+
+
+def _fits_paths(
+    patterns: Sequence[str], files: Sequence[Path], root: Path, *, needs_all: bool
+) -> bool:
+    # A rule that allows must cover every file; one that denies needs to match only one.
+    fits = [any(_fits_path(pattern, file, root) for pattern in patterns) for file in files]
+    return bool(fits) and (all(fits) if needs_all else any(fits))
+
+
+def _fits_path(pattern: str, file: Path, root: Path) -> bool:
+    if pattern.startswith("/"):
+        return _compiled(pattern).match_file(file.as_posix().lstrip("/"))
+    # A relative pattern such as `*` must not match files outside the workspace.
+    return file.is_relative_to(root) and _compiled(pattern).match_file(
+        file.relative_to(root).as_posix()
+    )
+
+
+@cache
+def _compiled(pattern: str) -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines([pattern])
+
+
+def _fits_command(
+    prefixes: Sequence[tuple[str, ...]], command: str | None, *, is_alone: bool
+) -> bool:
+    """Return whether a command line begins with one of the prefixes.
+
+    A rule that allows matches a single plain command only; one that denies matches any command in
+    the line.
+    """
+    if command is None:
+        return False
+    spoken = _alone(command) if is_alone else spoken_commands(command)
+    if spoken is None:
+        # Fail closed: a line that cannot be parsed matches every denial and no permission.
+        return not is_alone
+    return any(words[: len(prefix)] == prefix for words in spoken for prefix in prefixes)
+
+
+def _alone(command: str) -> Sequence[tuple[str, ...]] | None:
+    words = plain_words(command)
+    return None if words is None else (words,)
+
+
+def _fits_host(patterns: Sequence[str], host: str | None) -> bool:
+    return host is not None and any(_is_host(host.lower(), each.lower()) for each in patterns)
+
+
+def _is_host(host: str, pattern: str) -> bool:
+    return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))

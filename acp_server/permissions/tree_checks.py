@@ -1,0 +1,81 @@
+"""Finds reasons not to let a command read a whole directory tree. Looks at names and symlinks.
+
+Too many files to check count as a reason.
+"""
+
+import os
+from collections.abc import Iterator
+from errno import ENAMETOOLONG
+from fnmatch import fnmatch
+from pathlib import Path
+
+from acp_server.permissions.git_checks import holds_git_secrets
+from acp_server.permissions.glob_expansion import TooManyError
+from acp_server.permissions.resolved_workspace import Ground
+from acp_server.permissions.shell.findings import Tree
+
+MOST_ENTRIES = 40_000
+
+Entry = os.DirEntry[str]
+
+
+def doubt_on_tree(tree: Tree, ground: Ground) -> str:
+    """Return the reason to ask before a tree is read; empty if there is none. Blocks."""
+    try:
+        return next(_doubts(tree, ground), "")
+    except TooManyError:
+        return f"{tree.root} contains too many files to check for secrets"
+
+
+def _doubts(tree: Tree, ground: Ground) -> Iterator[str]:
+    for entry in _walk(tree):
+        if entry.name == ".git" and not entry.is_symlink():
+            if _is_wanted("config", tree) and holds_git_secrets(Path(entry.path)):
+                yield f"{entry.path} contains credentials"
+        elif _is_read(entry, tree) and ground.is_protected_entry(entry):
+            yield f"{entry.path} may hold secrets or settings"
+        elif tree.follows and entry.is_symlink() and not ground.is_inside(Path(entry.path)):
+            yield f"{entry.path} is a link that points outside the workspace"
+
+
+def _walk(tree: Tree) -> Iterator[Entry]:
+    """Yield the entries below a directory, except in `.git`; the limit also ends symlink loops."""
+    folders = [tree.root]
+    count = 0
+    while folders:
+        for entry in _entries(folders.pop()):
+            count += 1
+            if count > MOST_ENTRIES:
+                raise TooManyError
+            # After counting, so that many hidden entries cannot make this walk take long.
+            if entry.name.startswith(".") and not tree.hidden:
+                continue
+            yield entry
+            if entry.name != ".git" and _is_folder(entry, tree):
+                folders.append(entry.path)
+
+
+def _entries(folder: str) -> list[Entry]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        # Fail closed: a recursive search can reach deeper than a full path can name.
+        if error.errno == ENAMETOOLONG:  # too deep for us, but a search may read it
+            raise TooManyError from None
+        return []  # a file, or not readable for a search either
+
+
+def _is_read(entry: Entry, tree: Tree) -> bool:
+    return _is_folder(entry, tree) or _is_wanted(entry.name, tree)
+
+
+def _is_folder(entry: Entry, tree: Tree) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=tree.follows)
+    except OSError:  # a symlink loop
+        return False
+
+
+def _is_wanted(name: str, tree: Tree) -> bool:
+    return not tree.names or any(fnmatch(name, pattern) for pattern in tree.names)

@@ -1,0 +1,1 @@
+"""Composition root: configuration mapped to subsystems, model endpoints, signals and exit."""

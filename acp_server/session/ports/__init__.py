@@ -1,0 +1,1 @@
+"""What a session needs from outside, as protocols with null objects."""

@@ -1,0 +1,221 @@
+"""The archive port: stores sessions beyond the end of a process.
+
+Independent of the database. Events are stored as entries for replay; messages are stored exactly as
+they were sent to the model. Recording never blocks and never fails: if something cannot be stored,
+work continues and the user is told once (`Archive.on_problem`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.conversation import Message
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    CompactionChanged,
+    Event,
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    PromptReceived,
+    SummaryChunk,
+    ThoughtChunk,
+)
+from acp_server.turn.loop import Spent
+
+
+@frozen
+class SavedSystem:
+    """A system prompt as sent, with the state its provider needs to continue from it."""
+
+    text: str
+    model_id: str
+    written_at: datetime
+    state: Mapping[str, JsonValue]
+
+
+@frozen
+class SessionFacts:
+    """A session's metadata. Times are timezone-aware."""
+
+    id: str
+    cwd: Path
+    created_at: datetime
+    updated_at: datetime
+    additional: tuple[Path, ...] = ()
+    title: str = ""
+    mode: str = "ask"
+    model_id: str | None = None
+    """The model that the user selected; None for the default."""
+    thought_level: str | None = None
+    spent: Spent = field(default_factory=Spent)
+    system: SavedSystem | None = None
+
+
+@frozen
+class TerminalRecord:
+    """The output of one of our commands, for clients that render terminals."""
+
+    terminal_id: str
+    cwd: str
+    data: str
+    """The output; of a long one only its end."""
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+@frozen
+class CallRecord:
+    """The final state of a tool call, with all its updates merged."""
+
+    appeared: CallAppeared
+    state: CallChanged
+    terminal: TerminalRecord | None = None
+
+
+@frozen
+class TaskMessage:
+    """A message sent to or received from a sub-agent; stored, but not part of the shown events."""
+
+    call_id: str
+    """The delegating tool call."""
+    number: int
+    """The 1-based number of the task."""
+    message: Message
+
+
+Entry = (
+    PromptReceived
+    | MessageChunk
+    | ThoughtChunk
+    | CallRecord
+    | PlanChanged
+    | NoticeRaised
+    | SummaryChunk
+    | CompactionChanged
+    | TaskMessage
+)
+"""A complete visible item: the chunks of a message are merged, a compaction has ended."""
+
+
+@frozen
+class StoredSession:
+    """Everything stored about a session."""
+
+    facts: SessionFacts
+    messages: tuple[Message, ...]
+    entries: tuple[Entry, ...]
+    unfinished: tuple[Entry, ...] = ()
+    """Entries after the last message, if the process ended in the middle of a turn."""
+    is_turn_open: bool = False
+    """Whether the process ended in the middle of a turn."""
+
+
+@frozen
+class Page:
+    """A page of stored sessions, newest first; `cursor` requests the next page."""
+
+    sessions: tuple[SessionFacts, ...]
+    cursor: str | None = None
+
+
+class Journal(Protocol):
+    """Stores one session. Records made within a tenth of a second are written together."""
+
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+        """Store a shown event; transient call states and context measurements are skipped."""
+        ...
+
+    def append(self, message: Message) -> None:
+        """Store a new last message."""
+        ...
+
+    def rebuild(self, messages: Sequence[Message]) -> None:
+        """Replace all messages with these."""
+        ...
+
+    def begin_turn(self) -> None:
+        """Record that a turn is running."""
+        ...
+
+    def end_turn(self) -> None:
+        """Record that no turn is running."""
+        ...
+
+    def update(self, facts: SessionFacts) -> None:
+        """Store the current facts."""
+        ...
+
+    async def commit(self) -> None:
+        """Return once everything recorded so far survives the end of this process."""
+        ...
+
+    def sync(self) -> None:
+        """Soon flush everything recorded to disk and make it searchable."""
+        ...
+
+    async def close(self) -> None:
+        """Write the remaining records and release the session to other processes."""
+        ...
+
+
+class Archive(Protocol):
+    """Stores all sessions of a home directory."""
+
+    on_problem: Callable[[str], None]
+    """Called when sessions can no longer be stored properly, with the reason and the remedy;
+    once per problem."""
+
+    def create(self, facts: SessionFacts) -> Journal:
+        """Start storing a session. Does not wait: it is written in the background."""
+        ...
+
+    async def read(self, session_id: str) -> StoredSession:
+        """Return a stored session, including everything this process has recorded so far.
+
+        Raises:
+            UnknownSessionError: there is no such session.
+            ArchiveError: it cannot be read; the text says why and how to fix it.
+        """
+        ...
+
+    async def resume(self, session_id: str) -> Journal:
+        """Continue storing a session, exclusively for this process; mark open calls as failed.
+
+        Raises:
+            UnknownSessionError: there is no such session.
+            SessionInUseError: another running process has it open.
+            ArchiveError: as above.
+        """
+        ...
+
+    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+        """Return stored sessions without their system prompts, most recently used first.
+
+        Sessions without messages are listed only while a process has them open.
+
+        Raises:
+            InvalidCursorError: no page returned this cursor.
+            ArchiveError: as above.
+        """
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session, also from the search index; does nothing if it does not exist.
+
+        A session that is open, here or elsewhere, is no longer stored.
+
+        Raises:
+            ArchiveError: as above.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Write the remaining records and stop."""
+        ...

@@ -1,0 +1,82 @@
+"""The checkpoint port of a session, and the slash commands `/undo` and `/checkpoints`."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+from acp_server.session.commands.registry import Command, CommandRegistry
+from acp_server.turn.conversation import Conversation, UserMessage
+from acp_server.turn.ports import Sink
+
+UNDO = "Restore files to their state before the last or an earlier turn"
+LIST = "List the checkpoints that you can restore"
+NOTHING_KEPT = "No checkpoints are kept in this session, so there is nothing to undo."
+
+
+class Checkpoints(Protocol):
+    """Saves the state of files before each turn and restores it."""
+
+    def turn(
+        self, prompt: UserMessage, conversation: Conversation
+    ) -> AbstractAsyncContextManager[None]:
+        """Record file changes made within the context."""
+        ...
+
+    async def undo(self, arguments: str, sink: Sink) -> str:
+        """Restore files, asking the user where needed; return Markdown that reports the result."""
+        ...
+
+    async def listing(self) -> str:
+        """Return the available checkpoints as Markdown."""
+        ...
+
+
+class NoCheckpoints:
+    """A checkpoint port that records nothing."""
+
+    @asynccontextmanager
+    async def turn(self, prompt: UserMessage, conversation: Conversation) -> AsyncGenerator[None]:
+        """Record nothing."""
+        del prompt, conversation
+        yield
+
+    async def undo(self, arguments: str, sink: Sink) -> str:
+        """Report that there is nothing to undo."""
+        del arguments, sink
+        return NOTHING_KEPT
+
+    async def listing(self) -> str:
+        """Report that there are no checkpoints."""
+        return NOTHING_KEPT
+
+
+class CheckpointDesk:
+    """The checkpoint commands of one session; has no checkpoints until the tools are built."""
+
+    def __init__(self, commands: CommandRegistry, prepare: Callable[[], Awaitable[object]]) -> None:
+        """Register the commands; `prepare` builds the tools, and the checkpoints with them."""
+        self._prepare = prepare
+        self._checkpoints: Checkpoints = NoCheckpoints()
+        hint = "[number or id] [--conversation]"
+        commands.add(
+            Command("undo", UNDO, self._undo, hint), Command("checkpoints", LIST, self._listing)
+        )
+
+    def take(self, checkpoints: Checkpoints) -> None:
+        """Use these checkpoints from now on."""
+        self._checkpoints = checkpoints
+
+    def turn(
+        self, prompt: UserMessage, conversation: Conversation
+    ) -> AbstractAsyncContextManager[None]:
+        """Record file changes made within the context."""
+        return self._checkpoints.turn(prompt, conversation)
+
+    async def _undo(self, arguments: str, sink: Sink) -> str:
+        await self._prepare()
+        return await self._checkpoints.undo(arguments, sink)
+
+    async def _listing(self, arguments: str, sink: Sink) -> str:
+        del arguments, sink
+        await self._prepare()
+        return await self._checkpoints.listing()

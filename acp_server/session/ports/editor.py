@@ -1,0 +1,134 @@
+"""The editor port: editor features that the tools of one session use.
+
+Defines the calls, not their transport. The editor declares its capabilities; a call that it does
+not support is never made.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from acp_server.startup.fast_dataclass import frozen
+
+
+class EditorError(Exception):
+    """The editor rejected a call or has disconnected. `reason` is its message in one line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@frozen
+class Exit:
+    """How a command ended: with an exit code, or by a signal such as `SIGKILL`."""
+
+    code: int | None = None
+    signal: str | None = None
+
+
+@frozen
+class Screenful:
+    """A terminal's text, whether its beginning was dropped, and how its command ended."""
+
+    text: str
+    is_truncated: bool = False
+    exit: Exit | None = None
+
+
+@frozen
+class Launch:
+    """The command that a terminal runs. `environment` is added to the editor's own."""
+
+    argv: Sequence[str]
+    cwd: Path
+    environment: Mapping[str, str]
+    keep_bytes: int
+
+
+class EditorTerminal(Protocol):
+    """A command running in an editor terminal, visible to the user. Must always be released."""
+
+    @property
+    def id(self) -> str:
+        """The editor's id for the terminal."""
+        ...
+
+    async def wait(self) -> Exit:
+        """Wait for the command to end."""
+        ...
+
+    async def output(self) -> Screenful:
+        """Return the output so far."""
+        ...
+
+    async def kill(self) -> None:
+        """Kill the command; its output stays readable."""
+        ...
+
+    async def release(self) -> None:
+        """Release the terminal; it must not be used afterwards."""
+        ...
+
+
+class Editor(Protocol):
+    """The editor as the tools of one session use it. Every call may raise EditorError."""
+
+    @property
+    def can_read(self) -> bool:
+        """Whether files can be read through the editor's buffers."""
+        ...
+
+    @property
+    def can_write(self) -> bool:
+        """Whether files can be written through the editor's buffers, where the user may review."""
+        ...
+
+    @property
+    def has_terminals(self) -> bool:
+        """Whether the editor can run commands in its own terminals."""
+        ...
+
+    @property
+    def shows_output(self) -> bool:
+        """Whether the editor renders the output of our commands as a live terminal."""
+        ...
+
+    async def read_text(self, path: Path) -> str:
+        """Return the text of a file, including unsaved changes."""
+        ...
+
+    async def write_text(self, path: Path, text: str) -> None:
+        """Replace the text of a file."""
+        ...
+
+    async def open_terminal(self, launch: Launch) -> EditorTerminal:
+        """Start a command in a terminal."""
+        ...
+
+
+class NoEditor:
+    """An editor without capabilities, for sessions that have none connected."""
+
+    can_read = False
+    can_write = False
+    has_terminals = False
+    shows_output = False
+
+    async def read_text(self, path: Path) -> NoReturn:
+        """Raise EditorError."""
+        del path
+        raise EditorError(_NOBODY)
+
+    async def write_text(self, path: Path, text: str) -> NoReturn:
+        """Raise EditorError."""
+        del path, text
+        raise EditorError(_NOBODY)
+
+    async def open_terminal(self, launch: Launch) -> NoReturn:
+        """Raise EditorError."""
+        del launch
+        raise EditorError(_NOBODY)
+
+
+_NOBODY = "there is no editor to ask"

@@ -1,0 +1,102 @@
+"""External memory as one session uses it: text it adds to prompts, and the turns it receives.
+
+The added text becomes part of the conversation or the system prompt and is stored with them. The
+memory provider itself is behind the port.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from acp_server.memory.provider_types import Reply, TurnMessage
+from acp_server.session.user_notices import Bulletin
+from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
+
+RECALLED = "[What the memory {name!r} recalls; the user did not say it:\n{text}\n]"
+
+
+class ExternalMemory(Protocol):
+    """A memory kept by an external provider for all sessions."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        ...
+
+    async def system_block(self) -> Reply:
+        """Return the text to add to a system prompt."""
+        ...
+
+    async def prefetch(self, query: str) -> Reply:
+        """Return memories that match a prompt."""
+        ...
+
+    def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
+        """Pass on a completed turn in the background; `tell` receives a sentence if that fails."""
+        ...
+
+
+class OutsideMemory:
+    """The external memory of one session; does nothing if none is configured."""
+
+    def __init__(
+        self, memory: ExternalMemory | None, bulletin: Bulletin, conversation: Conversation
+    ) -> None:
+        self._memory = memory
+        self._bulletin = bulletin
+        self._conversation = conversation
+        self._told: set[str] = set()
+        self._heard: list[Text] = []
+        """The user's texts in the running turn."""
+
+    async def block(self) -> str:
+        """Return the text for the system prompt."""
+        return "" if self._memory is None else self._text_of(await self._memory.system_block())
+
+    async def recalled(self, message: UserMessage) -> Sequence[Text]:
+        """Return memories that match a user message, and note the message for `end_turn`."""
+        words = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
+        if self._memory is None or not words:
+            return ()
+        self._heard += words  # before the await: a cancelled prompt was said all the same
+        query = "\n".join(part.text for part in words)
+        text = self._text_of(await self._memory.prefetch(query))
+        return (Text(RECALLED.format(name=self._memory.name, text=text)),) if text else ()
+
+    def end_turn(self) -> None:
+        """Hand over the turn that has just ended, if the user said anything in it."""
+        # Cleared first, also without a memory: the next turn must not hand these over again.
+        heard, self._heard = self._heard, []
+        if self._memory is not None and heard:
+            self._memory.hand_over(list(_said(tuple(self._conversation), heard)), self._tell)
+
+    def _text_of(self, reply: Reply) -> str:
+        if reply.notice:
+            self._tell(reply.notice)
+        return reply.text
+
+    def _tell(self, notice: str) -> None:
+        """Show a notice to the user, once."""
+        if notice not in self._told:
+            self._told.add(notice)
+            self._bulletin.say(notice)
+
+
+def _said(messages: Sequence[Message], heard: Sequence[Text]) -> Iterator[TurnMessage]:
+    """Yield the turn's messages.
+
+    If a compaction has removed the user's texts, they come first, followed by the last message.
+    """
+    # Compared by identity: the user may have sent the same words in an earlier turn.
+    ids = {id(part) for part in heard}
+    begun = [n for n, each in enumerate(messages) if any(id(part) in ids for part in each.parts)]
+    if not begun:
+        yield TurnMessage("user", "\n".join(part.text for part in heard))
+    for message in messages[begun[0] if begun else -1 :]:
+        is_reply = isinstance(message, AssistantMessage)
+        texts = [
+            part.text
+            for part in message.parts
+            if isinstance(part, Text) and (is_reply or id(part) in ids)
+        ]
+        if texts:
+            yield TurnMessage("assistant" if is_reply else "user", "\n".join(texts))

@@ -1,0 +1,65 @@
+"""The model catalog port: the models that a session can choose from."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.loop import Meter
+from acp_server.turn.ports import Model
+
+
+@frozen
+class ModelChoice:
+    """A model as a picker shows it."""
+
+    id: str
+    name: str
+
+
+class ModelCatalog(Protocol):
+    """The available models. Only `refresh`, `settle` and `learn_of` wait for the network."""
+
+    @property
+    def default_id(self) -> str:
+        """The model of a new session; a placeholder until the endpoint's list is known."""
+        ...
+
+    def choices(self) -> Sequence[ModelChoice]:
+        """Return the models known so far, including the default."""
+        ...
+
+    def thought_levels(self, model_id: str) -> Sequence[str]:
+        """Return a model's thought levels, lowest first; empty if it offers no choice."""
+        ...
+
+    def default_thought_level(self, model_id: str) -> str | None:
+        """Return the thought level to start with."""
+        ...
+
+    def model(self, model_id: str) -> Model:
+        """Return the adapter of a model, known or not; an unknown model fails when it is asked."""
+        ...
+
+    def meter(self, model_id: str) -> Meter:
+        """Return a model's context window and prices."""
+        ...
+
+    def known_window_tokens(self, model_id: str) -> int | None:
+        """Return a model's context window in tokens; None if it is only assumed."""
+        ...
+
+    async def refresh(self) -> None:
+        """Load the endpoint's model list once; a failure changes nothing and raises nothing."""
+        ...
+
+    async def settle(self) -> None:
+        """Resolve the default model if only the endpoint knows it; a failure raises nothing."""
+        ...
+
+    async def learn_of(self, model_id: str) -> None:
+        """Load the model list of a model's endpoint unless the model is already a choice."""
+        ...
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Register a function to call whenever the choices change."""
+        ...

@@ -1,0 +1,75 @@
+"""An archive that stores nothing, for servers that must leave no trace."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from acp_server.session.errors import UnknownSessionError
+from acp_server.session.ports.archive import Journal, Page, SessionFacts, StoredSession, TaskMessage
+from acp_server.turn.conversation import Message
+from acp_server.turn.events import Event, PromptReceived
+
+
+class UnkeptJournal:
+    """A journal that stores nothing."""
+
+    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+        """Discard the event."""
+
+    def append(self, message: Message) -> None:
+        """Discard the message."""
+
+    def rebuild(self, messages: Sequence[Message]) -> None:
+        """Discard the messages."""
+
+    def begin_turn(self) -> None:
+        """Do nothing."""
+
+    def end_turn(self) -> None:
+        """Do nothing."""
+
+    def update(self, facts: SessionFacts) -> None:
+        """Discard the facts."""
+
+    async def commit(self) -> None:
+        """Return immediately."""
+
+    def sync(self) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _nobody(reason: str) -> None:
+    del reason
+
+
+class UnkeptArchive:
+    """An archive without sessions."""
+
+    def __init__(self) -> None:
+        self.on_problem: Callable[[str], None] = _nobody
+
+    def create(self, facts: SessionFacts) -> Journal:
+        """Return a journal that stores nothing."""
+        del facts
+        return UnkeptJournal()
+
+    async def read(self, session_id: str) -> StoredSession:
+        """Raise UnknownSessionError."""
+        raise UnknownSessionError(session_id)
+
+    async def resume(self, session_id: str) -> Journal:
+        """Raise UnknownSessionError."""
+        raise UnknownSessionError(session_id)
+
+    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+        """Return an empty page."""
+        del cwd, cursor
+        return Page(())
+
+    async def delete(self, session_id: str) -> None:
+        """Do nothing: no session is stored."""
+
+    async def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,120 @@
+"""The port for searching and reading past sessions.
+
+Independent of database and search engine. `Source` names the owner of each session: this server, or
+Hermes, which keeps its own sessions in the same home.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+
+from acp_server.startup.fast_dataclass import frozen
+
+Role = Literal["user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "tool")
+
+Sort = Literal["relevance", "newest", "oldest"]
+Source = Literal["acp-server", "hermes"]
+
+MARK_BEGIN, MARK_END = ">>>", "<<<"
+"""Markers around a match in a snippet."""
+
+
+@frozen
+class Inquiry:
+    """A search query. Supports words, "phrases", prefix*, this OR that, and -without."""
+
+    query: str
+    limit: int = 3
+    """Maximum number of sessions."""
+    sort: Sort = "relevance"
+    roles: tuple[Role, ...] = ()
+    """Roles to search. If empty: user and assistant texts, tool texts only if those have no
+    match."""
+    excluded_id: str | None = None
+    """A session to leave out: the one that searches."""
+
+
+@frozen
+class PastSession:
+    """A stored session, as listed. Times are timezone-aware."""
+
+    id: str
+    source: Source
+    title: str
+    cwd: str
+    """Empty if unknown."""
+    began_at: datetime
+    updated_at: datetime
+
+
+@frozen
+class PastText:
+    """One text of a session: from the user, the model or a tool. Ids increase within a session."""
+
+    id: int
+    role: Role
+    at: datetime
+    text: str
+
+
+@frozen
+class Hit:
+    """A session with a match: the best-matching text and its neighbours."""
+
+    session: PastSession
+    text: PastText
+    snippet: str
+    """One line around the match."""
+    around: tuple[PastText, ...]
+    """Neighbouring texts, including the match itself, in order."""
+    matches: int
+    """Number of searched texts in this session that match."""
+
+
+@frozen
+class Findings:
+    """Search results, best first, with notes about how the search was done."""
+
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class Passage:
+    """A section of a session, or all of it."""
+
+    session: PastSession
+    texts: tuple[PastText, ...]
+    before: int = 0
+    """Number of texts before the section."""
+    after: int = 0
+    omitted: int = 0
+    """Number of texts left out in the middle of the section."""
+
+
+class Recall(Protocol):
+    """Searches and reads past sessions.
+
+    Every method raises `ArchiveError` if stored sessions cannot be read. Methods that take a
+    session id raise `UnknownSessionError` if there is no such session.
+    """
+
+    async def discover(self, inquiry: Inquiry) -> Findings:
+        """Return the sessions that match."""
+        ...
+
+    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+        """Return a text of a session with up to `window` texts before and after it.
+
+        The section is empty if the session has no text with this id.
+        """
+        ...
+
+    async def read(self, session_id: str, most: int) -> Passage:
+        """Return a session; of one with more than `most` texts, only its beginning and end."""
+        ...
+
+    async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
+        """Return the most recently used sessions, newest first."""
+        ...

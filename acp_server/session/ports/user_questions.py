@@ -1,0 +1,56 @@
+"""The user-question port: the model asks the user during a turn.
+
+Covers questions with proposed answers. Permission requests are separate: the gate sends those.
+"""
+
+from typing import NoReturn, Protocol
+
+from acp_server.startup.fast_dataclass import frozen
+
+
+class EnquiryError(Exception):
+    """The question did not reach the user, or the response is not an answer."""
+
+
+@frozen
+class Enquiry:
+    """A question of a tool call, with proposed answers; free-text answers are allowed too."""
+
+    call_id: str
+    question: str
+    choices: tuple[str, ...] = ()
+
+
+class Enquirer(Protocol):
+    """Asks the user of one session."""
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a user is present who could answer, if only with the next prompt."""
+        ...
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether `ask` can be used."""
+        ...
+
+    async def ask(self, enquiry: Enquiry) -> str | None:
+        """Return the user's answer; None if they dismiss the question.
+
+        Cancelling withdraws the question; a later answer is dropped.
+
+        Raises:
+            EnquiryError: the question cannot be asked.
+        """
+        ...
+
+
+class NoEnquirer:
+    """An asker without a user: a run without an editor."""
+
+    is_attended = False
+    has_forms = False
+
+    async def ask(self, enquiry: Enquiry) -> NoReturn:
+        """Raise EnquiryError."""
+        raise EnquiryError(enquiry.question)

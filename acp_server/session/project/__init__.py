@@ -1,0 +1,1 @@
+"""Per-session options, and the settings that a trusted project may ask for."""

@@ -1,0 +1,133 @@
+"""The options selected for one session: mode, model and thought level."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+import anyio
+
+from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
+from acp_server.session.errors import UnknownModeError
+from acp_server.session.ports.model_catalog import ModelCatalog
+from acp_server.session.project.options import (
+    MODE_OPTION,
+    MODEL_OPTION,
+    Chosen,
+    Option,
+    choose,
+    options_of,
+)
+
+LIST_SECONDS = 10.0
+"""How long to wait for an endpoint's model list; the endpoint may be slow or unreachable."""
+
+
+def _nobody() -> None: ...
+
+
+def _forget(model_id: str) -> None:
+    del model_id
+
+
+@dataclass(slots=True)
+class Choices:
+    """The selected options of one session. A running turn keeps the model it started with."""
+
+    catalog: ModelCatalog
+    mode: Mode
+    chosen_model: str | None = None
+    """None for the default model."""
+    chosen_level: str | None = None
+    on_change: Callable[[], None] = field(default=_nobody)
+    """Called after every change."""
+    on_switch: Callable[[str], None] = field(default=_forget)
+    """Called with the new model's id when it replaces another."""
+    list_seconds: float = LIST_SECONDS
+    _awaited: str | None = field(default=None, init=False)
+    """The latest model selection that still waits for its endpoint's list."""
+
+    @property
+    def model_id(self) -> str:
+        """The selected model while it is available, otherwise the current default."""
+        for choice in self.catalog.choices():
+            if choice.id == self.chosen_model:
+                return choice.id
+        return self.catalog.default_id
+
+    @property
+    def thought_level(self) -> str | None:
+        """The selected level if the model supports it, else its default; None if it has none."""
+        levels = self.catalog.thought_levels(self.model_id)
+        if self.chosen_level in levels:
+            return self.chosen_level
+        return self.catalog.default_thought_level(self.model_id)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options with their current values."""
+        return options_of(Chosen(self.mode, self.model_id, self.thought_level), self.catalog)
+
+    def set_mode(self, mode: str) -> None:
+        """Switch the mode.
+
+        Raises:
+            UnknownModeError: there is no such mode.
+        """
+        if not is_mode(mode):
+            raise UnknownModeError(mode, MODE_IDS)
+        self.mode = mode
+        self.on_change()
+
+    def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
+        """Select a value of an option.
+
+        Raises:
+            UnknownOptionError: there is no such option.
+            InvalidValueError: the option has no such value.
+        """
+        chosen = choose(option_id, value, self.options)
+        if option_id == MODE_OPTION:
+            self.mode = cast("Mode", chosen)
+        elif option_id == MODEL_OPTION:
+            self._switch(chosen)
+        else:
+            self.chosen_level = chosen
+        self.on_change()
+
+    def awaits(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
+        """Return whether a value may be a model that its endpoint has not listed yet.
+
+        If so, it becomes the latest selection, and `choose_listed` completes it.
+        """
+        if option_id != MODEL_OPTION or not isinstance(value, str) or self._offers(value):
+            return False
+        self._awaited = value
+        return True
+
+    async def choose_listed(self, model_id: str) -> None:
+        """Select an awaited model once its endpoint's list has arrived, unless superseded.
+
+        Raises:
+            InvalidValueError: the endpoint does not offer the model, or did not answer in time.
+        """
+        await self.learn_of(model_id)
+        # Validated even if superseded: the client asked for this value and must get the error.
+        choose(MODEL_OPTION, model_id, self.options)
+        # A newer selection may have come during the wait; the older one must not undo it.
+        if self._awaited == model_id:
+            self.set_option(MODEL_OPTION, model_id)
+
+    async def learn_of(self, model_id: str) -> None:
+        """Load the model list of an unknown model's endpoint; gives up after a time limit."""
+        with anyio.move_on_after(self.list_seconds):
+            await self.catalog.learn_of(model_id)
+
+    def _offers(self, model_id: str) -> bool:
+        return any(choice.id == model_id for choice in self.catalog.choices())
+
+    def _switch(self, model_id: str) -> None:
+        # Any completed selection supersedes one that still waits for its list.
+        self._awaited = None
+        before, self.chosen_model = self.model_id, model_id
+        if self.model_id != before:
+            self.on_switch(self.model_id)

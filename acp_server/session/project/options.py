@@ -1,0 +1,88 @@
+"""The options of a session that a user can select from pickers, most important first."""
+
+from acp_server.permissions.modes import MODES, Mode
+from acp_server.session.errors import InvalidValueError, UnknownOptionError
+from acp_server.session.ports.model_catalog import ModelCatalog
+from acp_server.startup.fast_dataclass import frozen
+
+MODE_OPTION = "mode"
+MODEL_OPTION = "model"
+THOUGHT_OPTION = "thought_level"
+
+
+@frozen
+class Chosen:
+    """The current values of a session's options."""
+
+    mode: Mode
+    model_id: str
+    thought_level: str | None
+
+
+@frozen
+class Choice:
+    """One value of an option."""
+
+    value: str
+    name: str
+    description: str
+
+
+@frozen
+class Option:
+    """A picker with its values and the current one. `category` is ACP's name for its meaning."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    current: str
+    choices: tuple[Choice, ...]
+
+
+def options_of(chosen: Chosen, catalog: ModelCatalog) -> tuple[Option, ...]:
+    """Return the options of a session, without those that offer no choice."""
+    options = (_mode(chosen.mode), _model(chosen.model_id, catalog), _thinking(chosen, catalog))
+    return tuple(option for option in options if option is not None)
+
+
+def choose(option_id: str, value: object, options: tuple[Option, ...]) -> str:
+    """Return the option value that matches the requested one.
+
+    Raises:
+        UnknownOptionError: there is no such option.
+        InvalidValueError: the option has no such value.
+    """
+    option = next((option for option in options if option.id == option_id), None)
+    if option is None:
+        raise UnknownOptionError(option_id, ", ".join(option.id for option in options))
+    for choice in option.choices:
+        if choice.value == value:
+            return choice.value
+    known = ", ".join(choice.value for choice in option.choices)
+    raise InvalidValueError(option_id, value, known)
+
+
+def _mode(current: Mode) -> Option:
+    choices = tuple(Choice(mode.id, mode.name, mode.description) for mode in MODES)
+    description = "How much the agent may do without asking"
+    return Option(MODE_OPTION, "Mode", description, "mode", current, choices)
+
+
+def _model(current: str, catalog: ModelCatalog) -> Option:
+    choices = [Choice(model.id, model.name, "") for model in catalog.choices()]
+    # ACP requires the current value among the choices; a restored model may have left the catalog.
+    if all(choice.value != current for choice in choices):
+        choices.insert(0, Choice(current, current, ""))
+    return Option(MODEL_OPTION, "Model", "The model that answers", "model", current, tuple(choices))
+
+
+def _thinking(chosen: Chosen, catalog: ModelCatalog) -> Option | None:
+    levels = catalog.thought_levels(chosen.model_id)
+    if not levels or chosen.thought_level is None:
+        return None
+    choices = tuple(Choice(level, level.capitalize(), "") for level in levels)
+    description = "How deeply the model thinks before it answers"
+    return Option(
+        THOUGHT_OPTION, "Thinking", description, "thought_level", chosen.thought_level, choices
+    )

@@ -1,0 +1,45 @@
+"""User-facing sentences about a prompt's contents. Pure text: reads nothing, decides nothing."""
+
+from collections.abc import Sequence
+
+from prompt_engine.context_file_types import FileNote
+from prompt_engine.report import Entry
+
+TOLD_FATES = ("truncated", "blocked", "dropped")
+TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
+
+
+def notices_on(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]:
+    """Return a sentence for each text that the model sees only in part or not at all."""
+    files = {note.path for note in notes}
+    told = [
+        entry.notice
+        for entry in entries
+        if entry.fate in TOLD_FATES and entry.source not in files and entry.notice
+    ]
+    return [*told, *note_texts(notes)]
+
+
+def note_texts(notes: Sequence[FileNote]) -> list[str]:
+    """Return a sentence for each file that the model sees only in part or not at all."""
+    return [_note_text(note) for note in notes if note.outcome in TOLD_OUTCOMES]
+
+
+def _note_text(note: FileNote) -> str:
+    match note.outcome:
+        case "cut":
+            kept, total = note.kept_characters, note.total_characters
+            return f"{note.path} is long: {kept:,} of its {total:,} characters are shown"
+        case "blocked":
+            lines = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
+            trust = f"to allow exactly this text, run `acp-server context trust {note.path}`"
+            return f"{note.path} is hidden from the model: {lines}; {trust}"
+        case _:
+            return f"{note.path} cannot be used: {note.reason or note.outcome}"
+
+
+def row_of(entry: Entry) -> str:
+    """Return a prompt section as a Markdown table row."""
+    fate = "" if entry.fate == "kept" else f"{entry.fate}: {entry.reason}".rstrip(": ")
+    size = f"{entry.characters:,} | {entry.estimated_tokens:,}"
+    return f"| {entry.name} | {entry.source} | {size} | {fate} |"

@@ -1,0 +1,36 @@
+"""Date changes during a session: the model is told the new date in the next user message.
+
+The system prompt keeps the date on which it was written. Earlier remarks are found in the
+conversation itself, so loading, forking and compaction need no extra state.
+"""
+
+import re
+from datetime import date
+
+from acp_server.turn.conversation import Conversation, Text, UserMessage
+from prompt_engine.sections.day_and_model import day_in_words
+
+_SAID = re.compile(r"\[It is another day now: [^\n\]]+\.\]")
+
+
+def remark_on_day(conversation: Conversation, written: date | None, today: date) -> str:
+    """Return the date remark for the model, or an empty text if it already knows the date.
+
+    `written` is the date named in the system prompt, None if unknown.
+
+    >>> remark_on_day(Conversation(), date(2026, 11, 21), date(2026, 11, 22))
+    '[It is another day now: Sunday, November 22, 2026.]'
+    """
+    remark = f"[It is another day now: {day_in_words(today)}.]"
+    last = _last_remark(conversation)
+    # Without an earlier remark the model knows the date in its system prompt.
+    is_known = written == today if last is None else last == remark
+    return "" if is_known else remark
+
+
+def _last_remark(conversation: Conversation) -> str | None:
+    for message in reversed(tuple(conversation)):
+        for part in reversed(message.parts) if isinstance(message, UserMessage) else ():
+            if isinstance(part, Text) and _SAID.fullmatch(part.text):
+                return part.text
+    return None

@@ -1,0 +1,212 @@
+"""Directory change events from the operating system, for one waiting thread.
+
+Uses the backend of watchfiles directly. This way the start of watching is known, no environment
+variable can silently enable polling, and the caller's thread is the only Python thread that waits.
+The module imports watchfiles, so it is itself imported only through `lazy_imports`. On network
+drives the system reports no changes by other machines; users of those must check for themselves.
+
+Watches directories by their real path and reports changes under the names that were given.
+"""
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+from watchfiles import Change
+from watchfiles._rust_notify import RustNotify
+
+from acp_server.session.prompting.file_watch import Seen, Wanted
+
+DEBOUNCE_MILLISECONDS = 300
+"""The longest time over which consecutive changes are collected."""
+STEP_MILLISECONDS = 100
+"""The quiet time that ends a collection; also the reaction time to new directories or shutdown."""
+CHECK_SECONDS = 2.0
+"""How often to verify that directories are still the same. The system reports nothing for a
+directory that does not exist, or whose parent was renamed."""
+
+_POLL_DELAY_MILLISECONDS = 300  # watchfiles wants one, though it never polls here
+
+RawChanges = set[tuple[int, str]]
+_Identity = tuple[int, int] | None
+"""Device and inode of a directory; None if it does not exist or is unreadable."""
+
+
+class Notifier(Protocol):
+    """Collects file-system events from its creation on."""
+
+    def watch(
+        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: None
+    ) -> RawChanges | Literal["signal", "stop", "timeout"]:
+        """Return changes once a quiet period follows them, or "timeout" if there were none."""
+        ...
+
+    def close(self) -> None:
+        """Stop collecting."""
+        ...
+
+
+def open_notifier(folders: Iterable[Path]) -> Notifier:
+    """Return a notifier for these directories, not for their subdirectories.
+
+    Raises:
+        FileNotFoundError: one of them does not exist.
+        OSError: the system has no watches left.
+        RuntimeError: the system has no watching facility.
+    """
+    return RustNotify(
+        list(map(str, folders)),
+        debug=False,
+        force_polling=False,
+        poll_delay_ms=_POLL_DELAY_MILLISECONDS,
+        recursive=False,
+        ignore_permission_denied=False,  # True would also hide that no watches are left
+    )
+
+
+class FolderEvents:
+    """The event source of a `FileWatch`; used by one thread at a time."""
+
+    def __init__(
+        self,
+        open_notifier: Callable[[Iterable[Path]], Notifier] = open_notifier,
+        *,
+        check_seconds: float = CHECK_SECONDS,
+    ) -> None:
+        self._open = open_notifier
+        self._check_seconds = check_seconds
+        self._check_at = 0.0
+        self._notifier: Notifier | None = None
+        self._identities: Mapping[Path, _Identity] = {}
+        self._names: Mapping[Path, tuple[Path, ...]] = {}
+        """The given names of each watched directory, by real path."""
+        self._gone: set[Path] = set()
+        """Directories to watch again: they were reported deleted (a recreated one may look the
+        same), or could not be watched yet."""
+
+    def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
+        """Block until a change concerns a subscriber; see `EventSource`."""
+        while not is_over.is_set():
+            folders = wanted()
+            if not folders:
+                break
+            seen = self._follow(folders, wanted) if self._is_outdated(folders) else Seen()
+            if seen == Seen():
+                seen = Seen(frozenset(self._told(self._collect(), wanted())))
+            if seen != Seen():
+                return seen
+        self._drop()
+        self._identities = {}
+        return Seen()
+
+    def _is_outdated(self, folders: Wanted) -> bool:
+        """Return whether the watched directories are no longer the wanted ones."""
+        if folders.keys() != self._identities.keys():
+            return True
+        now = time.monotonic()
+        if now < self._check_at:
+            return False
+        self._check_at = now + self._check_seconds
+        known = self._identities.items()
+        return bool(self._gone) or any(_identity(each) != identity for each, identity in known)
+
+    def _follow(self, folders: Wanted, wanted: Callable[[], Wanted]) -> Seen:
+        """Watch these directories; return those in which changes may have been missed.
+
+        The old notifier keeps collecting until the new one has started, so that no change is lost.
+        """
+        before, identities = self._identities, {each: _identity(each) for each in folders}
+        fresh = {
+            folder
+            for folder, identity in identities.items()
+            # `()` differs from every identity, so that a new directory counts as changed.
+            if folder in self._gone or before.get(folder, ()) != identity
+        }
+        names = _names_by_place(identities)
+        try:
+            notifier = self._open(names)
+        except FileNotFoundError:
+            # A directory vanished between `stat` and the watch: start over.
+            self._identities = {}
+            return Seen()
+        except (OSError, RuntimeError) as error:
+            # Out of watches, say. Retried with every check; the old notifier stays in use.
+            self._identities, self._gone = identities, fresh
+            return Seen(problem=_reason(error))
+        # Drain the old notifier before it is closed; its last events would be lost otherwise.
+        left = self._collect(quiet_milliseconds=1)
+        fresh |= self._gone
+        self._drop()
+        self._notifier, self._names = notifier, names
+        self._identities, self._gone = identities, set()
+        return Seen(frozenset(fresh | self._told(left, wanted())))
+
+    def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
+        """Return the changes; waits for some, or for the current ones to settle."""
+        quiet = quiet_milliseconds
+        if self._notifier is None:
+            time.sleep(quiet / 1000)
+            return set()
+        debounce = DEBOUNCE_MILLISECONDS if quiet == STEP_MILLISECONDS else quiet
+        try:
+            raw = self._notifier.watch(debounce, quiet, quiet, None)
+        except RuntimeError:
+            # A file name that is not UTF-8 ends the backend's watch, for example. Everything is
+            # watched again with the next check.
+            self._drop()
+            self._gone.update(self._identities)
+            return set()
+        return raw if isinstance(raw, set) else set()
+
+    def _told(self, raw: RawChanges, folders: Wanted) -> set[Path]:
+        """Return the changed paths that concern a subscriber, under their given names.
+
+        `folders` must be read after the changes were collected: a subscriber that came before a
+        change must hear of it.
+        """
+        told: set[Path] = set()
+        for change, name in raw:
+            path = Path(name)
+            # A watched directory itself changed: verify its identity at once.
+            if path in self._names or path in folders:
+                self._check_at = 0.0
+            if change == Change.deleted:
+                self._gone.update(self._names.get(path, ()))
+            for folder in self._names.get(path.parent, ()):
+                given = folder / path.name
+                if any(is_concerned(given) for is_concerned in folders.get(folder, ())):
+                    told.add(given)
+        return told
+
+    def _drop(self) -> None:
+        if self._notifier is not None:
+            self._notifier.close()
+        self._notifier = None
+
+
+def _identity(folder: Path) -> _Identity:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    # Watching an unreadable directory fails for all of them at once.
+    is_readable = stat.S_ISDIR(status.st_mode) and os.access(folder, os.R_OK)
+    return (status.st_dev, status.st_ino) if is_readable else None
+
+
+def _reason(error: Exception) -> str:
+    """Return the system's error text without the backend's suffix about the location."""
+    return str(error).partition(" about [")[0].rstrip(".")
+
+
+def _names_by_place(identities: Mapping[Path, _Identity]) -> dict[Path, tuple[Path, ...]]:
+    names: dict[Path, tuple[Path, ...]] = {}
+    for folder, identity in identities.items():
+        if identity is not None:
+            place = Path(os.path.realpath(folder))
+            names[place] = (*names.get(place, ()), folder)
+    return names

@@ -1,0 +1,72 @@
+"""Prompt enrichment: linked files, date and mode remarks, recalled memories, local instructions.
+
+Everything is appended to the user's text once and stored with it, so that each message is sent
+again exactly as it was sent first.
+"""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from acp_server.session.ports.external_memory import OutsideMemory
+from acp_server.session.ports.mcp import ServerDesk
+from acp_server.session.project.choices import Choices
+from acp_server.session.prompting.context_maintenance import SessionUpkeep
+from acp_server.session.prompting.mode_notes import remark_on_mode
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.conversation import (
+    Attachment,
+    Conversation,
+    Link,
+    Text,
+    UserMessage,
+    UserPart,
+)
+from acp_server.turn.ports import Sink, Toolbox
+
+
+@frozen
+class PromptCompletion:
+    """Enriches the prompts of one session."""
+
+    conversation: Conversation
+    upkeep: SessionUpkeep
+    outside: OutsideMemory
+    choices: Choices
+    servers: ServerDesk
+
+    async def completed(
+        self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
+    ) -> UserMessage:
+        """Return the prompt with attachments and remarks; `active_file` is open in the editor."""
+        parts: list[UserPart] = []
+        for part in message.parts:
+            parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        on_mode = remark_on_mode(self.conversation, self.choices.mode)
+        on_servers = self.servers.news()
+        remarks = (*self.upkeep.briefing.remarks(self.conversation), on_mode, *on_servers)
+        parts += [Text(remark) for remark in remarks if remark]
+        # The original message: the query holds only the user's own words.
+        parts += await self.outside.recalled(message)
+        touched = _touched(message, active_file)
+        if touched:
+            found = await self.upkeep.instruct(self.conversation, {"": touched}, sink)
+            parts += [Text(instructions.text) for instructions in found.values()]
+        return UserMessage(tuple(parts))
+
+
+def _touched(message: UserMessage, active_file: Path | None) -> list[str]:
+    uris = [part.uri for part in message.parts if isinstance(part, Link | Attachment)]
+    paths = (*map(path_of_uri, uris), active_file)
+    return [str(path) for path in paths if path is not None]
+
+
+def path_of_uri(uri: str) -> Path | None:
+    """Return the path of a local `file:` URI; None for any other URI."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    # A NUL byte makes every later file call raise ValueError; other hosts are not on this disk.
+    is_local = parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in path
+    return Path(path) if is_local and path.startswith("/") else None

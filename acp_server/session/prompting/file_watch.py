@@ -1,0 +1,250 @@
+"""One directory watch for the whole process; every user of files subscribes to it.
+
+    subscription = watch.subscribe(listener)
+    subscription.watch({root, root / "docs"})   # replaces the previous set, at any time
+    subscription.close()
+
+The listener receives paths. A watched directory itself means: anything in it may have changed,
+check all of it. This is sent when the watching of a directory starts, so that no change falls
+between reading and watching, and when a directory was removed, created or replaced; it need not
+exist at the start. Any other path is a direct child of a watched directory and was created,
+changed, renamed or removed. A path is only a reason to check: the listener finds out whether the
+content differs.
+
+Directories are watched without their subdirectories. To watch a tree, a listener reports concern
+for directory names too, walks the tree when it receives one, and calls `watch` with the result. A
+directory that several listeners want is watched once.
+
+File contents and operating-system interfaces are elsewhere: an `EventSource` waits for changes in
+its own thread, which exists while something is watched.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from acp_server.startup.fast_dataclass import frozen
+
+logger = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+MOST_LOOKS = 4
+"""How many listeners may check at once: each may occupy a thread, and turns need threads too."""
+
+Concern = Callable[[Path], bool]
+"""Returns whether a path matters to a subscriber."""
+Task = Callable[[], Coroutine[object, object, None]]
+Wanted = Mapping[Path, tuple[Concern, ...]]
+"""The directories to watch, with the filters of their subscribers."""
+
+
+class Listener(Protocol):
+    """A user of files in watched directories."""
+
+    def is_concerned(self, path: Path) -> bool:
+        """Return whether a path in a watched directory matters. Called in a thread per change."""
+        ...
+
+    async def look(self, paths: frozenset[Path]) -> None:
+        """Check paths that may have changed; further changes are collected meanwhile."""
+        ...
+
+    def hear(self, problem: str) -> bool:
+        """Receive the reason why changes are not reported; return whether a user was told.
+
+        The latest subscriber is called first, and after a user was told, no other one is called.
+        """
+        ...
+
+
+@frozen
+class Seen:
+    """The result of waiting for changes."""
+
+    paths: frozenset[Path] = frozenset()
+    problem: str = ""
+    """Why directories cannot be watched, as a clause."""
+
+
+class EventSource(Protocol):
+    """Waits for changes in directories."""
+
+    def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
+        """Block until there is a change, nothing is wanted any more, or `is_over` is set.
+
+        `wanted` may return a different set each time; the source follows it.
+        """
+        ...
+
+
+class Subscription:
+    """A listener's registration with the watch."""
+
+    def __init__(self, owner: "FolderWatch", listener: Listener) -> None:
+        self.listener = listener
+        self.folders: frozenset[Path] = frozenset()
+        self._owner = owner
+        self._unseen: set[Path] = set()
+        self._is_looking = False
+        self._is_closed = False
+
+    def watch(self, folders: Collection[Path], *, is_read: bool = True) -> None:
+        """Watch these directories (absolute paths) instead of the previous ones.
+
+        The listener checks those that were already being watched. With `is_read=False` it has not
+        read them yet, so that only later changes matter and no check is needed.
+        """
+        wanted = frozenset(folders)
+        if wanted == self.folders or self._is_closed:
+            return
+        before, self.folders = self.folders, wanted
+        shared = self._owner.move(self, before)
+        if is_read and shared:
+            self._unseen.update(shared)
+            # Otherwise the source reports the remaining directories soon, and one check does all.
+            if len(shared) == len(wanted - before):
+                self._owner.have_looked(self)
+
+    def look(self) -> None:
+        """Have the listener check all of its directories soon."""
+        self._unseen.update(self.folders)
+        self._owner.have_looked(self)
+
+    def close(self) -> None:
+        """Stop watching; the listener receives nothing from now on."""
+        # `watch` first: it does nothing in a closed subscription.
+        self.watch(())
+        self._is_closed = True
+        self._owner.remove(self)
+        self._unseen.clear()
+
+    def takes(self, paths: Collection[Path]) -> bool:
+        """Collect the paths that concern the listener; return whether it must be scheduled."""
+        is_concerned = self.listener.is_concerned
+        for path in paths:
+            if path in self.folders or (path.parent in self.folders and is_concerned(path)):
+                self._unseen.add(path)
+        return bool(self._unseen) and not self._is_looking
+
+    async def deliver(self, limiter: anyio.CapacityLimiter) -> None:
+        """Have the listener check until no paths are left."""
+        # A second delivery is unnecessary: the loop below also takes paths that arrive meanwhile.
+        if self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            while self._unseen:
+                async with limiter:  # paths that arrive while waiting here join this check
+                    # Emptied before the check: a change during it must cause another one.
+                    paths, self._unseen = frozenset(self._unseen), set()
+                    await self.listener.look(paths)
+        finally:
+            self._is_looking = False
+
+
+class FolderWatch:
+    """The directories that all subscribers watch."""
+
+    def __init__(
+        self,
+        open_source: Callable[[], EventSource],
+        spawn: Callable[[Task], object],
+    ) -> None:
+        """Create a watch; `open_source` may block and runs in a thread, `spawn` starts a task."""
+        self._open_source = open_source
+        self._spawn = spawn
+        self._source: EventSource | None = None
+        self._subscriptions: list[Subscription] = []
+        self._wanted: Wanted = {}
+        self._is_running = False
+        self._has_said_problem = False
+        self._unheard = ""
+        """A problem that no user was told about yet."""
+        self._thread = anyio.CapacityLimiter(1)
+        self._looks = anyio.CapacityLimiter(MOST_LOOKS)
+
+    def subscribe(self, listener: Listener) -> Subscription:
+        """Return a subscription that watches nothing yet."""
+        subscription = Subscription(self, listener)
+        self._subscriptions.append(subscription)
+        if self._unheard:
+            self._say(self._unheard)
+        return subscription
+
+    def remove(self, subscription: Subscription) -> None:
+        """Remove a subscription; does nothing if it was removed before."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+
+    def move(self, subscription: Subscription, before: frozenset[Path]) -> Collection[Path]:
+        """Update the wanted directories after a subscription has changed its own from `before`.
+
+        The source follows within its next step. Returns the new directories whose start the source
+        will not report, because another subscriber already had them.
+        """
+        concern, added = subscription.listener.is_concerned, subscription.folders - before
+        # Copy on write: the source's thread reads the old mapping at any time, without a lock.
+        wanted = dict(self._wanted)
+        for folder in before - subscription.folders:
+            left = [*wanted.pop(folder)]
+            left.remove(concern)
+            if left:
+                wanted[folder] = tuple(left)
+        shared = [folder for folder in added if folder in wanted]
+        for folder in added:
+            wanted[folder] = (*wanted.get(folder, ()), concern)
+        self._wanted = wanted
+        # Set here, not in the task: a second `move` may come before the task has started.
+        if wanted and not self._is_running:
+            self._is_running = True
+            self._spawn(self._run)
+        return shared
+
+    def have_looked(self, subscription: Subscription) -> None:
+        """Schedule a listener's check."""
+        self._spawn(partial(subscription.deliver, self._looks))
+
+    async def _run(self) -> None:
+        """Watch while any directory is wanted.
+
+        A cancelled wait is abandoned: its thread ends by itself when it sees `is_over`.
+        """
+        is_over = threading.Event()
+        try:
+            source = self._source = self._source or await self._in_thread(self._open_source)
+            wait = partial(source.wait, lambda: self._wanted, is_over)
+            while self._wanted:
+                self._spread(await self._in_thread(wait))
+            self._is_running = False
+        except ImportError as error:
+            self._say(f"the file watcher cannot be imported: {error}")
+        finally:
+            is_over.set()
+
+    def _spread(self, seen: Seen) -> None:
+        # A copy: a listener may subscribe or close while the paths are distributed.
+        for subscription in tuple(self._subscriptions):
+            if subscription.takes(seen.paths):
+                self.have_looked(subscription)
+        if seen.problem:
+            self._say(seen.problem)
+
+    def _say(self, problem: str) -> None:
+        """Report that directories cannot be watched, until a user was told."""
+        if self._has_said_problem or not self._subscriptions:
+            return
+        if not self._unheard:
+            logger.warning("directories cannot be watched: %s", problem)
+        self._unheard = problem
+        if any(each.listener.hear(problem) for each in reversed(self._subscriptions)):
+            self._has_said_problem, self._unheard = True, ""
+
+    async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
+        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._thread)

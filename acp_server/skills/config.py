@@ -1,0 +1,21 @@
+"""Skill settings. Values only: cheap to import."""
+
+from pathlib import Path
+
+from acp_server.startup.fast_dataclass import frozen
+
+MOST_CHARACTERS = 12_000
+
+
+@frozen
+class SkillRules:
+    """Settings for all sessions of a server."""
+
+    external: tuple[Path, ...] = ()
+    """Skill directories that the user configured; read-only."""
+    disabled: frozenset[str] = frozenset()
+    """Names of skills that are not offered."""
+    most_characters: int = MOST_CHARACTERS
+    """Limit of the skill list in the system prompt."""
+    unrelated: frozenset[str] = frozenset()
+    """Categories of which a code workspace lists only the names."""

@@ -1,0 +1,145 @@
+"""Shows the calls of a sub-agent as calls of its session, with their own ids and the parent's id.
+
+Only calls are shown. Messages are noted as progress. Its plan and its summaries are internal, and
+its context usage would be mistaken for the session's.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from acp_server.subagents.task import Progress
+from acp_server.turn.events import (
+    CallAppeared,
+    CallChanged,
+    CallKind,
+    CompactionChanged,
+    ContextMeasured,
+    Event,
+    FileDiff,
+    MessageChunk,
+    NoticeRaised,
+    PlanChanged,
+    SummaryChunk,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalPrinted,
+    ThoughtChunk,
+)
+from acp_server.turn.ports import Sink
+
+MOST_SAID_CHARACTERS = 2_000
+"""How much of a message is kept to find its last line."""
+COMMAND_TOOL = "terminal"
+_EDITS: frozenset[CallKind] = frozenset({"edit", "delete", "move"})
+
+
+@dataclass(slots=True)
+class CallScreen:
+    """Event sink for the tools of a task, whose calls have session ids already."""
+
+    sink: Sink
+    parent_id: str
+    progress: Progress
+    _opened: dict[str, CallAppeared] = field(default_factory=dict[str, CallAppeared], init=False)
+
+    async def emit(self, event: Event) -> None:
+        """Show an event that belongs to a call."""
+        shown = self._shown(event)
+        if shown is not None:
+            await self.sink.emit(shown)
+
+    def emit_now(self, event: Event) -> None:
+        """Show an event that belongs to a call, even while the turn is being cancelled."""
+        shown = self._shown(event)
+        if shown is not None:
+            self.sink.emit_now(shown)
+
+    def _shown(self, event: Event) -> Event | None:
+        match event:
+            case CallAppeared():
+                self._opened[event.call_id] = event
+                self.progress.note(event.title or event.name)
+            case CallChanged():
+                self._note(event)
+            case TerminalOpened() | TerminalPrinted() | TerminalEnded():
+                pass
+            case _:
+                return None
+        return replace(event, parent_id=self.parent_id)
+
+    def _note(self, event: CallChanged) -> None:
+        """Note the changes of a call once it has completed."""
+        opened = self._opened.get(event.call_id)
+        if event.title:
+            self.progress.note(event.title)
+        if opened is None:
+            return
+        if opened.name == COMMAND_TOOL and event.status == "in_progress":
+            self.progress.commands += 1
+        if opened.kind in _EDITS and event.status == "completed":
+            for part in event.content or ():
+                if isinstance(part, FileDiff):
+                    self.progress.changed[part.path] = None
+
+
+class TaskScreen:
+    """Event sink for the turn of a task, whose calls have the model's ids."""
+
+    def __init__(self, calls: CallScreen, prefix: str) -> None:
+        """Take the prefix that makes a model's call id unique in the session."""
+        self._calls = calls
+        self._prefix = prefix
+        self._message_id = ""
+        self._said = ""
+
+    async def emit(self, event: Event) -> None:
+        """Show or note one event."""
+        shown = self._shown(event)
+        if isinstance(shown, NoticeRaised):
+            await self._calls.sink.emit(shown)
+        elif shown is not None:
+            await self._calls.emit(shown)
+
+    def emit_now(self, event: Event) -> None:
+        """Show or note one event, even while the turn is being cancelled."""
+        shown = self._shown(event)
+        if isinstance(shown, NoticeRaised):
+            self._calls.sink.emit_now(shown)
+        elif shown is not None:
+            self._calls.emit_now(shown)
+
+    def _shown(self, event: Event) -> Event | None:
+        match event:
+            case CallChanged():
+                return replace(event, call_id=f"{self._prefix}{event.call_id}")
+            case NoticeRaised():
+                return self._notice(event)
+            case MessageChunk():
+                self._hear(event)
+            case CompactionChanged():
+                self._calls.progress.note("summarizing its conversation")
+            case (
+                CallAppeared()
+                | TerminalOpened()
+                | TerminalPrinted()
+                | TerminalEnded()
+                | ThoughtChunk()
+                | PlanChanged()
+                | SummaryChunk()
+                | ContextMeasured()
+            ):
+                pass
+            case _:
+                assert_never(event)
+        return None
+
+    def _notice(self, notice: NoticeRaised) -> NoticeRaised | None:
+        """Return a notice that the user must see; others are only noted."""
+        self._calls.progress.note(notice.title)
+        return notice if notice.is_said else None
+
+    def _hear(self, chunk: MessageChunk) -> None:
+        if chunk.message_id != self._message_id:
+            self._message_id, self._said = chunk.message_id, ""
+        self._said = f"{self._said}{chunk.text}"[-MOST_SAID_CHARACTERS:]
+        self._calls.progress.note(self._said)

@@ -1,0 +1,96 @@
+"""Reports on tasks: for the model when they have ended, for the user also while they run."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from acp_server.subagents.gate import name_of
+from acp_server.subagents.task import Progress, tokens_of
+
+MOST_CHARACTERS = 24_000
+"""Length limit of all summaries of a call together."""
+LEAST_CHARACTERS = 2_000
+"""Length that each summary may have, however many there are."""
+CUT = "[… {left:,} characters are left out …]"
+MOST_FILES = 20
+UNFINISHED = {"waiting": "not begun", "working": "not finished"}
+NOTHING = "It said nothing."
+
+ShowPath = Callable[[Path], str]
+"""Returns a path as shown to the model and the user."""
+
+
+def report(tasks: Sequence[Progress], show_path: ShowPath) -> str:
+    """Return the results of tasks, in their order."""
+    most = max(MOST_CHARACTERS // len(tasks), LEAST_CHARACTERS)
+    return "\n\n".join(_told(each, show_path, most) for each in tasks)
+
+
+def overview(tasks: Sequence[Progress]) -> str:
+    """Return a line with the current state of each task."""
+    return "\n".join(f"- {_line(each)}" for each in tasks)
+
+
+def facts(tasks: Sequence[Progress]) -> list[JsonValue]:
+    """Return the results of tasks as JSON."""
+    return [
+        {
+            "task": each.task.number,
+            "state": each.state,
+            "model_calls": each.spent.requests,
+            "tokens": tokens_of(each.spent.usage),
+            "cost_usd": each.spent.cost_usd,
+            "changed": [*each.changed],
+        }
+        for each in tasks
+    ]
+
+
+def _told(progress: Progress, show_path: ShowPath, most: int) -> str:
+    task = progress.task
+    state = UNFINISHED.get(progress.state, progress.state)
+    why = f" ({progress.reason})" if progress.reason else ""
+    said = NOTHING if progress.state == "done" and not progress.summary else progress.summary
+    parts = (
+        f"## {_capital(name_of(task.number, task.goal))}",
+        f"{_capital(state)}{why}; {_cost(progress)}.",
+        _deeds(progress, show_path),
+        _cut(said, most),
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _cost(progress: Progress) -> str:
+    spent = progress.spent
+    cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
+    calls = "1 model call" if spent.requests == 1 else f"{spent.requests} model calls"
+    return f"{calls}, {tokens_of(spent.usage):,} tokens{cost}"
+
+
+def _deeds(progress: Progress, show_path: ShowPath) -> str:
+    """Return the known changes of a task."""
+    names = [show_path(Path(path)) for path in progress.changed]
+    more = len(names) - MOST_FILES
+    files = ", ".join(names[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
+    commands = f"Commands run: {progress.commands}." if progress.commands else ""
+    return " ".join(part for part in (f"Changed: {files}." if names else "", commands) if part)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text, with its middle cut out if it is too long."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most * 2 // 3], text[-most // 3 :]
+    left = len(text) - len(head) - len(tail)
+    return f"{head}\n{CUT.format(left=left)}\n{tail}"
+
+
+def _line(progress: Progress) -> str:
+    name = _capital(name_of(progress.task.number, progress.task.goal))
+    latest = f"; {progress.latest}" if progress.state == "working" and progress.latest else ""
+    return f"{name}: {progress.state}{latest}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

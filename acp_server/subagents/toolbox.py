@@ -1,0 +1,61 @@
+"""Toolbox of one task: prefixes its call ids, so that they are unique in the session."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.turn.conversation import Link, PromptPart, ToolCall
+from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
+
+
+@frozen
+class TaskToolbox:
+    """Tools of one task."""
+
+    tools: Toolbox
+    calls: Sink
+    """Event sink of the tools."""
+    prefix: str
+    """Prepended to the model's call ids, which are unique only within the task."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """Tool specs for the sub-agent."""
+        return self.tools.specs
+
+    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+        """Open a call under its session id."""
+        del sink  # it expects the model's ids
+        # Two sub-agents may use the same call id; unprefixed, their permission questions would mix.
+        return _TaskCall(
+            await self.tools.open(f"{self.prefix}{call_id}", name, self.calls), self.prefix
+        )
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Return a resource link unchanged: the prompt of a task has none."""
+        del sink
+        return (link,)
+
+    async def close(self) -> None:
+        """Close the tools."""
+        await self.tools.close()
+
+
+@frozen
+class _TaskCall:
+    """A call under its session id."""
+
+    live: LiveCall
+    prefix: str
+
+    async def write(self, fragment: str) -> None:
+        """Pass on a fragment of the arguments."""
+        await self.live.write(fragment)
+
+    async def run(self, call: ToolCall) -> Outcome:
+        """Run the call."""
+        return await self.live.run(replace(call, id=f"{self.prefix}{call.id}"))
+
+    def cut_short(self, reason: str) -> Outcome:
+        """Return the outcome so far."""
+        return self.live.cut_short(reason)

@@ -1,0 +1,1 @@
+"""Text clean-up used everywhere: unpaired surrogates, secrets and home directories."""

@@ -1,0 +1,1 @@
+"""Tools that start sub-agents."""

@@ -1,0 +1,1 @@
+"""Tools and services that change files: diffs, checks, checkpoints, undo."""

@@ -1,0 +1,115 @@
+"""Runs the check commands that the user configured per language, such as a linter.
+
+They come from the user's own settings only, never from a project, so they need no permission. They
+run as every local command does: without the agent's secrets, and terminated together with all
+processes that they started.
+"""
+
+import logging
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.output import OutputLog
+from acp_server.tools.shell.session import ShellSession
+
+logger = logging.getLogger(__name__)
+
+MOST_OUTPUT_BYTES = 20_000
+PATH_MARK = "{path}"
+CANNOT_RUN = frozenset({126, 127})
+"""Exit codes of a shell that could not run its command: not executable, or not found."""
+LANGUAGES: Mapping[str, str] = {
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
+    **dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "typescript"),
+    **dict.fromkeys((".sh", ".bash"), "shell"),
+    **dict.fromkeys((".yml", ".yaml"), "yaml"),
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hpp"), "cpp"),
+    ".cs": "csharp",
+    ".css": "css",
+    ".go": "go",
+    ".html": "html",
+    ".java": "java",
+    ".json": "json",
+    ".kt": "kotlin",
+    ".lua": "lua",
+    ".md": "markdown",
+    ".php": "php",
+    ".rb": "ruby",
+    ".rs": "rust",
+    ".swift": "swift",
+    ".toml": "toml",
+    ".zig": "zig",
+}
+"""Languages by file suffix. Any other suffix is used as the language name, without its dot."""
+
+
+def language_of(path: Path) -> str:
+    """Return the language of a file, which is the key of its check in the settings.
+
+    >>> language_of(Path("a.pyi")), language_of(Path("a.vue"))
+    ('python', 'vue')
+    """
+    ending = path.suffix.lower()
+    return LANGUAGES.get(ending, ending.removeprefix("."))
+
+
+@frozen
+class Checks:
+    """The configured checks of one session."""
+
+    shell: ShellSession
+    commands: Mapping[str, Sequence[str]]
+    """By language: a program and its arguments, in which `{path}` stands for the file."""
+    cwd: Path
+    seconds: float
+    """Timeout of one check."""
+    _is_missing: set[str] = field(default_factory=set[str], init=False)
+
+    def has_one_for(self, path: Path) -> bool:
+        """Whether there is a check for this file, and its program was not found missing before."""
+        language = language_of(path)
+        return language in self.commands and language not in self._is_missing
+
+    async def lines(self, path: Path) -> tuple[str, ...]:
+        """Run the check of a file and return the lines it printed.
+
+        Empty if the check passed, timed out or could not run.
+
+        Raises:
+            KeyError: There is no check for this file.
+        """
+        language = language_of(path)
+        words = [word.replace(PATH_MARK, str(path)) for word in self.commands[language]]
+        log = OutputLog(MOST_OUTPUT_BYTES, 0)
+
+        async def keep(chunk: bytes) -> None:
+            log.write(chunk)
+
+        try:
+            command = LocalCommand(self.shell, shlex.join(words), self.cwd)
+            ended = await command.run(keep, self.seconds)
+        except ShellError as error:
+            logger.warning("the %s check could not be started: %s", language, error)
+            return ()
+        if ended.exit.code in CANNOT_RUN:  # off from now on: every edit would wait for it in vain
+            self._is_missing.add(language)
+            logger.warning(
+                "the %s check is off for this session: %s was not found or is not executable",
+                language,
+                words[0],
+            )
+        return _complaints(ended, log)
+
+
+def _complaints(ended: Ended, log: OutputLog) -> tuple[str, ...]:
+    """Return the output of a failed check, without blank lines."""
+    if ended.timed_out or ended.exit.code in {0, None, *CANNOT_RUN}:
+        return ()
+    return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())

@@ -1,0 +1,223 @@
+"""Plans an undo: compares each file of a turn with its state before and after the turn.
+
+Reads only. A file that equals neither state has been changed since the turn. Unsaved text in the
+editor counts as the file's content.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from acp_server.checkpoints.errors import LostError
+from acp_server.checkpoints.files import FolderInTheWayError, Original, original_at
+from acp_server.checkpoints.manager import Keeper
+from acp_server.checkpoints.records import Change, Record, State
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.edit.checkpoint_hooks import original_of
+from acp_server.tools.edit.diffs import exact_diff
+from acp_server.tools.edit.edit_flow import Workshop
+from acp_server.tools.files.encoding import decode
+from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.paths import Place
+from acp_server.tools.files.snapshot import Snapshot
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import CallContent, FileDiff
+
+MOST_SHOWN_CHARACTERS = 1024 * 1024
+"""Limit of all diffs of one permission question; the files beyond it are only listed."""
+GONE = "no file"
+
+
+@frozen
+class Step:
+    """One file to restore."""
+
+    path: Path
+    place: Place
+    on_disk: State | None
+    snapshot: Snapshot | None
+    """The file's current text, if it is a text file."""
+    wanted: State | None
+    is_changed: bool
+    """Whether the file was changed since the turn."""
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether the current text is in the editor only."""
+        return self.snapshot is not None and not self.snapshot.is_saved
+
+    def now(self) -> Original | None:
+        """Return the file's current content. It blocks.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        if self.snapshot is not None and self.is_unsaved:
+            return original_of(self.snapshot)
+        return _found_at(self.path)
+
+
+@frozen
+class Plan:
+    """The files to restore in an undo of one turn."""
+
+    steps: tuple[Step, ...]
+    obstacles: dict[str, str]
+    """Reasons why files cannot be restored, by path."""
+
+    @property
+    def plain(self) -> tuple[Step, ...]:
+        """The files that were not changed since the turn."""
+        return tuple(step for step in self.steps if not step.is_changed)
+
+    @property
+    def changed(self) -> tuple[Step, ...]:
+        """The files that were changed since the turn; each needs permission of its own."""
+        return tuple(step for step in self.steps if step.is_changed)
+
+
+class Planner:
+    """Plans undos for one session."""
+
+    def __init__(self, workshop: Workshop, keeper: Keeper) -> None:
+        self._desk = workshop.desk
+        self._keeper = keeper
+
+    async def plan(self, record: Record) -> Plan:
+        """Return the files to restore; files that are already as before the turn are left out."""
+        steps: list[Step] = []
+        obstacles: dict[str, str] = {}
+        for change in record.changes:
+            try:
+                step = await self._step(change)
+            except FileError as error:
+                obstacles[change.path] = error.reason
+            except OSError as error:
+                obstacles[change.path] = error.strerror or str(error)
+            else:
+                steps += [step] if step is not None else []
+        # Deletions first, the deepest path first: a file that the turn created may be where a
+        # directory has to be made, or its directory where a file has to be restored.
+        steps.sort(key=lambda step: (step.wanted is not None, -len(step.path.parts), step.path))
+        return Plan(tuple(steps), obstacles)
+
+    async def _step(self, change: Change) -> Step | None:
+        path = Path(change.path)
+        place = await self._desk.place(change.path)
+        found = await to_thread.run_sync(_found_at, path)
+        on_disk = None if found is None else found.state
+        snapshot = await self._text(place, path, on_disk)
+        now = on_disk
+        if snapshot is not None and not snapshot.is_saved:
+            now = original_of(snapshot).state
+        if now == change.before and on_disk == change.before:
+            return None
+        is_changed = not change.is_after_known or now != change.after
+        return Step(path, place, on_disk, snapshot, change.before, is_changed)
+
+    async def _text(self, place: Place, path: Path, on_disk: State | None) -> Snapshot | None:
+        is_file = on_disk is None or on_disk.kind == "file"
+        if not is_file or place.real != path:
+            return None
+        try:
+            return await self._desk.look(place)
+        except FileError:  # not a text file, so the editor cannot hold another version of it
+            return None
+
+    async def blocks(self, steps: Sequence[Step]) -> tuple[CallContent, ...]:
+        """Return the changes as diffs; binary files, links and mode changes are listed in text."""
+        shown: list[CallContent] = []
+        lines: list[str] = []
+        left = MOST_SHOWN_CHARACTERS
+        for step in steps:
+            now = await to_thread.run_sync(_read, step)
+            wanted = await self.wanted(step)
+            diffs = _diffs(step.path, now, wanted) if left > 0 else ()
+            left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
+            shown += diffs
+            if not diffs or _is_mode_news(now, wanted):
+                lines.append(f"- `{step.path}`: {_told(now)} → {_told(wanted)}")
+        return (*shown, Text("\n".join(lines))) if lines else tuple(shown)
+
+    async def wanted(self, step: Step) -> Original | None:
+        """Return the content to restore; None if the file did not exist.
+
+        Raises:
+            LostError: The checkpoint's copy is missing or damaged.
+        """
+        if step.wanted is None:
+            return None
+        data = await self._keeper.read(step.wanted.blob)
+        return Original(step.wanted.kind, data, step.wanted.mode)
+
+    async def without_lost(self, plan: Plan) -> Plan:
+        """Move the files whose checkpointed content is missing from the steps to the obstacles."""
+        steps: list[Step] = []
+        obstacles = dict(plan.obstacles)
+        for step in plan.steps:
+            try:
+                await self.wanted(step)
+            except LostError as error:
+                obstacles[str(step.path)] = error.reason
+            else:
+                steps.append(step)
+        return Plan(tuple(steps), obstacles)
+
+
+def _found_at(path: Path) -> Original | None:
+    """Return the file or link at a path; None if there is none.
+
+    A directory counts as none: it may be removed by an earlier step of the same undo.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    try:
+        return original_at(path)
+    except FolderInTheWayError:
+        return None
+
+
+def _read(step: Step) -> Original | None:
+    try:
+        return step.now()
+    except OSError:
+        return None
+
+
+def _diffs(path: Path, now: Original | None, wanted: Original | None) -> tuple[FileDiff, ...]:
+    """Return the diff of a file; empty if its text stays equal or one state is not text."""
+    try:
+        old, new = _text_of(now), _text_of(wanted)
+    except FileError:
+        return ()
+    if old == new:
+        return ()
+    return exact_diff(str(path), old, new or "")
+
+
+def _text_of(original: Original | None) -> str | None:
+    """Return a file's text; None if there is no file.
+
+    Raises:
+        FileError: It is not text.
+    """
+    if original is None:
+        return None
+    if original.kind == "link":
+        reason = "a link has no text"
+        raise FileError(reason)
+    return decode(original.data)[0]
+
+
+def _is_mode_news(now: Original | None, wanted: Original | None) -> bool:
+    return now is not None and wanted is not None and now.mode != wanted.mode
+
+
+def _told(original: Original | None) -> str:
+    if original is None:
+        return GONE
+    if original.kind == "link":
+        return f"a link to {original.data.decode(errors='replace')!r}"
+    return f"a file of {len(original.data):,} bytes, mode {original.mode:o}"

@@ -1,0 +1,1 @@
+"""Tools over memory and past sessions."""

@@ -1,0 +1,1 @@
+"""The tool `read_file`, attachments and media types."""

@@ -1,0 +1,106 @@
+"""Reads the files that a prompt links to, and attaches their contents to the prompt.
+
+A link into the workspace needs no permission to read: the user put it into the prompt. Any other
+file, and any protected one, needs permission, which is asked for in a tool call of its own. If a
+link does not lead to a readable file it stays a link, and the model gets the reason.
+"""
+
+import re
+from collections.abc import Sequence
+from uuid import uuid4
+
+from acp_server.permissions.effects import ReadFiles
+from acp_server.permissions.gate import Refusal
+from acp_server.permissions.questions import Question
+from acp_server.tools.display_paths import target_of
+from acp_server.tools.edit.edit_flow import Workshop
+from acp_server.tools.files.errors import BinaryFileError, FileError, FolderError
+from acp_server.tools.files.paths import Place
+from acp_server.tools.read.media import MediaError, read_media
+from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
+from acp_server.turn.events import CallAppeared, CallChanged, Location
+from acp_server.turn.ports import Sink
+
+_RANGE = re.compile(r"L?(\d+)(?:[-:]L?(\d+))?")
+
+
+class Attachments:
+    """Attaches the files that the prompts of one session link to."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+        """Return the content of the linked file, or the link itself if it is not a `file:` URI.
+
+        If the file cannot be read, return the link and a note with the reason.
+        """
+        uri, _, fragment = link.uri.partition("#")
+        if not uri.lower().startswith("file:"):
+            return (link,)
+        try:
+            place = await self._workshop.place(uri)
+            refusal = await self._ask(place, link, sink)
+            if refusal is not None:
+                return (link, Text(f"({link.name} was not read: {refusal.reason})"))
+            return (await self._read(place, link, fragment),)
+        except FolderError as error:
+            return (link, Text(f"({error.reason})"))
+        except FileError as error:
+            return (link, Text(f"({link.name} could not be read: {error.reason})"))
+
+    async def _ask(self, place: Place, link: Link, sink: Sink) -> Refusal | None:
+        """Ask for permission if it is needed.
+
+        ACP asks for permission about a tool call, so this announces a call for the question.
+        """
+        if await self._workshop.may_preview(place):
+            return None
+        call_id, places = f"attach_{uuid4().hex[:12]}", (Location(str(place.path)),)
+        title = f"Read {link.name} (attached)"
+        await sink.emit(CallAppeared(call_id, "read_file", "read", title))
+        await sink.emit(CallChanged(call_id, locations=places))
+        question = Question(call_id, ReadFiles((target_of(place),)), title, "read", (), places)
+        refusal: Refusal | None = Refusal("cancelled")
+        try:
+            refusal = await self._workshop.gate.pass_through(question)
+        finally:
+            # Also when the turn is cancelled: else the editor shows the call as running forever.
+            # Hence `emit_now`, which needs no await.
+            self._workshop.gate.leave(call_id)
+            status = "completed" if refusal is None else "failed"
+            sink.emit_now(CallChanged(call_id, status))
+        return refusal
+
+    async def _read(self, place: Place, link: Link, fragment: str) -> PromptPart:
+        """Read the file, or the lines that the link's fragment names.
+
+        Raises:
+            FileError: It cannot be read.
+        """
+        try:
+            snapshot = await self._workshop.desk.read(place)
+        except BinaryFileError:
+            media = await self._look(place)
+            if media is None:
+                raise
+            return media
+        return Attachment(link.uri, lines_of(snapshot.text, fragment))
+
+    async def _look(self, place: Place) -> PromptPart | None:
+        try:
+            return await read_media(place)
+        except MediaError as error:
+            raise FileError(str(error)) from error
+        except OSError as error:
+            raise FileError(f"{error.strerror}") from error
+
+
+def lines_of(text: str, fragment: str) -> str:
+    """Return the lines that a fragment such as `L10-20` names; any other fragment means all."""
+    found = _RANGE.fullmatch(fragment)
+    if found is None:
+        return text
+    first = max(int(found[1]), 1)
+    last = int(found[2] or first)
+    return "".join(text.splitlines(keepends=True)[first - 1 : last])

@@ -1,0 +1,100 @@
+"""Search root: the directory or file that is walked and the ignore rules above it.
+
+Reads directories, never file contents. Symlinks are followed to the root itself and nowhere below
+it. Security: a root that is named inside the workspace but resolves outside is rejected; the real
+path must be named instead.
+"""
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.search.query import SearchError
+
+
+@frozen
+class Place:
+    """A validated search root. `argument` names it for a process with working directory `cwd`."""
+
+    workspace: Path
+    cwd: Path
+    argument: str
+    is_file: bool
+    rules: tuple[str, ...]
+    launcher: tuple[str, ...] = ()
+    """Arguments in front of the search program that confine its reads."""
+
+    def path_of(self, name: bytes) -> Path:
+        """Return the path of a file as ripgrep names it, in the caller's workspace."""
+        return self.workspace / os.fsdecode(name.removeprefix(b"./"))
+
+
+def place_of(root: Path, workspace_root: Path, exclude: Sequence[str]) -> Place:
+    """Validate a root, relative ones from the workspace, and collect its ignore rules.
+
+    Raises:
+        SearchError: The root does not exist, is protected, or leaves the workspace by a symlink.
+    """
+    named = workspace_root / root
+    is_file = _is_file(named)
+    cwd = workspace_root.resolve()
+    real = named.resolve()
+    inside = real.is_relative_to(cwd)
+    if not inside and named.is_relative_to(workspace_root):
+        raise SearchError(f"{root} leads out of the workspace: give {real} if that is meant")
+    relative = real.relative_to(cwd).as_posix() if inside else real.as_posix()
+    _check_protection(relative, exclude)
+    parent = real.parent if is_file else real
+    return Place(
+        workspace=workspace_root,
+        cwd=cwd,
+        argument=_argument(relative),
+        is_file=is_file,
+        rules=(*_parent_rules(parent, cwd), *(f"--iglob=!{glob}" for glob in exclude)),
+    )
+
+
+def _argument(relative: str) -> str:
+    if relative == ".":
+        return "./"
+    return relative if Path(relative).is_absolute() else f"./{relative}"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise SearchError(f"cannot search {path}: {error.strerror}; check the path") from error
+    except ValueError as error:
+        raise SearchError(f"cannot search {path!r}: give a path without NUL") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise SearchError(f"cannot search {path}: give a folder or a regular file")
+    return stat.S_ISREG(mode)
+
+
+def _check_protection(relative: str, exclude: Sequence[str]) -> None:
+    """Reject a protected root: ripgrep does not apply ignore rules to its arguments."""
+    # Lower case on both sides: on file systems that ignore case, another spelling names the same
+    # file.
+    spec = GitIgnoreSpec.from_lines(glob.lower() for glob in exclude)
+    name = relative.lower().removeprefix("/")
+    if spec.match_file(name) or spec.match_file(f"{name}/"):
+        raise SearchError(f"{relative} is protected and is not searched: choose another path")
+
+
+def _parent_rules(folder: Path, workspace: Path) -> tuple[str, ...]:
+    """Return the arguments for the ignore files above a root.
+
+    In a repository ripgrep finds them and stops at the repository's top. Elsewhere it would ascend
+    to the file system's root, so a stray .gitignore in a home directory could hide everything; so
+    only those from the workspace down are passed.
+    """
+    if any((above / ".git").exists() for above in (folder, *folder.parents)):
+        return ()
+    chain = [above for above in reversed(folder.parents) if above.is_relative_to(workspace)]
+    files = [above / name for above in chain for name in (".gitignore", ".ignore")]
+    return ("--no-ignore-parent", *(f"--ignore-file={file}" for file in files if file.is_file()))

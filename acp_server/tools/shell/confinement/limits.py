@@ -1,0 +1,136 @@
+"""Sandbox limits: what a confined command may write, read and reach, computed at its start.
+
+Examines names and symlinks, never file contents, except git's pointers to the repository of a
+worktree. Independent of the operating system's mechanism; the launchers apply the limits.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from acp_server.permissions.resolved_workspace import OPEN_FOLDERS
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.shell.confinement.config import SandboxRules
+from acp_server.tools.shell.confinement.private_paths import private_paths
+from skills_store.reading import read_regular
+
+SYSTEM_FOLDERS = tuple(
+    Path(name)
+    for name in (
+        *("/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys"),
+        *("/nix", "/gnu", "/snap", "/run/current-system"),
+        *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db", "/dev"),
+    )
+)
+"""Directories that a strictly confined command may also read: programs and their configuration."""
+MOST_POINTER_BYTES = 4_096
+
+
+@frozen
+class Bounds:
+    """Limits for one command. All paths are absolute, symlinks resolved."""
+
+    writable: tuple[Path, ...]
+    """Readable and writable, including everything below."""
+    hidden: tuple[Path, ...]
+    """Neither readable nor writable, except paths of `writable` or `opened` at or below."""
+    opened: tuple[Path, ...] = ()
+    """Readable although inside a hidden directory."""
+    readable: tuple[Path, ...] | None = None
+    """If not None, nothing else may be read."""
+    has_network: bool = False
+
+
+@frozen
+class Territory:
+    """Inputs for the limits of one session's commands."""
+
+    roots: tuple[Path, ...]
+    """Resolved when the session began: a command must not move its limits by moving a directory."""
+    rules: SandboxRules
+    home: Path
+    own_folder: Path
+    environment: Mapping[str, str]
+
+    def bounds(self) -> Bounds:
+        """Return the limits for a command that starts now. Blocks for about a millisecond.
+
+        Private paths are looked up each time, because they may have been created a moment ago.
+        """
+        own = Path(os.path.realpath(self.own_folder))
+        is_strict = self.rules.mode == "strict"
+        return Bounds(
+            writable=_existing(self._writable()),
+            hidden=self.hidden(),
+            opened=_existing(own / name for name in sorted(OPEN_FOLDERS)),
+            readable=_existing((*SYSTEM_FOLDERS, *self._programs())) if is_strict else None,
+            has_network=self.rules.has_network,
+        )
+
+    def hidden(self) -> tuple[Path, ...]:
+        """Return this program's own data directory and the private paths. Blocks."""
+        own = Path(os.path.realpath(self.own_folder))
+        return _existing((own, *private_paths(self.home)))
+
+    def _writable(self) -> Iterator[Path]:
+        yield from self.roots
+        yield from filter(None, map(git_store, self.roots))
+        yield from self.rules.writable
+        yield from self.rules.temporary
+        if own := self.environment.get("TMPDIR"):
+            yield Path(own)
+
+    def _programs(self) -> Iterator[Path]:
+        """Yield the directories of PATH."""
+        for name in self.environment.get("PATH", os.defpath).split(os.pathsep):
+            # Security: relative entries of PATH would make directories of the workspace count as
+            # programs.
+            if name.startswith("/"):
+                yield Path(name)
+
+
+def git_store(root: Path) -> Path | None:
+    """Return the git directory outside a root that its worktree uses; None if there is none.
+
+    That is the `.git` of a parent directory or the repository of a linked worktree. The pointer to
+    the latter is in a place where commands may write, so it counts only if the repository points
+    back: forging that requires write access to the repository.
+    """
+    for folder in (root, *root.parents):
+        entry = folder / ".git"
+        # Security: a command can create this link and point it to any directory, which would become
+        # writable for the next command.
+        if entry.is_symlink():
+            return None
+        if entry.is_dir():
+            return None if folder == root else entry
+        if entry.is_file():
+            return _linked_store(entry)
+    return None
+
+
+def _linked_store(pointer: Path) -> Path | None:
+    told = _line(pointer)
+    if not told.startswith("gitdir: "):
+        return None
+    tree = Path(os.path.realpath(pointer.parent / told.removeprefix("gitdir: ")))
+    # Security: without the reference back, a command could write a `.git` file that makes a foreign
+    # directory writable for the next command.
+    back = _line(tree / "gitdir")
+    if tree.parent.name != "worktrees" or not back:
+        return None
+    return tree.parent.parent if os.path.realpath(tree / back) == str(pointer) else None
+
+
+def _line(path: Path) -> str:
+    """Return the content of a small file without its newline; empty if there is none."""
+    try:
+        return os.fsdecode(read_regular(path, MOST_POINTER_BYTES).data).rstrip("\r\n")
+    except OSError:
+        return ""
+
+
+def _existing(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the existing paths, symlinks resolved, each once."""
+    real = (os.path.realpath(path) for path in paths if os.path.exists(path))  # noqa: PTH110  faster
+    return tuple(map(Path, dict.fromkeys(real)))

@@ -1,0 +1,65 @@
+"""Runs hooks as processes, as every local command is run, with JSON on stdin and a timeout.
+
+Hooks run outside the sandbox: the user configured them, and they may well work outside the
+workspace. They do not get the agent's secrets. When the timeout expires or the turn is cancelled
+they are terminated with all processes that they started; if this server is killed, the watcher
+process terminates them.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+
+from acp_server.hooks.hook_protocol import Ran
+from acp_server.hooks.rules import Hook
+from acp_server.startup.fast_dataclass import frozen
+from acp_server.tools.shell.child import Child
+from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.output import OutputLog
+from acp_server.tools.shell.session import ShellSession
+
+MOST_OUTPUT_BYTES = 64_000
+
+
+@frozen
+class HookShell:
+    """Runs the hooks of one session in its directory."""
+
+    shell: ShellSession
+    cwd: Path
+
+    async def run(self, hook: Hook, told: bytes) -> Ran:
+        """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
+        log = OutputLog(MOST_OUTPUT_BYTES, 0)
+
+        async def keep(chunk: bytes) -> None:
+            log.write(chunk)
+
+        try:
+            child = await self.shell.start(hook.command, self.cwd, "pipe", is_unconfined=True)
+        except ShellError as error:
+            return Ran(None, "", failure=str(error))
+        try:
+            with anyio.move_on_after(hook.timeout_seconds) as limit:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_tell, child, told)
+                    await self.shell.follow(child, keep)
+                    tasks.cancel_scope.cancel()  # it may have exited without reading all of stdin
+        finally:
+            self.shell.release(child)
+        is_cut = log.total_bytes > MOST_OUTPUT_BYTES
+        return Ran(child.exit.code, log.text(), is_cut, _failure(child, hook, limit))
+
+
+async def _tell(child: Child, told: bytes) -> None:
+    """Write the payload to the hook's stdin and close it."""
+    with suppress(BrokenPipeError):  # a hook may exit without reading its input: that is no failure
+        await child.write(told)
+    child.close_stdin()
+
+
+def _failure(child: Child, hook: Hook, limit: anyio.CancelScope) -> str:
+    if limit.cancelled_caught:
+        return f"its time was up after {hook.timeout_seconds:g} s"
+    return f"it was ended by {child.exit.signal}" if child.exit.code is None else ""

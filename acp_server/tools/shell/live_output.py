@@ -1,0 +1,172 @@
+"""Shows the output of a running command to the user: in chunks, or as its latest lines.
+
+The bytes sent stay proportional to the bytes printed, however fast or slowly they come.
+"""
+
+import json
+from codecs import getincrementaldecoder
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import anyio
+
+from acp_server.session.commands.markdown import block
+from acp_server.tools.call_reporter import Report
+from acp_server.tools.shell.output import OutputLog, for_model
+from acp_server.turn.conversation import Text
+from acp_server.turn.events import TerminalEnded, TerminalOpened, TerminalPrinted, TerminalView
+
+PIECES_SECONDS = 0.1
+MOST_STREAMED_BYTES = 1_000_000
+TAIL_CHARACTERS = 4_000
+FLOOD = "\n[… output too long to show in full; its end follows when the command has ended …]\n"
+TEXT_SECONDS = 0.25
+TEXT_CHARACTERS = 8_000
+TEXT_ALLOWANCE_CHARACTERS = 64_000
+TEXT_BUDGET = 4
+"""Bytes that all text updates together may cost, as a multiple of the output's bytes.
+
+Each text update replaces the one before, so it repeats output that was sent already.
+"""
+
+
+class Showing(Protocol):
+    """One way to show a command's output while it runs."""
+
+    def write(self, chunk: bytes) -> None:
+        """Take a chunk of output; it is shown with the next flush."""
+        ...
+
+    async def flush(self) -> None:
+        """Show the output that was not shown yet."""
+        ...
+
+
+async def show_while(
+    showing: Showing, interval_seconds: float, work: Callable[[], Awaitable[None]]
+) -> None:
+    """Run `work`, and flush `showing` every `interval_seconds` until it is done."""
+
+    async def keep_showing() -> None:
+        while True:
+            await anyio.sleep(interval_seconds)
+            await showing.flush()
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_showing)
+            await work()
+            tasks.cancel_scope.cancel()
+    except ExceptionGroup as group:  # unwrap: callers expect the exception that `work` raised
+        failure = group.exceptions[0]
+        raise failure from failure.__cause__
+
+
+class TerminalShow:
+    """Streams output in chunks, for editors that display it as a terminal."""
+
+    def __init__(self, report: Report, terminal_id: str) -> None:
+        self._report = report
+        self._id = terminal_id
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._unsent: list[str] = []
+        self._bytes_left = MOST_STREAMED_BYTES
+        self._tail = ""
+        self._is_open = False
+
+    async def open(self, cwd: str) -> None:
+        """Open an empty terminal in the editor."""
+        await self._report.tell(TerminalOpened(self._report.call_id, self._id, cwd))
+        self._is_open = True
+
+    @property
+    def view(self) -> TerminalView:
+        """Reference to the terminal, as content of the tool call."""
+        return TerminalView(self._id)
+
+    def write(self, chunk: bytes) -> None:
+        """Take a chunk of output; of very long output, only the beginning and the end are shown."""
+        self._take(self._decoder.decode(chunk))
+
+    async def flush(self) -> None:
+        """Send the output that was not sent yet. If cancelled, it is sent with the next flush."""
+        if not self._unsent:
+            return
+        # Taken before the await: more output may be written while this is being sent.
+        data = "".join(self._unsent)
+        self._unsent = []
+        is_sent = False
+        try:
+            await self._report.tell(TerminalPrinted(self._report.call_id, self._id, data))
+            is_sent = True
+        finally:
+            if not is_sent:
+                self._unsent.insert(0, data)
+
+    def end(self, exit_code: int | None, signal: str | None) -> None:
+        """Send the remaining output and the exit status, once.
+
+        Does not await: the turn may be in the middle of a cancellation.
+        """
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._take(self._decoder.decode(b"", final=True))
+        call_id = self._report.call_id
+        rest = "".join((*self._unsent, self._tail))
+        if rest:
+            self._report.tell_now(TerminalPrinted(call_id, self._id, rest))
+        self._report.tell_now(TerminalEnded(call_id, self._id, exit_code, signal))
+
+    def _take(self, text: str) -> None:
+        """Queue text up to the byte limit; of everything beyond it, keep only the end."""
+        if text and self._bytes_left > 0:
+            cost = _cost_bytes(text)
+            # The limit is in bytes, the text in characters: cut in proportion, without a re-encode.
+            shown = text[: max(1, len(text) * self._bytes_left // cost)]
+            self._bytes_left -= cost
+            self._unsent.append(shown)
+            text = text[len(shown) :]
+            if text:
+                self._unsent.append(FLOOD)
+        self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
+
+
+class TextShow:
+    """Shows the end of the output as text, for editors without terminal output."""
+
+    def __init__(self, report: Report, log: OutputLog) -> None:
+        self._report = report
+        self._log = log
+        self._sent_characters = 0
+        self._shown_bytes = 0
+
+    def write(self, chunk: bytes) -> None:
+        """Do nothing: the log already has it."""
+
+    async def flush(self) -> None:
+        """Show the end of the output; shorter if the updates so far used up the budget."""
+        total = self._log.total_bytes
+        if total == self._shown_bytes:
+            return
+        allowance = TEXT_BUDGET * total + TEXT_ALLOWANCE_CHARACTERS - self._sent_characters
+        most = min(TEXT_CHARACTERS, allowance)
+        if most < min(total, TEXT_CHARACTERS // 8):
+            return
+        text = fenced(self._log.text(), most)
+        self._shown_bytes = total
+        self._sent_characters += len(text)
+        self._report.show_passing((Text(text),))
+
+
+def _cost_bytes(text: str) -> int:
+    """Return the size of a text as a JSON string: escapes count too."""
+    return len(json.dumps(text, ensure_ascii=False).encode())
+
+
+def fenced(output: str, most_characters: int) -> str:
+    """Return the end of an output as a Markdown code block."""
+    shown = for_model(output[-4 * most_characters :], 4 * most_characters)
+    cut = shown[-most_characters:]
+    mark = "…" if len(cut) < len(shown) or len(output) > 4 * most_characters else ""
+    return block(f"{mark}{cut.strip(chr(10))}")

@@ -1,0 +1,287 @@
+"""Convert HTML to readable Markdown: headings, lists, links, code and tables are preserved. Pure.
+
+Tags are processed as a stream, without a tree: a tree can cost quadratic time in the length of a
+page, and pages come from untrusted authors. Invisible elements (scripts, styles, comments) are
+dropped; everything else stays, hidden or not, because hidden text may matter.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+from acp_server.startup.fast_dataclass import frozen
+
+MOST_SECONDS = 5.0
+PIECE_CHARACTERS = 64 * 1024
+MOST_DEPTH = 20
+MOST_TITLE_CHARACTERS = 300
+LEAST_MAIN_CHARACTERS = 200
+"""A shorter `<main>` is not taken for the page's content."""
+_UNSHOWN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
+_BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "main",
+        "nav",
+        "p",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "thead",
+        "tfoot",
+        "ul",
+        "ol",
+    }
+)
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_END = "\n<br>"
+"""Makes the parser flush text that could have been the start of a tag or an entity."""
+_SPACE = re.compile(r"\s+")
+_GAPS = re.compile(r"\n{3,}")
+Attributes = list[tuple[str, str | None]]
+
+
+@frozen
+class Reading:
+    """Title and text of a page."""
+
+    title: str
+    text: str
+    is_whole: bool
+    """Whether the whole page was parsed in time."""
+
+
+def read_html(source: str, base: str, now_seconds: Callable[[], float] = time.monotonic) -> Reading:
+    """Return the readable text of a page; its links are resolved against `base`.
+
+    If the page has a `<main>` element of sufficient length, only that is returned.
+    """
+    parser = _Reader(base)
+    until = now_seconds() + MOST_SECONDS
+    is_whole = True
+    for start in range(0, len(source), PIECE_CHARACTERS):
+        # Security: hostile HTML can make the parser slow; check the time after each piece.
+        if now_seconds() > until:
+            is_whole = False
+            break
+        parser.feed(source[start : start + PIECE_CHARACTERS])
+    # Without it, `HTMLParser` holds back trailing text that may continue.
+    parser.feed(_END)
+    return Reading(parser.title, parser.text(), is_whole and not parser.is_in_the_middle)
+
+
+@dataclass(slots=True)
+class _Link:
+    target: str
+    begins: int
+
+
+@dataclass(slots=True)
+class _Part:
+    """Position of the `<main>` element in the written pieces."""
+
+    begins: int | None = None
+    ends: int | None = None
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class _Writing:
+    """Output so far, and the elements that are open."""
+
+    pieces: list[str] = field(default_factory=list[str])
+    lists: list[int | None] = field(default_factory=list[int | None])
+    """For each open list the number of its next item; None for unordered lists."""
+    link: _Link | None = None
+    """The open link; in HTML links do not nest."""
+    preformatted: int = 0
+
+
+class _Reader(HTMLParser):
+    """Streaming converter from HTML to Markdown."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self._base = base
+        self._out = _Writing()
+        self._main = _Part()
+        self._unshown: str = ""
+        self._unshown_depth = 0
+        self._title: list[str] = []
+        self._is_in_title = False
+
+    @property
+    def title(self) -> str:
+        """The page's title, on one line."""
+        return _SPACE.sub(" ", "".join(self._title)).strip()[:MOST_TITLE_CHARACTERS]
+
+    @property
+    def is_in_the_middle(self) -> bool:
+        """Whether the page ended within an invisible element or a tag."""
+        return bool(self._unshown or self.rawdata)
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: FBT001, FBT002
+        """Skip marked sections; the library's own parser raises on some of them."""
+        return self.parse_bogus_comment(i, report)
+
+    def text(self) -> str:
+        """Return the output: the main part if it is long enough, else everything."""
+        main = self._main
+        if main.begins is not None:
+            found = _tidy("".join(self._out.pieces[main.begins : main.ends]))
+            if len(found) >= LEAST_MAIN_CHARACTERS:
+                return found
+        return _tidy("".join(self._out.pieces))
+
+    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+        """Open an element."""
+        if self._unshown:
+            self._unshown_depth += tag == self._unshown
+        elif tag in _UNSHOWN:
+            self._unshown, self._unshown_depth = tag, 1
+        elif tag == "title":
+            self._is_in_title = True
+        else:
+            self._open(tag, dict(attrs))
+
+    def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
+        """Open a self-closing element, as in SVG; an invisible one must not stay open."""
+        if tag not in _UNSHOWN:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element."""
+        if self._unshown:
+            self._unshown_depth -= tag == self._unshown
+            if self._unshown_depth == 0:
+                self._unshown = ""
+        elif tag == "title":
+            self._is_in_title = False
+        else:
+            self._close(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Write text."""
+        if self._unshown:
+            return
+        if self._is_in_title:
+            self._title.append(data[:MOST_TITLE_CHARACTERS])
+        elif self._out.preformatted:
+            self._write(data)
+        else:
+            self._write_running(_SPACE.sub(" ", data))
+
+    def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
+        out = self._out
+        match tag:
+            case "br" | "hr":
+                self._write("\n" if tag == "br" else "\n\n---\n\n")
+            case "li":
+                self._write(self._bullet())
+            case "tr" | "td" | "th":
+                self._write("\n|" if tag == "tr" else " ")
+            case "pre":
+                self._write("\n\n```\n")
+                out.preformatted += 1
+            case "code" if not out.preformatted:
+                self._write("`")
+            case "a":
+                out.link = _Link(attributes.get("href") or "", len(out.pieces))
+            case "img" if attributes.get("alt"):
+                self._write(f"[image: {_SPACE.sub(' ', attributes['alt'] or '').strip()}]")
+            case _:
+                self._open_block(tag)
+
+    def _open_block(self, tag: str) -> None:
+        if tag in _HEADINGS:
+            self._write(f"\n\n{_HEADINGS[tag]} ")
+        elif tag in _BLOCKS:
+            self._write("\n\n")
+            # Bounded, because the indentation of each item grows with the depth.
+            if tag in {"ul", "ol"} and len(self._out.lists) < MOST_DEPTH:
+                self._out.lists.append(1 if tag == "ol" else None)
+            if tag == "main":
+                self._main.depth += 1
+                if self._main.begins is None:
+                    self._main.begins = len(self._out.pieces)
+
+    def _close(self, tag: str) -> None:
+        out = self._out
+        match tag:
+            case "pre" if out.preformatted:
+                out.preformatted -= 1
+                self._write("\n```\n\n")
+            case "code" if not out.preformatted:
+                self._write("`")
+            case "td" | "th":
+                self._write(" |")
+            case "a" if out.link is not None:
+                self._close_link(out.link)
+            case _:
+                self._close_block(tag)
+
+    def _close_block(self, tag: str) -> None:
+        if tag in _BLOCKS or tag in _HEADINGS:
+            self._write("\n\n")
+        if tag in {"ul", "ol"} and self._out.lists:
+            self._out.lists.pop()
+        if tag == "main" and self._main.depth:
+            self._main.depth -= 1
+            self._main.ends = len(self._out.pieces)
+
+    def _close_link(self, link: _Link) -> None:
+        """Replace the link's text by a Markdown link."""
+        self._out.link = None
+        if not link.target or link.target.startswith(("#", "javascript:", "data:")):
+            return
+        words = "".join(self._out.pieces[link.begins :]).strip()
+        if not words or "\n" in words:
+            return
+        del self._out.pieces[link.begins :]
+        try:
+            target = urljoin(self._base, link.target.strip())
+        except ValueError:
+            target = link.target
+        self._write(f"[{words}]({_SPACE.sub('%20', target)})")
+
+    def _bullet(self) -> str:
+        lists = self._out.lists
+        if not lists:
+            return "\n- "
+        number = lists[-1]
+        if number is not None:
+            lists[-1] = number + 1
+        return f"\n{'  ' * (len(lists) - 1)}{'-' if number is None else f'{number}.'} "
+
+    def _write_running(self, text: str) -> None:
+        """Write text in which white space only separates words."""
+        before = self._out.pieces[-1][-1:] if self._out.pieces else "\n"
+        self._write(text.lstrip(" ") if before in {" ", "\n"} else text)
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._out.pieces.append(text)
+
+
+def _tidy(text: str) -> str:
+    """Return text without the blank lines that empty elements leave."""
+    return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()

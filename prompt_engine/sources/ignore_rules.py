@@ -1,0 +1,156 @@
+"""Directories that are not part of the project itself: ignored by git, dependencies, build output.
+
+Reads only the `.gitignore` files on the path down to a directory, so that the size of a repository
+does not matter. Git is not run. Its `info/exclude` is honoured, the user's global file is not.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from pathspec import GitIgnoreSpec
+
+from prompt_engine.decoding import UndecodableError, decode
+from prompt_engine.sources.file_reading import ReadFile, Remembered, read_within
+from prompt_engine.sources.paths import chain, children, git_root, is_file, slashed
+
+_DEPENDENCIES = {".venv", "bower_components", "node_modules", "site-packages", "venv", "virtualenv"}
+_BUILD_OUTPUT = {"_build", "build", "deriveddata", "dist", "obj", "out", "target"}
+_SITE_OUTPUT = {".next", ".nuxt", ".output", ".svelte-kit"}
+_VERSION_CONTROL = {".bzr", ".git", ".hg", ".svn"}
+_TOOL_STATE = {".direnv", ".eggs", ".gradle", ".nox", ".terraform", ".tox", "coverage", "htmlcov"}
+_CACHES = {".cache", ".mypy_cache", ".parcel-cache", ".pytest_cache", ".ruff_cache", ".turbo"}
+
+SKIPPED_NAMES = frozenset(
+    _DEPENDENCIES
+    | _BUILD_OUTPUT
+    | _SITE_OUTPUT
+    | _VERSION_CONTROL
+    | _TOOL_STATE
+    | _CACHES
+    | {"__pycache__"}
+)
+"""Case-folded names of directories with third-party or generated content."""
+
+_ENVIRONMENT_MARK = ("pyvenv.cfg",)
+_IGNORE_FILE = (".gitignore",)
+
+MOST_BYTES = 64 * 1024
+MOST_LINES = 2_000
+
+Patterns = tuple[GitIgnoreSpec, ...]
+"""Later sets take precedence."""
+
+_Rules = tuple[Path, Patterns]
+_EngineError = cast("type[Exception]", import_module("re2").error)  # the module has no types
+
+
+def compile_patterns(lines: Sequence[str]) -> Patterns:
+    """Compile patterns as in `.gitignore`; invalid ones are ignored, as in git.
+
+    RE2 matches them, in linear time for any pattern a repository contains. If the patterns are too
+    many for one set, they are split into several.
+    """
+    try:
+        return (GitIgnoreSpec.from_lines(lines, backend="re2"),)
+    except (ValueError, re.error, _EngineError):
+        if len(lines) == 1:
+            return ()
+        middle = len(lines) // 2
+        return compile_patterns(lines[:middle]) + compile_patterns(lines[middle:])
+
+
+def meaning(patterns: Patterns, relative: str) -> bool | None:
+    """Return whether the last pattern that matches the path includes it; None if none matches."""
+    verdicts = (spec.check_file(relative).include for spec in reversed(patterns))
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Directories from a root down to a target directory, up to the first ignored one."""
+
+    folders: tuple[Path, ...]
+    """Below the root, top down; ends before the first ignored directory."""
+    rules: tuple[_Rules, ...]
+
+    def hides(self, file: Path) -> bool:
+        """Return whether git ignores a file in one of the directories."""
+        rules = [rule for rule in self.rules if file.is_relative_to(rule[0])]
+        return _is_ignored(file, rules, is_folder=False)
+
+
+@dataclass(slots=True)
+class IgnoreRules:
+    """Ignore rules of one workspace root, a resolved directory."""
+
+    root: Path
+    skipped_names: frozenset[str] = SKIPPED_NAMES
+    _top: Path = field(init=False)
+    _files: Remembered[Patterns] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._top = git_root(self.root) or self.root
+        self._files = Remembered(self._read)
+
+    def way_to(self, folder: Path) -> Way:
+        """Return the chain down to a resolved directory in the root."""
+        rules = self._rules_above()
+        folders: list[Path] = []
+        for each in chain(self.root, folder)[1:]:
+            if self._is_foreign(each) or _is_ignored(each, rules, is_folder=True):
+                break
+            folders.append(each)
+            rules += self._rules_in(each)
+        return Way(tuple(folders), tuple(rules))
+
+    def _rules_above(self) -> list[_Rules]:
+        """Return the rules that apply at the root itself.
+
+        A user who opens a directory that is ignored from above, for example in a home directory
+        under version control, means that directory: only the rules from there down count then.
+        """
+        rules = self._excludes()
+        for each in chain(self._top, self.root):
+            if each != self._top and _is_ignored(each, rules, is_folder=True):
+                return self._rules_in(self.root)
+            rules += self._rules_in(each)
+        return rules
+
+    def _excludes(self) -> list[_Rules]:
+        patterns = self._files.get(self._top / ".git" / "info" / "exclude")
+        return [(self._top, patterns)] if patterns else []
+
+    def _rules_in(self, folder: Path) -> list[_Rules]:
+        patterns = self._files.get(children(folder, _IGNORE_FILE)[0])
+        return [(folder, patterns)] if patterns else []
+
+    def _is_foreign(self, folder: Path) -> bool:
+        if folder.name.casefold() in self.skipped_names or folder.name.endswith(".egg-info"):
+            return True
+        return is_file(children(folder, _ENVIRONMENT_MARK)[0])
+
+    def _read(self, path: Path) -> Patterns:
+        file = read_within(path, self._top, MOST_BYTES)
+        if not isinstance(file, ReadFile):
+            return ()
+        try:
+            return compile_patterns(decode(file.raw).split("\n")[:MOST_LINES])
+        except UndecodableError:
+            return ()
+
+
+def _is_ignored(path: Path, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
+    """Return whether git ignores a path whose parent is not ignored: the last match wins.
+
+    The directory of each rule contains the path.
+    """
+    for folder, patterns in reversed(rules):
+        relative = slashed(path, folder) + ("/" if is_folder else "")
+        verdict = meaning(patterns, relative)
+        if verdict is not None:
+            return verdict
+    return False

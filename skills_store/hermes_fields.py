@@ -1,0 +1,68 @@
+"""Read the frontmatter fields that Hermes adds to the standard.
+
+Authors put them at the top level, under `metadata`, or under `metadata.hermes`; as a list or, since
+the standard requires strings there, as comma-separated words.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from skills_store.frontmatter import text_of
+from skills_store.json_file import Json
+from skills_store.skill import Frontmatter
+
+_WORD = re.compile(r"[^\s,\[\]'\"]+")
+
+
+def words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
+    """Return the words of a field from all places where it can be, without duplicates."""
+    found = [place[name] for place in _places(frontmatter) if name in place]
+    return _unique(each for value in found for each in _words(value)) if found else ()
+
+
+def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
+    """Return the programs that a skill says it runs."""
+    return _unique(each for needs in _needs(frontmatter) for each in _words(needs.get("commands")))
+
+
+def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
+    """Return the environment variables that a skill requires; optional ones are left out."""
+    return _unique(_variables(frontmatter))
+
+
+def _variables(frontmatter: Frontmatter) -> Iterator[str]:
+    for needs in _needs(frontmatter):
+        yield from _words(needs.get("env_vars"))
+    for place in _places(frontmatter):
+        listed = place.get("required_environment_variables")
+        for each in listed if isinstance(listed, list) else [listed]:
+            if isinstance(each, dict):
+                yield from () if each.get("optional") is True else _words(each.get("name"))
+            else:
+                yield from _words(each)
+
+
+def _places(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
+    metadata = frontmatter.get("metadata")
+    if not isinstance(metadata, dict):
+        return (frontmatter,)
+    hermes = metadata.get("hermes")
+    return (frontmatter, metadata, hermes) if isinstance(hermes, dict) else (frontmatter, metadata)
+
+
+def _needs(frontmatter: Frontmatter) -> Iterator[Mapping[str, Json]]:
+    for place in _places(frontmatter):
+        needs = place.get("prerequisites")
+        if isinstance(needs, dict):
+            yield needs
+
+
+def _words(value: Json) -> Iterator[str]:
+    if isinstance(value, list):
+        yield from (text for each in value if (text := text_of(each)))
+    else:
+        yield from _WORD.findall(text_of(value))
+
+
+def _unique(found: Iterator[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,105 @@
+"""Validate names of new skills and categories, and paths without symlinks.
+
+Names that are special on one platform only (drives, reserved names, an existing name in other case)
+are rejected on all of them. Reads names and links, never file content.
+"""
+
+import os
+import re
+import unicodedata
+from pathlib import Path, PurePosixPath
+
+from skills_store.discovery import is_never_entered
+from skills_store.document import is_standard_name
+from skills_store.errors import PathRefusedError
+from skills_store.skill import LINKED_FOLDERS, MOST_NAME_CHARACTERS
+from skills_store.write_errors import LinkRefusedError, NameRefusedError
+
+MAX_CATEGORY_LEVELS = 4
+
+_CATEGORY = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+
+
+def check_new_name(name: str) -> None:
+    """Reject a name that a new skill must not have. Existing skills may have other names.
+
+    Raises:
+        InvalidSkillNameError: It violates the standard, or is special on some platform.
+    """
+    if not is_standard_name(name):
+        reason = (
+            f"use 1-{MOST_NAME_CHARACTERS} of a-z, 0-9 and single hyphens between them "
+            f"(it has {len(name)} characters)"
+        )
+        raise NameRefusedError(name, reason)
+    _refuse_special(name, name)
+
+
+def checked_category(category: str) -> PurePosixPath:
+    """Return a category as a relative path; the empty category is the skills directory itself.
+
+    Raises:
+        InvalidSkillNameError: It is not a valid category.
+    """
+    if not category:
+        return PurePosixPath()
+    levels = category.split("/")
+    if len(levels) > MAX_CATEGORY_LEVELS:
+        raise NameRefusedError(category, f"at most {MAX_CATEGORY_LEVELS} levels may be")
+    for level in levels:
+        if len(level) > MOST_NAME_CHARACTERS or not _CATEGORY.fullmatch(level):
+            reason = f"use a-z, 0-9 and hyphens, {MOST_NAME_CHARACTERS} characters at most"
+            raise NameRefusedError(category, reason)
+        _refuse_special(level, category)
+    return PurePosixPath(*levels)
+
+
+def refuse_links(root: Path, path: Path) -> None:
+    """Reject a path through a symlink below `root`, or one that exists in another spelling.
+
+    Raises:
+        SymlinkRefusedError: A component is a symlink.
+        SkillPathRefusedError: An entry has the same name in other letter case or Unicode form.
+    """
+    folder = root
+    for level in path.relative_to(root).parts:
+        _refuse_other_spelling(folder, level)
+        folder /= level
+        if folder.is_symlink():
+            raise LinkRefusedError(folder)
+        if folder != path and folder.exists() and not folder.is_dir():
+            raise PathRefusedError(str(folder), "a file stands where a folder should be")
+
+
+def _refuse_special(level: str, name: str) -> None:
+    if _DEVICE.fullmatch(level):
+        raise NameRefusedError(name, f"{level} is a reserved name on Windows")
+    if level in LINKED_FOLDERS or is_never_entered(level):
+        raise NameRefusedError(name, f"no skill is looked for in a folder named {level}")
+
+
+def _refuse_other_spelling(folder: Path, level: str) -> None:
+    names = _names_in(folder)
+    for other in () if level in names else names:
+        if is_same_name(other, level):
+            raise PathRefusedError(
+                str(folder / level), f"it is there as {other}; use that spelling"
+            )
+
+
+def is_same_name(first: str, second: str) -> bool:
+    """Return whether some file system treats two names as equal."""
+    return _folded(first) == _folded(second)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _names_in(folder: Path) -> frozenset[str]:
+    try:
+        with os.scandir(folder) as scan:
+            return frozenset(entry.name for entry in scan)
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()

@@ -1,0 +1,164 @@
+"""Locates the hunks of a patch in a text and applies them.
+
+A hunk is searched for below its heading, then after the previous hunk, then anywhere. A unique
+match decides; of several matches below one heading the first is taken, unless the same block
+contains another. Line numbers only decide between equally good matches.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from skills_store.patching.blending import plan_lines
+from skills_store.patching.changes import Hunk
+from skills_store.patching.errors import (
+    AmbiguousError,
+    NotFoundError,
+    NothingToChangeError,
+    UnplacedInsertionError,
+)
+from skills_store.patching.headings import Scope, leads_to_first, led_scopes, next_line
+from skills_store.patching.matching import (
+    Finding,
+    edit_at,
+    find,
+    first_changed_line,
+    first_lines,
+)
+from skills_store.patching.nearest import find_applied, find_nearest
+from skills_store.patching.text_search import Place, Wanted, line_number
+
+
+@dataclass(frozen=True, slots=True)
+class HunksApplied:
+    """Text after a patch, with the first changed line (1-based) of each hunk."""
+
+    text: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Effect of a hunk: the span and its replacement. `line` is the first changed line."""
+
+    start: int
+    end: int
+    new: str
+    line: int
+
+
+def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
+    """Apply the hunks of one file in order. A hunk with only context marks a position.
+
+    Raises:
+        NotFoundError: the old lines of a hunk do not occur.
+        AmbiguousError: they occur more than once, and neither heading nor order decides.
+        UnplacedInsertionError: a hunk only adds lines and gives no position.
+        NothingToChangeError: no hunk changes the text.
+    """
+    result = text
+    cursor = 0
+    lines: list[int] = []
+    for number, hunk in enumerate(hunks, 1):
+        edit = _edit(result, hunk, number, cursor)
+        grown = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
+        # A later hunk can apply above an earlier one, which shifts the lines already reported.
+        lines = [line + grown if line > edit.line else line for line in lines]
+        lines.append(edit.line)
+        result = result[: edit.start] + edit.new + result[edit.end :]
+        cursor = next_line(result, edit.start + len(edit.new))
+    if result == text:
+        raise NothingToChangeError
+    last = result.count("\n") + (not result.endswith("\n"))
+    return HunksApplied(result, tuple(max(1, min(line, last)) for line in lines))
+
+
+def _edit(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
+    if not any(line.sign == "-" or (line.sign == " " and line.text.strip()) for line in hunk.lines):
+        return _insertion(text, hunk, number, cursor)
+    wanted = Wanted(
+        "\n".join(hunk.old_lines),
+        "\n".join(hunk.new_lines),
+        starts_line=True,
+        ends_line=True,
+        takes_newline_before=not hunk.new_lines,
+        takes_newline_after=not hunk.new_lines,
+    )
+    for scopes in _scopes(text, hunk, cursor):
+        found = _find_in(text, scopes, wanted)
+        if found:
+            return _chosen(text, found, hunk, number)
+    raise NotFoundError(find_nearest(text, wanted.old), find_applied(text, wanted.new), number)
+
+
+def _scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[Scope]]:
+    """Yield groups of search scopes; each is tried if the ones before contain no match."""
+    led = led_scopes(text, hunk.headings)
+    if led:
+        yield [replace(each, start=max(each.start, cursor)) for each in led if each.end >= cursor]
+        yield led
+    if cursor:
+        yield [Scope(cursor, len(text))]
+    yield [Scope(0, len(text))]
+
+
+def _find_in(text: str, scopes: Sequence[Scope], wanted: Wanted) -> list[tuple[Scope, Finding]]:
+    """Return the matches in each scope; only the exact ones, if there are any."""
+    found: list[tuple[Scope, Finding]] = []
+    for scope in scopes:
+        finding = find(text[scope.start : scope.end], wanted)
+        if finding is not None:
+            places = [
+                replace(place, start=place.start + scope.start, end=place.end + scope.start)
+                for place in finding.places
+            ]
+            found.append((scope, replace(finding, places=tuple(places))))
+    return [each for each in found if each[1].strategy == "exact"] or found
+
+
+def _chosen(text: str, found: Sequence[tuple[Scope, Finding]], hunk: Hunk, number: int) -> Edit:
+    """Choose one of the matches and build its edit."""
+    places = [place for _, finding in found for place in finding.places]
+    scope, finding = found[0]
+    place = places[0]
+    if len(places) > 1:
+        chosen = _preferred(text, places, hunk)
+        if chosen is None and len(found) == 1 and leads_to_first(text, scope, places):
+            chosen = place
+        if chosen is None:
+            raise AmbiguousError(len(places), first_lines(text, places), number)
+        place = chosen
+        finding = next(each for _, each in found if place in each.places)
+    start, end, new = edit_at(text, place, finding.wanted, plan_lines(finding.wanted))
+    changed = text[:start] + new + text[end:]
+    is_same = changed == text
+    line = line_number(text, start) if is_same else first_changed_line(text, changed, start)
+    return Edit(start, end, new, line)
+
+
+def _preferred(text: str, places: Sequence[Place], hunk: Hunk) -> Place | None:
+    """Return the span at the end of the file or on the line the hunk names, if there is one."""
+    if hunk.is_at_end and not text[places[-1].end :].strip():
+        return places[-1]
+    named = [place for place in places if hunk.line_hint == line_number(text, place.start)]
+    return named[0] if len(named) == 1 else None
+
+
+def _insertion(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
+    """Insert lines below the heading, or at the end of the file."""
+    lines = [line.text for line in hunk.lines if line.sign == "+"]
+    if not text.strip():
+        return Edit(0, len(text), "".join(f"{line}\n" for line in lines), 1)
+    if hunk.is_at_end:
+        return _inserted(text, len(text), lines)
+    led = led_scopes(text, hunk.headings)
+    below = [scope for scope in led if scope.start >= cursor] or led
+    if len(below) != 1:
+        raise UnplacedInsertionError(number, hunk.headings[-1] if hunk.headings else None)
+    return _inserted(text, next_line(text, below[0].start + 1), lines)
+
+
+def _inserted(text: str, position: int, lines: Sequence[str]) -> Edit:
+    """Insert complete lines at the start of a line, or after a last line without newline."""
+    is_ended = text.endswith("\n", 0, position)
+    new = "".join(f"{line}\n" if is_ended else f"\n{line}" for line in lines)
+    return Edit(position, position, new, line_number(text, position) + (not is_ended))

@@ -1,0 +1,115 @@
+"""Alternative readings of an edit request: without escapes, line numbers or edge newlines.
+
+Each is only a guess. Whether it is right shows when the old text is found.
+"""
+
+import re
+from dataclasses import replace
+
+from skills_store.patching.text_search import Wanted
+
+_ESCAPE = re.compile(r"""\\[ntr"'\\]""")
+_MEANINGS = {
+    "\\n": "\n",
+    "\\t": "\t",
+    "\\r": "\r",
+    '\\"': '"',
+    "\\'": "'",
+    "\\\\": "\\",
+}
+_NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
+
+
+def without_edge_newlines(text: str, wanted: Wanted) -> Wanted | None:
+    """Remove a newline that the text lacks at its very end or start; None if there is none."""
+    old, new = wanted.old, wanted.new
+    at_end, at_start = old.removesuffix("\n"), old.removeprefix("\n")
+    if at_end != old and text.endswith(at_end) and not text.endswith("\n"):
+        return replace(wanted, old=at_end, new=new.removesuffix("\n"), ends_line=True)
+    if at_start != old and text.startswith(at_start):
+        return replace(wanted, old=at_start, new=new.removeprefix("\n"), starts_line=True)
+    return None
+
+
+def without_blank_edges(wanted: Wanted) -> Wanted:
+    """Remove blank lines at the edges of the old text, and at most as many from the new text."""
+    old, new = wanted.old.split("\n"), wanted.new.split("\n")
+    first, last = _blank_edges(old)
+    if first == len(old):
+        return wanted
+    new_first, new_last = _blank_edges(new)
+    new_first = min(first, new_first)
+    new_last = min(last, new_last, len(new) - new_first - 1)
+    is_removal = not wanted.new.strip()  # otherwise it would be joined to the next line
+    return Wanted(
+        old="\n".join(old[first : len(old) - last]),
+        new="\n".join(new[new_first : len(new) - new_last]),
+        starts_line=wanted.starts_line or first > 0,
+        ends_line=wanted.ends_line or last > 0,
+        takes_newline_before=wanted.takes_newline_before
+        or (is_removal and first > 0 and not wanted.new.startswith("\n")),
+        takes_newline_after=wanted.takes_newline_after
+        or (is_removal and last > 0 and not wanted.new.endswith("\n")),
+    )
+
+
+def _blank_edges(lines: list[str]) -> tuple[int, int]:
+    """Return the number of blank lines at the start and at the end."""
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    return (filled[0], len(lines) - 1 - filled[-1]) if filled else (len(lines), 0)
+
+
+def without_escapes(wanted: Wanted) -> Wanted | None:
+    r"""Replace escape sequences by their characters; None if the old text has none.
+
+    In the new text only the kinds of sequences in the old text are replaced. If those include
+    `\n`, all kinds are: then the entire request was escaped once too often.
+    """
+    kinds = set(_ESCAPE.findall(wanted.old))
+    if not kinds:
+        return None
+    new_kinds = set(_MEANINGS) if "\\n" in kinds else kinds
+    old, new = _unescaped(wanted.old, kinds), _unescaped(wanted.new, new_kinds)
+    return replace(wanted, old=old, new=new)
+
+
+def _unescaped(text: str, kinds: set[str]) -> str:
+    def meaning(escape: re.Match[str]) -> str:
+        return _MEANINGS[escape.group()] if escape.group() in kinds else escape.group()
+
+    return _ESCAPE.sub(meaning, text)
+
+
+def without_line_numbers(wanted: Wanted) -> tuple[Wanted, int] | None:
+    """Remove a file viewer's line numbers and return the first; None unless all lines have them."""
+    old = _unnumbered(wanted.old)
+    if old is None:
+        return None
+    new = _unnumbered(wanted.new)
+    if new is None and any(_NUMBERED.fullmatch(line) for line in wanted.new.split("\n")):
+        return None
+    bare = replace(
+        wanted,
+        old=old[0],
+        new=wanted.new if new is None else new[0],
+        starts_line=True,
+        ends_line=wanted.ends_line or not old[0].endswith("\n"),
+    )
+    return bare, old[1]
+
+
+def _unnumbered(text: str) -> tuple[str, int] | None:
+    """Return the text without line numbers, and the first number."""
+    body = text.removesuffix("\n")
+    parts = [_NUMBERED.fullmatch(line) for line in body.split("\n")]
+    matches = [part for part in parts if part is not None]
+    if len(matches) < len(parts):
+        return None
+    first = int(matches[0][1])
+    is_counting = [int(match[1]) for match in matches] == [*range(first, first + len(matches))]
+    if not is_counting or len({match[2] for match in matches}) > 1:
+        return None
+    lines = [match[3] for match in matches]
+    if matches[0][2] == ":" and all(line.startswith(" ") or not line for line in lines):
+        lines = [line[1:] for line in lines]
+    return "\n".join(lines) + text[len(body) :], first

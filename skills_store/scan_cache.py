@@ -1,0 +1,175 @@
+"""Scan cache on disk: scan results of each root, so that a new process need not read every skill.
+
+Only a cache: an invalid file counts as missing and is rebuilt. Written atomically.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import cast
+
+from skills_store.atomic import write_atomically
+from skills_store.json_file import Document, Json
+from skills_store.locks import locked
+from skills_store.reading import Stamp, read_regular
+from skills_store.root_scan import Scan
+from skills_store.skill import LoadProblem, Root, Skill
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+"""Increase this whenever the same skill files would be read differently."""
+MOST_ROOTS = 32
+"""Limit of cached roots over all workspaces; the most recently written are kept."""
+MOST_BYTES = 64 * 1024 * 1024
+
+_PRIVATE = 0o600
+_PATIENCE_SECONDS = 0.5
+_ROOTS = b', "roots": '
+_END = b"}\n"
+
+
+class BrokenSnapshotError(ValueError):
+    """The file is damaged or was written by another version."""
+
+
+class Snapshot:
+    """The scan cache file. All calls block; none raises."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def load(self, roots: Sequence[Root]) -> dict[Root, Scan]:
+        """Return the cached scans of some roots, without checking that they are current."""
+        try:
+            entries = self._entries()
+            kept = {root: entries[_key(root)] for root in roots if _key(root) in entries}
+            return {root: _scan(root, entry) for root, entry in kept.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, BrokenSnapshotError) as error:
+            logger.info("the scan cache %s is rebuilt: %s", self._file, error)
+            return {}
+
+    def save(self, scans: Iterable[Scan]) -> None:
+        """Store scans; cached scans of other roots are kept."""
+        mine = {_key(found.root): _entry(found) for found in scans}
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with locked(self._file, _PATIENCE_SECONDS):
+                others = {key: kept for key, kept in self._others().items() if key not in mine}
+                entries = dict([*others.items(), *mine.items()][-MOST_ROOTS:])
+                write_atomically(self._file, _written(entries), _PRIVATE)
+        except OSError as error:
+            logger.info(
+                "cannot write the scan cache %s, skills are scanned again next time: %s",
+                self._file,
+                error,
+            )
+
+    def _others(self) -> Document:
+        with contextlib.suppress(OSError, BrokenSnapshotError):
+            return self._entries()
+        return {}
+
+    def _entries(self) -> Document:
+        content = read_regular(self._file, MOST_BYTES)
+        roots = content.data.partition(_ROOTS)[2].removesuffix(_END)
+        # Compare with the file as we would write it: detects truncation, edits and other versions.
+        if not content.is_whole or content.data != _framed(roots):
+            message = "it is damaged, or another version wrote it"
+            raise BrokenSnapshotError(message)
+        try:
+            entries = cast("Json", json.loads(roots))
+        except (ValueError, RecursionError):
+            entries = None
+        if not isinstance(entries, dict):
+            message = "it is no JSON object"
+            raise BrokenSnapshotError(message)
+        return entries
+
+
+def _key(root: Root) -> str:
+    return f"{root.kind}:{root.plugin}:{root.path}"
+
+
+def _written(entries: Document) -> bytes:
+    return _framed(json.dumps(entries).encode())  # ASCII: a path may contain lone surrogates
+
+
+def _framed(roots: bytes) -> bytes:
+    """Return the complete file: a header with version and digest, then the roots."""
+    digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
+    head = f'{{"version": {VERSION}, "digest": "{digest}"'
+    return head.encode() + _ROOTS + roots + _END
+
+
+def _entry(found: Scan) -> Document:
+    return {
+        "manifest": {path: list(stamp) for path, stamp in found.manifest.items()},
+        "skills": [
+            {
+                "folder": skill.folder.relative_to(found.root.path).as_posix(),
+                "description": skill.description,
+                "frontmatter": dict(skill.frontmatter),
+            }
+            for skill in found.skills
+        ],
+        "categories": dict(found.category_descriptions),
+        "problems": [
+            [str(each.path), each.line, each.text, each.is_skipped] for each in found.problems
+        ],
+    }
+
+
+def _scan(root: Root, entry: Json) -> Scan:
+    match entry:
+        case {
+            "manifest": dict(manifest),
+            "skills": list(skills),
+            "categories": dict(categories),
+            "problems": list(problems),
+        }:
+            return Scan(
+                root,
+                tuple(_skill(root, each) for each in skills),
+                {name: _text(told) for name, told in categories.items()},
+                tuple(_problem(each) for each in problems),
+                {path: _stamp(stamp) for path, stamp in manifest.items()},
+            )
+        case _:
+            raise BrokenSnapshotError
+
+
+def _skill(root: Root, kept: Json) -> Skill:
+    match kept:
+        case {"folder": str(folder), "description": str(told), "frontmatter": dict(frontmatter)}:
+            category, _, name = folder.rpartition("/")
+            return Skill(name, told, category, root.path / folder, root, frontmatter)
+        case _:
+            raise BrokenSnapshotError
+
+
+def _problem(kept: Json) -> LoadProblem:
+    match kept:
+        case [str(path), int(line), str(text), bool(is_skipped)]:
+            return LoadProblem(Path(path), line, text, is_skipped)
+        case _:
+            raise BrokenSnapshotError
+
+
+def _stamp(kept: Json) -> Stamp:
+    match kept:
+        case [int(changed), int(size)]:
+            return (changed, size)
+        case _:
+            raise BrokenSnapshotError
+
+
+def _text(kept: Json) -> str:
+    if not isinstance(kept, str):
+        raise BrokenSnapshotError
+    return kept

@@ -1,0 +1,71 @@
+"""Checkpoint manager over temporary directories, and turns that change files."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.manager import Ground, Keeper, Task
+from acp_server.checkpoints.records import Record
+
+PATH = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin"
+HAS_GIT = shutil.which("git", path=PATH) is not None
+
+
+@dataclass(slots=True)
+class Bench:
+    """Workspace, the server's own directory, and the notices to the user."""
+
+    root: Path
+    own: Path
+    keeper: Keeper
+    told: list[str] = field(default_factory=list[str])
+
+    async def command(self, act: Callable[[], object]) -> Record | None:
+        """Run a command in a turn; `act` does its work. Return the record, if there is one."""
+        async with self.keeper.turn("go", 0, str):
+            await self.keeper.before_command()
+            act()
+        return next(iter(await self.keeper.records()), None)
+
+    def put(self, name: str, content: str | bytes = "text\n") -> Path:
+        """Create a file."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def git(self, *arguments: str) -> str:
+        """Run git in the workspace as the user."""
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ("git", *identity, *arguments)
+        done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def changed(self, record: Record | None) -> set[str]:
+        """Return the names of the files that a turn changed."""
+        changes = record.changes if record else ()
+        return {Path(each.path).relative_to(self.root).as_posix() for each in changes}
+
+    def unkept(self, record: Record | None) -> dict[str, str]:
+        """Return the names of omitted files, with the reason."""
+        found = record.unkept.items() if record else ()
+        return {p and Path(p).relative_to(self.root).as_posix(): why for p, why in found}
+
+
+def bench_in(
+    folder: Path,
+    rules: CheckpointRules | None = None,
+    path: str = PATH,
+    session: str = "s",
+    spawn: Callable[[Task], None] | None = None,
+) -> Bench:
+    """Create a setup in a directory; setups in the same one share all but the session."""
+    root, own = folder / "workspace", folder / "own"
+    for made in (root, own):
+        made.mkdir(exist_ok=True)
+    told: list[str] = []
+    ground = Ground(session, (root,), own, {"PATH": path})
+    return Bench(root, own, Keeper(ground, rules or CheckpointRules(), told.append, spawn), told)

@@ -1,0 +1,99 @@
+"""What is said of a file of settings that is wrong, and in which line."""
+
+import pytest
+
+from acp_server.config.checking import check_dotenv, check_yaml
+
+
+def told(text: str) -> list[str]:
+    return [f"{problem.line} {problem}" for problem in check_yaml(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("log:\n  levle: info", ["2 log.levle: is not known; did you mean log.level?"]),
+        (
+            "\nidle_seconds: 3",
+            ["2 idle_seconds: is not known; did you mean anthropic.idle_seconds?"],
+        ),
+        ("mode: plan", ["1 mode: is not known; did you mean default_mode?"]),
+        ("quite_different: 1", ["1 quite_different: is not known"]),
+        (
+            "api_key: x",
+            ["1 api_key: API keys do not belong in this file; run `acp-server setup` to store one"],
+        ),
+        ("log.level: info", ["1 log.level: dotted keys are not supported; nest the keys"]),
+        (
+            "model: a\nmodel: b",
+            ["2 model: is a duplicate key; the last one is used"],
+        ),
+        ("log: info", ["1 log: must be a mapping of keys to values"]),
+        ("log:\n- level", ["2 log: must be a mapping of keys to values"]),
+        (
+            "log:\n  level: loud",
+            ["2 log.level: Input should be 'debug', 'info', 'warning' or 'error'"],
+        ),
+        ("model:\n  default: 5", ["2 model.default: Input should be a valid string"]),
+        ("model: 5", ["1 model.default: Input should be a valid string"]),
+        (
+            "skills:\n  disabled:\n    - a\n    - [b]",
+            ["4 skills.disabled.1: Input should be a valid string"],
+        ),
+        (
+            "mcp_servers:\n  a:\n    args: []\n  b:\n    url: x",
+            [
+                "3 mcp_servers.a.command: Field required",
+                "5 mcp_servers.b.url: String should match pattern '^https?://'",
+            ],
+        ),
+        ("a: [", ["1 not YAML: expected the node content, but found '<stream end>'"]),
+        ("a: 2001-99-99", ["None not YAML"]),
+        ("- a", ["1 must be a mapping of keys to values"]),
+        ("b: 1\nlog: {level: x}\na: 1", None),
+    ],
+)
+def test_each_mistake_is_told_with_its_line(text: str, expected: list[str] | None) -> None:
+    found = told(text)
+    if expected is None:
+        assert [line.split()[0] for line in found] == ["1", "2", "3"]
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# only a comment",
+        "model: short",
+        "model:\nlog:",
+        "skills: {curator: off, review_writes: off}",
+        "base: &name {level: info}\nlog: *name",
+        "log:\n  <<: {level: info}",
+    ],
+)
+def test_nothing_is_said_of_what_is_well(text: str) -> None:
+    assert [each for each in told(text) if "base" not in each] == []
+
+
+def test_keys_of_another_program_are_let_be_in_a_file_that_is_shared() -> None:
+    text = "display: {compact: true}\ndefault_mode: x"
+    assert [each.key for each in check_yaml(text, is_shared=True)] == ["default_mode"]
+
+
+def test_variables_are_told_with_their_lines_and_without_their_values() -> None:
+    text = """\
+ACP_SERVER_MODEL=a
+export ACP_SERVER_MODE=a-secret
+this is no assignment
+OTHER=1
+ACP_SERVER_MODUS=x
+"""
+    modes = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'"
+    guesses = "ACP_SERVER_MODE or ACP_SERVER_MODEL"
+    assert [(each.line, str(each)) for each in check_dotenv(text)] == [
+        (2, f"ACP_SERVER_MODE: {modes}"),
+        (3, "is not an assignment NAME=VALUE"),
+        (5, f"ACP_SERVER_MODUS: is not known; did you mean {guesses}?"),
+    ]

@@ -1,0 +1,53 @@
+"""Hooks as they are written down; what is written wrongly is told, and never lets calls by."""
+
+from pathlib import Path
+
+import pytest
+
+from acp_server.config.checking import check_yaml
+from acp_server.config.settings import Configuration, load
+from acp_server.config.values import ToolHook, TurnHook
+
+
+def loaded(home: Path, text: str) -> Configuration:
+    (home / "acp").mkdir()
+    (home / "acp/config.yaml").write_text(text)
+    return load({}, {"HERMES_HOME": str(home)})
+
+
+def test_hooks_are_read_in_their_order(tmp_path: Path) -> None:
+    text = """\
+hooks:
+  before_tool:
+    - command: first
+    - {match: "patch|write_file", command: second, timeout_seconds: 2}
+  after_turn:
+    - command: third
+"""
+    current = loaded(tmp_path, text).settings
+    assert current.hooks_before_tool == (
+        ToolHook(command="first"),
+        ToolHook(command="second", match="patch|write_file", timeout_seconds=2),
+    )
+    assert current.hooks_after_turn == (TurnHook(command="third"),)
+    assert check_yaml(text) == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "told"),
+    [
+        ("{matcher: patch, command: x}", "hooks.before_tool.0.matcher: Extra inputs are not perm"),
+        ("{match: patch}", "hooks.before_tool.0.command: Field required"),
+        ("{command: ''}", "hooks.before_tool.0.command: String should have at least 1 character"),
+        ("{command: x, timeout_seconds: 0}", "hooks.before_tool.0.timeout_seconds: Input should"),
+        ("{command: x, timeout_seconds: 601}", "hooks.before_tool.0.timeout_seconds: Input should"),
+        ("just a line", "hooks.before_tool.0: Input should be"),
+    ],
+)
+def test_a_hook_that_is_written_wrongly_is_told_and_not_forgotten(
+    tmp_path: Path, hook: str, told: str
+) -> None:
+    text = f"hooks:\n  before_tool:\n    - {hook}\n"
+    (problem,) = [str(each) for each in check_yaml(text)]
+    assert problem.startswith(told)
+    assert loaded(tmp_path, text).misfits == {"hooks_before_tool"}

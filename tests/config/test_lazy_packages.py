@@ -1,0 +1,57 @@
+"""Packages that are entered part by part offer the same as when they are imported whole."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from acp_server.startup.lazy_import import enter
+from tests.config.written_packages import imported_of, written_package
+
+NAME = "package_of_parts"
+FILES = {
+    "__init__.py": (
+        "from .light import wanted, other as renamed\nfrom .heavy import unwanted\nmade_here = 7\n"
+    ),
+    "light.py": "wanted, other = 1, 2\n",
+    "heavy.py": "unwanted = 3\n",
+    "inner/__init__.py": "from ..light import wanted\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Iterator[str]:
+    with written_package(NAME, FILES, tmp_path) as name:
+        yield name
+
+
+def test_only_what_has_a_name_is_imported(package: str) -> None:
+    enter([package, f"{package}.inner"])
+    entered = import_module(package)
+    assert (entered.wanted, entered.renamed, entered.inner.wanted) == (1, 2, 1)
+    assert imported_of(NAME) == {package, f"{package}.inner", f"{package}.light"}
+
+
+def test_whoever_asks_for_anything_else_gets_the_whole(package: str) -> None:
+    enter([package])
+    entered = import_module(package)
+    assert entered.made_here == 7
+    assert imported_of(NAME) == {package, f"{package}.light", f"{package}.heavy"}
+    assert (entered.wanted, entered.unwanted) == (1, 3)
+
+
+def test_modules_are_found_and_what_is_not_there_is_missed(package: str) -> None:
+    enter([package])
+    entered = import_module(package)
+    assert entered.light.other == 2
+    assert not hasattr(entered, "__wrapped__")
+    assert imported_of(NAME) == {package, f"{package}.light"}
+    with pytest.raises(AttributeError, match="nowhere"):
+        _ = entered.nowhere
+
+
+def test_what_is_imported_already_or_is_not_there_is_passed_over(package: str) -> None:
+    whole = import_module(package)
+    enter([package, f"{package}.absent", "absent_package", "absent_package.part"])
+    assert import_module(package) is whole

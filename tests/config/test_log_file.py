@@ -1,0 +1,38 @@
+"""The log's file: its folder is made, and that is said; what cannot be is said too."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acp_server.server.log_setup import configure_logging
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Put the handlers of the test's own process back."""
+    root = logging.getLogger()
+    kept, level = root.handlers[:], root.level
+    root.handlers = []  # else `force` would close those of pytest
+    yield
+    for handler in root.handlers:
+        handler.close()
+    root.handlers = kept
+    root.setLevel(level)
+
+
+def test_a_folder_that_is_made_for_the_log_is_named_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "a" / "b" / "acp.log"
+    configure_logging("warning", file)
+    assert f"created directory {file.parent} for the log" in file.read_text()
+    configure_logging("warning", file)
+    assert file.read_text().count("created directory") == 1
+
+
+def test_a_log_that_cannot_be_written_is_said_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_text("a file")
+    configure_logging("warning", tmp_path / "a" / "acp.log")
+    assert "cannot open the log file: " in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""The published schema and the template: both follow from the table of settings."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator, ValidationError, validate
+from pydantic import JsonValue
+
+from acp_server.config.checking import check_yaml
+from acp_server.config.schema import schema
+from acp_server.config.table import sources
+from acp_server.config.template import template
+
+PUBLISHED = Path(__file__).parents[2] / "editors" / "config.schema.json"
+
+
+def uncommented(text: str) -> str:
+    return "\n".join(line.removeprefix("# ") for line in text.splitlines()[6:])
+
+
+def test_the_published_schema_is_current() -> None:
+    """Renew it by `acp-server config schema > editors/config.schema.json`."""
+    assert PUBLISHED.read_text() == f"{json.dumps(schema(), indent=2)}\n"
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "model: short",
+        "model: {default: long}",
+        "agent: {tool_use_enforcement: [a]}",
+        "skills: {disabled: one, external_dirs: [a, b], review_writes: 'off'}",
+        "mcp_servers: {a: {command: x, env: {A: b, P: 1}}, b: {url: 'http://x'}}",
+        "mcp_servers: {a: {type: sse, url: 'http://x'}}",
+        "diagnostics: {commands: {python: ruff check, c: [cc]}, timeout_seconds: 1}",
+        "platform_hints: {acp: {append: x}}",
+    ],
+)
+def test_what_the_schema_takes_is_understood(text: str) -> None:
+    document = cast("JsonValue", yaml.safe_load(text))
+    validate(document, schema(), Draft202012Validator)
+    assert check_yaml(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "modle: a",
+        "log: {level: loud}",
+        "log: {levle: info}",
+        "skills: {curator: sometimes}",
+        "mcp_servers: {a: {}}",
+        "mcp_servers: {a: {url: 'ftp://x'}}",
+        "diagnostics: {timeout_seconds: 3}",
+        "max_turn_requests: 0",
+    ],
+)
+def test_what_the_schema_refuses_is_complained_of(text: str) -> None:
+    document = cast("JsonValue", yaml.safe_load(text))
+    with pytest.raises(ValidationError):
+        validate(document, schema(), Draft202012Validator)
+    assert check_yaml(text) != []
+
+
+def test_the_template_sets_nothing_and_names_its_schema() -> None:
+    assert yaml.safe_load(template()) is None
+    assert template().startswith("# yaml-language-server: $schema=./config.schema.json\n")
+
+
+def test_the_template_without_its_signs_is_right_and_has_every_key() -> None:
+    text = uncommented(template())
+    assert check_yaml(text) == []
+    document = cast("dict[str, JsonValue]", yaml.safe_load(text))
+    for source in sources().values():
+        value: JsonValue = document
+        for part in source.key.split(".") if source.key else ():
+            assert isinstance(value, dict)
+            assert part in value, source.key
+            value = value[part]

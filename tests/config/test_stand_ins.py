@@ -1,0 +1,92 @@
+"""What stands in for a name is that name for whoever uses it, and costs no import until then."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from acp_server.startup.type_stubs_import import stood_in
+from tests.config.written_packages import imported_of, written_package
+
+NAME = "package_with_shapes"
+FILES = {
+    "__init__.py": "",
+    "user.py": (
+        "from .shapes import Circle\n"
+        "from .shapes.many import Square, Triangle\n"
+        "Either, Listed = Circle | Square | None, list[Triangle]\n"
+        "def area(shape: Circle): return shape.area\n"
+        "TABLE = {'circle': Circle}\n"
+    ),
+    "shapes/__init__.py": "from .circle import Circle\n",
+    "shapes/circle.py": (
+        "class Circle:\n    sides = 0\n    def __init__(self, size): self.size = size\n"
+    ),
+    "shapes/many.py": "class Square: ...\nclass Triangle: ...\nSIZES = {'small': 1}\n",
+    "hasty.py": "from .shapes import Circle\nunit = Circle(1)\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Iterator[str]:
+    with written_package(NAME, FILES, tmp_path) as name:
+        yield name
+
+
+def user_without_shapes(package: str) -> ModuleType:
+    with stood_in(f"{package}.shapes"):
+        return import_module(f"{package}.user")
+
+
+def test_what_is_only_named_is_not_imported(package: str) -> None:
+    user_without_shapes(package)
+    assert imported_of(NAME) == {package, f"{package}.user"}
+    assert not hasattr(sys.modules[package], "shapes")
+
+
+def test_whoever_comes_behind_gets_the_real_names(package: str) -> None:
+    user = user_without_shapes(package)
+    shapes = import_module(f"{package}.shapes")
+    assert shapes.Circle.__module__ == f"{package}.shapes.circle"
+    assert sys.modules[package].shapes is shapes
+    assert user.TABLE["circle"] is not shapes.Circle
+
+
+def test_what_was_imported_before_stays(package: str) -> None:
+    shapes = import_module(f"{package}.shapes")
+    user_without_shapes(package)
+    assert sys.modules[package].shapes is sys.modules[f"{package}.shapes"] is shapes
+
+
+def test_a_stand_in_that_is_used_is_the_real_thing(package: str) -> None:
+    circle = user_without_shapes(package).TABLE["circle"]
+    real = import_module(f"{package}.shapes").Circle
+    made = circle(3)
+    assert (type(made), made.size, circle.sides) == (real, 3, 0)
+    assert isinstance(made, circle)
+    assert issubclass(real, (int, circle))
+    assert not isinstance(3, circle)
+    larger = type(real)("Larger", (real,), {})
+    assert issubclass(larger, circle)
+
+
+def test_a_stand_in_can_be_subclassed_and_looked_into(package: str) -> None:
+    user_without_shapes(package)
+    with stood_in(f"{package}.shapes"):
+        many = import_module(f"{package}.shapes.many")
+        square, sizes = many.Square, many.SIZES
+
+    class Larger(square):
+        """A subclass of what a stand-in stands for."""
+
+    assert Larger.__mro__[1] is import_module(f"{package}.shapes.many").Square
+    assert sizes["small"] == 1
+
+
+def test_what_is_used_while_it_is_stood_in_for_is_told_by_its_name(package: str) -> None:
+    with pytest.raises(ImportError, match=r"shapes\.Circle is used"), stood_in(f"{package}.shapes"):
+        import_module(f"{package}.hasty")
+    assert import_module(f"{package}.hasty").unit.size == 1

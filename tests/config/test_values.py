@@ -1,0 +1,158 @@
+"""Settings of several parts: skills, servers, checks; what fits of them, and what is hidden."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from acp_server.config.fitting import Complaint, fit
+from acp_server.config.settings import load, sources
+from acp_server.config.table import UNRELATED_CATEGORIES, Settings
+from acp_server.config.values import HttpServer, SseServer, StdioServer
+from skills_store.index import MOST_CHARACTERS
+from skills_store.index import UNRELATED_CATEGORIES as STORE_CATEGORIES
+
+NO_SERVER = "Input should be a valid dictionary or instance of StdioServer"
+
+
+def loaded(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
+    (home / "acp").mkdir()
+    (home / "acp" / "config.yaml").write_text(text)
+    configuration = load({}, {"HERMES_HOME": str(home)})
+    file = f"{home / 'acp' / 'config.yaml'}: "
+    return configuration.settings, tuple(p.removeprefix(file) for p in configuration.problems)
+
+
+def test_every_setting_has_a_meaning_a_place_and_a_default() -> None:
+    for name, source in sources().items():
+        assert source.meaning
+        assert source.key or source.variable or source.option, name
+        assert not Settings.model_fields[name].is_required(), name
+
+
+@pytest.mark.parametrize("place", ["key", "variable", "option"])
+def test_no_two_settings_are_given_in_the_same_place(place: str) -> None:
+    given = [getattr(source, place) for source in sources().values() if getattr(source, place)]
+    assert len(given) == len(set(given))
+
+
+def test_the_skills_are_as_the_store_has_them_by_default() -> None:
+    defaults = Settings()
+    assert set(UNRELATED_CATEGORIES) == STORE_CATEGORIES
+    assert defaults.skills_index_char_limit == MOST_CHARACTERS
+
+
+def test_what_is_said_of_skills_is_read(tmp_path: Path) -> None:
+    text = """\
+skills:
+  external_dirs: ~/shared
+  disabled: [one, two]
+  platform_disabled: {acp: three}
+  creation_nudge_interval: 0
+  review_writes: off
+  review_wait_seconds: 0.5
+  curator: off
+memory: {nudge_interval: 5}
+"""
+    assert loaded(tmp_path, text) == (
+        Settings(
+            skills_external_dirs=(Path.home() / "shared",),
+            skills_disabled=("one", "two"),
+            skills_platform_disabled={"acp": ("three",)},
+            skills_creation_nudge_interval=0,
+            skills_review_writes="off",
+            skills_review_wait_seconds=0.5,
+            skills_curator="off",
+            memory_nudge_interval=5,
+        ),
+        (),
+    )
+
+
+def test_a_server_is_spoken_to_as_it_says_or_as_it_can_be() -> None:
+    written: Mapping[str, object] = {
+        "program": {"command": "npx", "args": ["-y", "x"], "env": {"PORT": 80, "KEY": "k"}},
+        "address": {"url": "https://a/mcp", "headers": {"Authorization": "k"}, "timeout": 5},
+        "events": {"type": "sse", "url": "http://a/sse"},
+        "of hermes": {"transport": "sse", "url": "http://a/sse", "tools": {"include": ["a"]}},
+        "off": {"command": "x", "enabled": False},
+    }
+    sse = SseServer.model_validate({"type": "sse", "url": "http://a/sse"})
+    found = fit("mcp_servers", written)
+    assert (found.is_usable, found.complaints) == (True, ())
+    assert found.value == {
+        "program": StdioServer(
+            command="npx",
+            args=("-y", "x"),
+            env={"PORT": SecretStr("80"), "KEY": SecretStr("k")},
+        ),
+        "address": HttpServer(
+            url="https://a/mcp", headers={"Authorization": SecretStr("k")}, timeout=5
+        ),
+        "events": sse,
+        "of hermes": sse,
+        "off": StdioServer(command="x", enabled=False),
+    }
+
+
+def test_a_server_that_does_not_fit_takes_no_other_along(tmp_path: Path) -> None:
+    text = """\
+mcp_servers:
+  good: {command: x}
+  empty: {}
+  odd: {url: "ftp://x"}
+  worse: 5
+"""
+    current, problems = loaded(tmp_path, text)
+    assert current.mcp_servers == {"good": StdioServer(command="x")}
+    assert problems == (
+        "mcp_servers.empty.command: Field required; ignored",
+        "mcp_servers.odd.url: String should match pattern '^https?://'; ignored",
+        f"mcp_servers.worse: {NO_SERVER}; ignored",
+    )
+
+
+def test_servers_of_which_none_fits_leave_those_of_the_source_below(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("mcp_servers: {below: {command: x}}")
+    current, problems = loaded(tmp_path, "mcp_servers: {broken: {}}")
+    assert current.mcp_servers == {"below": StdioServer(command="x")}
+    assert problems == ("mcp_servers.broken.command: Field required; ignored",)
+
+
+@pytest.mark.parametrize("secret", ["a-secret", "[a-secret]", "{a: a-secret}"])
+def test_what_may_be_secret_is_in_no_complaint(tmp_path: Path, secret: str) -> None:
+    text = f"mcp_servers: {{a: {{command: 5, env: {{KEY: {secret}}}, args: {secret}}}}}"
+    current, problems = loaded(tmp_path, text)
+    assert problems
+    assert "a-secret" not in f"{problems} {current}"
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("ruff check {path}", ("ruff", "check", "{path}")),
+        ("'my tool' --x=\"a b\"", ("my tool", "--x=a b")),
+        (["tsc", "--noEmit"], ("tsc", "--noEmit")),
+    ],
+)
+def test_a_command_is_a_line_or_its_words(written: object, words: tuple[str, ...]) -> None:
+    assert fit("diagnostics_commands", {"a": written}).value == {"a": words}
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ("", Complaint(("a",), "Tuple should have at least 1 item after validation, not 0")),
+        ("'open", Complaint(("a",), "No closing quotation")),
+        (5, Complaint(("a",), "Input should be a valid tuple")),
+    ],
+    ids=["empty", "open quote", "number"],
+)
+def test_what_is_no_command_is_said(written: object, complaint: Complaint) -> None:
+    assert fit("diagnostics_commands", {"a": written}).complaints == (complaint,)
+
+
+@pytest.mark.parametrize("seconds", [0, 2.5])
+def test_a_check_is_never_waited_for_longer_than_it_may_be(seconds: float) -> None:
+    assert not fit("diagnostics_timeout_seconds", seconds).is_usable

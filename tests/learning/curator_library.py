@@ -1,0 +1,134 @@
+"""A skill library for curator runs, and scripts for the curator's model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from acp_server.learning.curator_run import Curation
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.models.scripted import ScriptedModel
+from acp_server.skills.service import SkillRoom
+from skills_store.calls import ManageCall
+from skills_store.editor import Keeper
+from tests.skills_store.skill_home import Clock, document, files_in
+
+FIRST = "prompt: These are the skills\n"
+CORRECTED = "prompt: The YAML block is not what happened\n"
+AGAIN = "prompt: Some still stand out\n"
+PICTURE = bytes(range(256))
+
+CREATE = """call: skill_manage
+  action: create
+  name: pdf
+  content: |
+    ---
+    name: pdf
+    description: Use when a PDF is read, written or split.
+    ---
+
+    ## Reading
+    ## Writing
+    ## Splitting
+step:
+"""
+
+
+def absorb(*names: str, into: str = "pdf") -> str:
+    """Return the steps that merge skills into another and archive them."""
+    lines = "call: skill_manage\n  action: delete\n  name: {name}\n  absorbed_into: {into}\nstep:\n"
+    return "".join(lines.format(name=name, into=into) for name in names)
+
+
+def account(merged: Mapping[str, str], pruned: Mapping[str, str] | None = None) -> str:
+    """Return the final summary: merged skills with targets, pruned skills with reasons."""
+    lines = ["say: Done.", "  ", "  ```yaml"]
+    lines.append("  consolidations:" if merged else "  consolidations: []")
+    for name, into in merged.items():
+        lines += [f"    - from: {name}", f"      into: {into}", "      reason: One tool."]
+    lines.append("  prunings:" if pruned else "  prunings: []")
+    for name, reason in (pruned or {}).items():
+        lines += [f"    - name: {name}", f"      reason: {reason}"]
+    return "\n".join([*lines, "  ```", ""])
+
+
+SIBLINGS = ("pdf-read", "pdf-split", "pdf-write")
+ALL_MERGED = account(dict.fromkeys(SIBLINGS, "pdf"))
+MERGING = f"{FIRST}{CREATE}{absorb(*SIBLINGS)}{ALL_MERGED}"
+
+ATTEMPTS = """call: skill_manage
+  action: delete
+  name: {name}
+  absorbed_into: pdf-read
+step:
+call: skill_manage
+  action: delete
+  name: {name}
+step:
+call: skill_manage
+  action: patch
+  name: {name}
+  old_string: Do it.
+  new_string: Do it twice.
+step:
+call: skill_manage
+  action: edit
+  name: {name}
+  content: |
+    ---
+    name: {name}
+    description: Other.
+    ---
+    Other.
+step:
+call: skill_manage
+  action: write_file
+  name: {name}
+  file_path: references/more.md
+  file_content: More.
+step:
+call: skill_manage
+  action: delete
+  name: pdf-read
+  absorbed_into: {name}
+step:
+call: terminal
+  command: rm -rf skills
+step:
+"""
+"""Calls that a curator must not succeed with; `{name}` is a skill outside its scope."""
+
+
+class Library:
+    """Home with three narrow skills that an agent created."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.skills = self.home / "skills"
+        self.clock = Clock()
+        self.room = SkillRoom(self.home, folder / "user", bundled=folder / "bundled")
+        self.keeper = Keeper(self.home, lambda: self.room.roots(None), self.clock)
+        for name in SIBLINGS:
+            self.make(name)
+        picture = self.skills / "pdf-read" / "assets" / "page.png"
+        picture.parent.mkdir()
+        picture.write_bytes(PICTURE)
+
+    def make(self, name: str) -> None:
+        """Create a skill as an agent does."""
+        call = ManageCall("create", name, content=document(name))
+        self.keeper.commit(self.keeper.plan(call))
+
+    def curation(self, script: str = MERGING) -> Curation:
+        """Return the runs of a curator whose model plays a script."""
+        file = self.folder / "curator.script"
+        file.write_text(script, encoding="utf-8")
+        catalog = FixedCatalog("test", "test", lambda: ScriptedModel(str(file)))
+        return Curation(self.room, catalog, now=self.clock)
+
+    def files(self) -> dict[str, bytes]:
+        """Return all files of the skills directory except locks."""
+        return files_in(self.skills, is_hidden=lambda path: path.endswith(".lock"))
+
+    def archived(self) -> dict[str, str]:
+        """Return the archived skills, each with the skill that absorbed it."""
+        return {each.name: each.absorbed_into for each in self.keeper.archive.entries()}

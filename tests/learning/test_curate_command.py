@@ -1,0 +1,48 @@
+"""`acp-server skills curate`, as a user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import Outcome, run
+from tests.learning.curator_library import FIRST, MERGING, SIBLINGS, Library, absorb
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(tmp_path)
+
+
+def curate(library: Library, *options: str, script: str = MERGING) -> Outcome:
+    file = library.folder / "curator.script"
+    file.write_text(script, encoding="utf-8")
+    return run(library.home, "skills", "curate", "--model", f"scripted:{file}", *options)
+
+
+def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: Library) -> None:
+    before = library.files()
+    plan = curate(library, "--dry-run", "--json")
+    assert (plan.exit_code, json.loads(plan.stdout)["is_plan"]) == (0, True)
+    assert library.files() == before
+    made = curate(library, "--json")
+    told = json.loads(made.stdout)
+    assert told["consolidations"] == [{"from": name, "into": "pdf"} for name in SIBLINGS]
+    assert Path(told["report"], "report.md").is_file()
+    undone = curate(library, "--undo")
+    assert (undone.exit_code, library.files()) == (0, before)
+    again = curate(library, "--undo")
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "already undone" in again.stderr
+
+
+def test_what_did_not_come_to_its_end_is_told_by_the_exit_code(library: Library) -> None:
+    outcome = curate(library, script=f"{FIRST}{absorb('pdf-read', into='pdf-write')}fail: Dead.\n")
+    assert outcome.exit_code == 1
+    assert "The model failed: Dead." in outcome.stdout
+    assert library.archived() == {"pdf-read": "pdf-write"}
+
+
+def test_a_plan_cannot_be_undone(library: Library) -> None:
+    outcome = curate(library, "--dry-run", "--undo")
+    assert outcome.exit_code == 2

@@ -1,0 +1,120 @@
+"""What is done for the skills while nobody works."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from acp_server.learning.skill_maintenance import Upkeep, Worker
+from acp_server.session.user_notices import Bulletin
+from skills_store.curation import Schedule
+from skills_store.locks import LockedError
+from tests.learning.curator_library import SIBLINGS, Library
+
+NIGHT = timedelta(hours=8)
+
+
+class Server:
+    """A server whose sessions rest, and a curator that says that it was there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library = Library(folder)
+        self.clock = self.library.clock
+        self.workers: list[Worker] = []
+        self.passes = 0
+        self.upkeep = Upkeep(
+            self.library.keeper,
+            Schedule(self.library.keeper.home, self.clock),
+            lambda: self.workers,
+            self.curate,
+            self.clock,
+        )
+
+    async def curate(self) -> str:
+        self.passes += 1
+        return "The curator was there."
+
+    def work(self, *, is_idle: bool = True) -> Bulletin:
+        """Let somebody work in a session just now."""
+        worker = Worker(is_idle, self.clock.time, Bulletin())
+        self.workers.append(worker)
+        return worker.bulletin
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path)
+
+
+async def test_a_curator_comes_a_week_after_the_first_sight(server: Server) -> None:
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    server.clock.time += timedelta(days=6)
+    await server.upkeep.look()
+    assert server.passes == 0
+    server.clock.time += timedelta(days=1)
+    await server.upkeep.look()
+    assert server.passes == 1
+
+
+async def test_one_line_tells_of_it_where_somebody_worked_last(server: Server) -> None:
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    server.clock.time += timedelta(days=7)
+    earlier, later = server.work(), server.work()
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    assert [earlier.take(), later.take()] in (
+        [["The curator was there."], []],
+        [[], ["The curator was there."]],
+    )
+
+
+@pytest.mark.parametrize(
+    ("wait", "is_idle"),
+    [(timedelta(hours=1), True), (NIGHT, False)],
+    ids=["an hour ago", "at this moment"],
+)
+async def test_nobody_comes_while_somebody_works(
+    server: Server, wait: timedelta, *, is_idle: bool
+) -> None:
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    server.clock.time += timedelta(days=8)
+    server.work(is_idle=is_idle)
+    server.clock.time += wait
+    await server.upkeep.look()
+    assert server.passes == 0
+
+
+async def test_it_never_comes_unasked_unless_that_is_wanted(server: Server) -> None:
+    server.upkeep.curate = None
+    for _ in range(3):
+        server.clock.time += timedelta(days=8)
+        await server.upkeep.look()
+    assert server.passes == 0
+
+
+async def test_skills_age_once_a_day(server: Server) -> None:
+    await server.upkeep.look()
+    server.clock.time += timedelta(days=31)
+    await server.upkeep.look()
+    states = {name: each.state for name, each in server.library.keeper.usage.records().items()}
+    assert states == dict.fromkeys(SIBLINGS, "stale")
+    server.clock.time += timedelta(days=60)
+    await server.upkeep.look()
+    assert server.library.archived() == dict.fromkeys(SIBLINGS, "")
+
+
+async def test_another_process_at_work_is_no_failure(server: Server) -> None:
+    async def curate() -> str:
+        raise LockedError
+
+    server.upkeep.curate = curate
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    server.clock.time += timedelta(days=8)
+    bulletin = server.work()
+    server.clock.time += NIGHT
+    await server.upkeep.look()
+    assert bulletin.take() == []

@@ -1,0 +1,249 @@
+"""Workspace full of secrets with the real tools, and a user who rejects every request."""
+
+import json
+import os
+import stat
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.hooks.rules import HookRules
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.models.scripted import ScriptedModel
+from acp_server.permissions.modes import Mode
+from acp_server.permissions.questions import Choice, ChoiceId, Question
+from acp_server.session.ports.editor import NoEditor
+from acp_server.session.ports.user_questions import NoEnquirer
+from acp_server.session.session import Session, Workspace
+from acp_server.tools.factory import SessionToolMaker
+from acp_server.tools.lazy_imports import JoinServers, Premises, Surroundings, WebRules
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.events import Event
+from acp_server.turn.ports import Model, Outcome, Toolbox
+from tests.support.server_parts import equipment
+from tests.support.timeouts import PATIENCE_SECONDS
+
+MARKER = "hush-4711"
+"""Text contained in every secret, and nowhere else."""
+
+PLAIN_FILES = {
+    "README.md": "# A project\n",
+    "src/app.py": "def main() -> None:\n    print('hello')\n",
+    "src/deep/util.py": "VALUE = 1\n",
+    "notes/today.md": "nothing\n",
+    "public.draft": "for all to read\n",
+    ".env.example": "KEY=\n",
+}
+SECRET_FILES = {
+    ".env": f"KEY={MARKER}\n",
+    ".env.production": f"KEY={MARKER}\n",
+    "config/prod.env": f"KEY={MARKER}\n",
+    "server.key": f"-----BEGIN-----\n{MARKER}\n",
+    "BACKUP.PEM": f"{MARKER}\n",
+    "credentials.json": f'{{"key": "{MARKER}"}}\n',
+    ".npmrc": f"//registry/:_authToken={MARKER}\n",
+    ".aws/credentials": f"[default]\nkey = {MARKER}\n",
+    "private/plan.txt": f"{MARKER}\n",
+    "idea.draft": f"{MARKER}\n",
+    ".hermesignore": f"# {MARKER}\nprivate/\n*.draft\n!public.draft\n",
+    ".git/config": f'[remote "origin"]\n\turl = https://me:{MARKER}@example.org/x\n',
+    ".git/HEAD": "ref: refs/heads/main\n",
+    ".git/hooks/pre-commit": "#!/bin/sh\n",
+    ".git/objects/info/none": "",
+    ".git/refs/heads/none": "",
+    "agent/config.yaml": f"key: {MARKER}\n",
+    "agent/acp/permissions.json": "{}\n",
+}
+
+
+Snapshot: TypeAlias = Mapping[str, tuple[int, str]]
+
+
+@dataclass(slots=True)
+class Stage:
+    """Directory with a workspace, an outside directory and this program's settings."""
+
+    base: Path
+    root: Path = field(init=False)
+    outside: Path = field(init=False)
+    home: Path = field(init=False)
+    before: Snapshot = field(init=False, default_factory=dict[str, tuple[int, str]])
+    """Initial snapshot, for tests that store one."""
+    model: Model | None = None
+    """Model of the session; None unless the test sets one."""
+
+    def __post_init__(self) -> None:
+        self.root, self.outside = self.base / "workspace", self.base / "outside"
+        self.home = self.base / "home"
+
+    @property
+    def own(self) -> Path:
+        return self.root / "agent"
+
+    def put(self, path: str | Path, text: str) -> Path:
+        """Create a file; relative paths are inside the workspace."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def snapshot(self) -> Snapshot:
+        """Return all paths with kind and mode, and contents or link targets."""
+        return {str(each.relative_to(self.base)): _state(each) for each in self.base.rglob("*")}
+
+    def filled(self, value: JsonValue) -> JsonValue:
+        """Return arguments with their placeholders replaced."""
+        match value:
+            case str():
+                places = {"ROOT": self.root, "OUTSIDE": self.outside, "HOME": self.home}
+                for name, path in places.items():
+                    value = value.replace(f"<{name}>", str(path))
+                return value
+            case dict():
+                return {name: self.filled(each) for name, each in value.items()}
+            case _:
+                return value
+
+
+def set_up(base: Path) -> Stage:
+    """Create the workspace with its files."""
+    stage = Stage(base)
+    for name, text in (PLAIN_FILES | SECRET_FILES).items():
+        stage.put(name, text)
+    for path in (stage.outside / "plans.txt", stage.home / ".ssh/id_rsa", stage.home / ".bashrc"):
+        stage.put(path, f"{MARKER}\n")
+    links = {
+        stage.root / "harmless.txt": stage.root / ".env",
+        stage.root / "far.txt": stage.outside / "plans.txt",
+        stage.root / "door": stage.outside,
+        stage.root / "round": stage.root / "round",
+        stage.root / "hooks": stage.root / ".git/hooks",
+        stage.outside / "inward.py": stage.root / "src/app.py",
+    }
+    for link, target in links.items():
+        link.symlink_to(target)
+    return stage
+
+
+def _state(path: Path) -> tuple[int, str]:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return mode, str(path.readlink())
+    return mode, path.read_text(errors="replace") if stat.S_ISREG(mode) else ""
+
+
+@dataclass(slots=True)
+class Recorder:
+    """User who answers all requests alike and records them."""
+
+    answer: ChoiceId = "reject_once"
+    questions: list[Question] = field(default_factory=list[Question])
+
+    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+        del choices
+        self.questions.append(question)
+        return self.answer
+
+
+class Somebody(NoEnquirer):
+    """A present user whose client has no forms."""
+
+    is_attended = True
+
+
+@dataclass(slots=True)
+class Screen:
+    """Event sink that records all events."""
+
+    events: list[Event] = field(default_factory=list[Event])
+
+    async def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    def emit_now(self, event: Event) -> None:
+        self.events.append(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Tools of a session in a `SecretWorkspace`."""
+
+    stage: Stage
+    session: Session
+    toolbox: Toolbox
+    user: Recorder
+    screen: Screen = field(default_factory=Screen)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, JsonValue], call_id: str = "call"
+    ) -> Outcome:
+        """Make a call: stream its arguments, then run it."""
+        text = json.dumps(self.stage.filled(dict(arguments)))
+        live = await self.toolbox.open(call_id, tool, self.screen)
+        for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
+            await live.write(piece)
+        return await live.run(ToolCall(call_id, tool, text))
+
+
+@asynccontextmanager
+async def acting(
+    stage: Stage,
+    mode: Mode,
+    user: Recorder | None = None,
+    additional: tuple[Path, ...] = (),
+    web: WebRules | None = None,
+    hooks: HookRules | None = None,
+) -> AsyncGenerator[Actor]:
+    """Open a session in a `SecretWorkspace`; exiting ends all its processes."""
+    premises = replace(premises_of(stage), web=web or WebRules(), hooks=hooks or HookRules())
+    async with acting_with(stage, mode, premises, user, additional) as actor:
+        yield actor
+
+
+def premises_of(stage: Stage) -> Premises:
+    """Return the tool configuration of a `SecretWorkspace`."""
+    environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
+    environment |= {"ACP_TEST_KEY": "hush-key-4711"}
+    return Premises(stage.home, stage.own, environment, ("ACP_TEST_KEY",))
+
+
+@asynccontextmanager
+async def acting_with(
+    stage: Stage,
+    mode: Mode,
+    premises: Premises,
+    user: Recorder | None = None,
+    additional: tuple[Path, ...] = (),
+    join_servers: JoinServers | None = None,
+) -> AsyncGenerator[Actor]:
+    """Open a session with its own tool configuration; exiting ends all its processes."""
+    user = user or Recorder()
+    catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
+    made: list[Toolbox] = []
+
+    async def own(session: Session) -> Toolbox:
+        del session
+        return made[0]
+
+    equipped = replace(equipment(catalog, mode=mode), toolbox=own)
+    session = Session(Workspace(stage.root, additional), equipped)
+    maker = SessionToolMaker(premises)
+    async with anyio.create_task_group() as tasks:
+        toolbox = maker.toolbox(
+            Surroundings(session, NoEditor(), user, tasks, Somebody(), join_servers)
+        )
+        made.append(toolbox)
+        try:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                yield Actor(stage, session, toolbox, user)
+        finally:
+            # on a timeout the scope is cancelled, but the tools' processes must still end
+            with anyio.CancelScope(shield=True):
+                await toolbox.close()
+                await maker.close()
+            tasks.cancel_scope.cancel()

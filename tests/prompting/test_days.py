@@ -1,0 +1,138 @@
+"""A day that begins while a session goes on is said with a prompt; what was sent stays."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from acp_server.session.prompting.day_change import remark_on_day
+from acp_server.session.prompting.provider import Subject
+from acp_server.session.prompting.workspace_prompt import ProjectBriefing
+from acp_server.session.session import Session, Workspace
+from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
+from acp_server.turn.ports import ModelRequest, TextDelta
+from tests.prompting.prompted_session import prompt_settings
+from tests.support.server_parts import Shelf, equipment
+from tests.turn.fake_sinks import RecordingSink
+from tests.turn.turn_harness import HI, Playing, Round
+
+EVE, DAY, NEXT = date(2026, 11, 21), date(2026, 11, 22), date(2026, 11, 23)
+ON_DAY = Text("[It is another day now: Sunday, November 22, 2026.]")
+ON_NEXT = Text("[It is another day now: Monday, November 23, 2026.]")
+SUBJECT = Subject("test", None, frozenset())
+
+
+class Calendar:
+    """A clock that shows the day which the test says."""
+
+    def __init__(self) -> None:
+        self.day = EVE
+
+    def today(self) -> date:
+        return self.day
+
+
+class Talk:
+    """A session with a real briefing, whose calendar can be turned."""
+
+    def __init__(self, folder: Path) -> None:
+        self.calendar = Calendar()
+        self.model = Playing(Round([TextDelta("Yes.")]))
+        settings = prompt_settings(folder)
+
+        def briefing(workspace: Workspace) -> ProjectBriefing:
+            return ProjectBriefing(settings, workspace, today=self.calendar.today)
+
+        equipped = replace(equipment(Shelf({"test": self.model})), briefing=briefing)
+        self.session = Session(Workspace(folder), equipped)
+
+    async def say(self, text: str = "hi") -> ModelRequest:
+        message = UserMessage((Text(text),))
+        ticket = self.session.admit(message)
+        await self.session.prompt(ticket, message, RecordingSink(), lambda: None)
+        return self.model.requests[-1]
+
+
+async def test_a_new_day_is_said_once_behind_the_next_prompt_and_nothing_before_it_changes(
+    tmp_path: Path,
+) -> None:
+    talk = Talk(tmp_path)
+    first = await talk.say()
+    talk.calendar.day = DAY
+    second = await talk.say()
+    third = await talk.say()
+    assert "Today is Saturday, November 21, 2026." in first.system
+    assert {second.system, third.system} == {first.system}
+    assert (second.tools, third.tools) == (first.tools, first.tools)
+    assert second.messages[: len(first.messages)] == first.messages
+    assert third.messages[: len(second.messages)] == second.messages
+    assert first.messages == (HI,)
+    assert second.messages[-1] == UserMessage((Text("hi"), ON_DAY))
+    assert third.messages[-1] == HI
+
+
+async def test_a_session_that_is_opened_before_midnight_and_used_after_it_names_the_new_day(
+    tmp_path: Path,
+) -> None:
+    talk = Talk(tmp_path)
+    await talk.session.gather()
+    talk.calendar.day = DAY
+    request = await talk.say()
+    assert "Today is Sunday, November 22, 2026." in request.system
+    assert request.messages == (HI,)
+
+
+async def test_a_prompt_that_is_written_anew_names_the_day_and_nothing_is_said(
+    tmp_path: Path,
+) -> None:
+    talk = Talk(tmp_path)
+    await talk.say()
+    talk.calendar.day = DAY
+    await talk.say("/reload")
+    request = await talk.say()
+    assert "Today is Sunday, November 22, 2026." in request.system
+    assert request.messages[-1] == HI
+
+
+async def test_another_process_goes_on_from_the_day_that_the_prompt_names(tmp_path: Path) -> None:
+    calendar = Calendar()
+    former = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path), today=calendar.today)
+    text = await former.write(SUBJECT)
+    later = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path), today=calendar.today)
+    assert await later.restore(text, former.state())
+    assert later.remarks(Conversation()) == ()
+    calendar.day = DAY
+    assert later.remarks(Conversation()) == (ON_DAY.text,)
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "expected"),
+    [
+        ([], EVE, ON_NEXT),
+        ([], NEXT, None),
+        ([], None, ON_NEXT),
+        ([UserMessage((ON_DAY,))], EVE, ON_NEXT),
+        ([UserMessage((ON_DAY,))], NEXT, ON_NEXT),
+        ([UserMessage((ON_DAY,)), UserMessage((Text("hi"), ON_NEXT))], EVE, None),
+        ([AssistantMessage((ON_NEXT,))], EVE, ON_NEXT),
+        ([UserMessage((Text(f"They said {ON_NEXT.text}"),))], EVE, ON_NEXT),
+    ],
+    ids=[
+        "nothing was said",
+        "the prompt names it",
+        "the prompt's day is not known",
+        "the day before was said",
+        "the day before was said last, whatever the prompt names",
+        "it was said",
+        "the model said it",
+        "the user quoted it",
+    ],
+)
+def test_what_was_said_of_the_day_is_read_from_the_conversation(
+    said: Sequence[Message], written: date | None, expected: Text | None
+) -> None:
+    conversation = Conversation()
+    conversation.rebuild(said)
+    assert remark_on_day(conversation, written, NEXT) == ("" if expected is None else expected.text)

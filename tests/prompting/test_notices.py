@@ -1,0 +1,156 @@
+"""What of the project's and the user's files the model does not see: the user is told, once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.permissions.trust import ContentTrust
+from prompt_engine.trust import sha256_of
+from tests.prompting.prompted_session import (
+    ATTACK,
+    NOTICES,
+    BriefedRoom,
+    file,
+    hints_in,
+    open_briefed_room,
+    prompt_settings,
+)
+from tests.tools.typing_model import call
+
+BLOCKED = (
+    "AGENTS.md is hidden from the model: ignore-earlier-instructions in line 2; "
+    "to allow exactly this text, run `acp-server context trust AGENTS.md`"
+)
+TEXT = f"Be kind.\n{ATTACK}\n"
+
+
+def told(room: BriefedRoom, can: JsonValue) -> list[str]:
+    """What the client was told, in the way that it understands."""
+    if can is NOTICES:
+        return room.notices()
+    return [line for line in room.editor.said(room.session_id).split("\n") if ".md " in line]
+
+
+def trust(folder: Path) -> ContentTrust:
+    """Where the room keeps what the user trusts."""
+    return ContentTrust(folder / "own/acp/context_trust.json")
+
+
+@pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
+async def test_a_blocked_file_is_not_shown_and_the_user_is_told_once(
+    tmp_path: Path, can: JsonValue
+) -> None:
+    async with open_briefed_room(tmp_path, capabilities=can) as room:
+        room.put("AGENTS.md", TEXT)
+        request = await room.say()
+        assert ATTACK not in request.system
+        assert "[AGENTS.md was blocked and is not shown: " in request.system
+        assert told(room, can) == [BLOCKED]
+        await room.say()
+        assert told(room, can) == [BLOCKED]
+
+
+async def test_a_blocked_file_does_not_hide_the_next_one(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        room.put("AGENTS.md", TEXT)
+        room.put("CLAUDE.md", "Be brief.")
+        assert "Be brief." in (await room.say()).system
+
+
+async def test_a_blocked_file_that_is_trusted_is_shown_until_it_changes(tmp_path: Path) -> None:
+    given = trust(tmp_path)
+    settings = replace(prompt_settings(tmp_path), is_trusted=given.is_given)
+    async with open_briefed_room(tmp_path, settings=settings, capabilities=NOTICES) as room:
+        path = room.put("AGENTS.md", TEXT)
+        given.give(path, sha256_of(path.read_bytes()))
+        assert TEXT.strip() in (await room.say()).system
+        assert room.notices() == []
+        path.write_text(f"{TEXT}More.\n")
+        other = await room.editor.new_session(room.root)
+        assert ATTACK not in (await room.say(session_id=other)).system
+
+
+async def test_a_blocked_file_that_becomes_trusted_comes_with_the_next_touch(
+    tmp_path: Path,
+) -> None:
+    given = trust(tmp_path)
+    settings = replace(prompt_settings(tmp_path), is_trusted=given.is_given)
+    async with open_briefed_room(tmp_path, settings=settings) as room:
+        path = room.put("AGENTS.md", TEXT)
+        await room.say()
+        given.give(path, sha256_of(path.read_bytes()))
+        result = await room.run_one(call("terminal", command="true"))
+        assert hints_in(result.text) == [("AGENTS.md*", TEXT.strip())]
+
+
+@pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
+async def test_the_user_is_told_of_a_file_that_is_cut(tmp_path: Path, can: JsonValue) -> None:
+    settings = replace(prompt_settings(tmp_path), max_characters=1_000)
+    async with open_briefed_room(tmp_path, settings=settings, capabilities=can) as room:
+        room.put("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
+        system = (await room.say()).system
+        assert "Rule 001." in system
+        assert "Rule 250." not in system
+        (said,) = told(room, can)
+        assert said.startswith("AGENTS.md is long: ")
+        assert said.endswith(" of its 4,999 characters are shown")
+
+
+async def test_the_user_is_told_of_a_file_that_cannot_be_read_as_text(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        room.put("AGENTS.md", b"Be \xff\xfe kind.\n")
+        await room.say()
+        (said,) = room.notices()
+        assert said.startswith("AGENTS.md cannot be used: ")
+
+
+async def test_a_blocked_soul_leaves_the_built_in_identity_and_the_user_is_told(
+    tmp_path: Path,
+) -> None:
+    file(tmp_path / "own/SOUL.md", ATTACK)
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        request = await room.say()
+        assert request.system.startswith("You are Hermes Agent")
+        assert ATTACK not in request.system
+        (said,) = room.notices()
+        assert said.startswith(
+            f"{tmp_path}/own/SOUL.md was blocked: ignore-earlier-instructions in line 1"
+        )
+
+
+async def test_a_long_file_of_a_folder_is_cut_and_the_user_is_told(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        room.put("a/AGENTS.md", "x" * 9_000)
+        room.put("a/b.txt", "text")
+        result = await room.run_one(call("read_file", path="a/b.txt"))
+        ((label, body),) = hints_in(result.text)
+        assert (label, len(body) <= 8_000) == ("a/AGENTS.md", True)
+        (said,) = room.notices()
+        assert said.startswith("a/AGENTS.md is long: ")
+
+
+async def test_the_user_is_not_told_again_when_the_prompt_is_written_anew(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        room.put("AGENTS.md", TEXT)
+        await room.say()
+        await room.command("/reload")
+        room.put("CLAUDE.md", TEXT)
+        await room.command("/reload")
+        await room.say()
+        assert room.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
+
+
+async def test_instructions_that_an_ignore_file_names_are_not_read_unasked(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
+        room.put(".hermesignore", "AGENTS.md\n")
+        room.put("AGENTS.md", "do-not-tell")
+        room.put("sub/AGENTS.md", "nor this")
+        room.put("sub/a.txt", "text")
+        assert "do-not-tell" not in (await room.say()).system
+        assert room.notices() == [
+            "AGENTS.md cannot be used: it is protected, and so kept from the model"
+        ]
+        told = await room.run_one(call("read_file", path="sub/a.txt"))
+        assert "nor this" not in told.text

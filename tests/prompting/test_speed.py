@@ -1,0 +1,39 @@
+"""Looking for instructions of folders costs a call next to nothing once they are there."""
+
+import time
+from pathlib import Path
+
+from acp_server.session.prompting.provider import Subject
+from acp_server.session.prompting.workspace_prompt import ProjectBriefing
+from acp_server.session.session import Workspace
+from acp_server.turn.conversation import Conversation, Message, Text, ToolResult, UserMessage
+from tests.prompting.prompted_session import file, prompt_settings
+
+MOST_SECONDS = 0.02
+"""Ten times what is wanted: a machine that runs tests is busy."""
+ROUNDS = 30
+
+
+def long_history(count: int) -> list[Message]:
+    """Results of so many calls, some kilobytes each."""
+    return [
+        UserMessage((ToolResult(f"call_{n}", "a line of output\n" * 300),)) for n in range(count)
+    ]
+
+
+async def test_a_lookup_that_finds_nothing_new_is_quick(tmp_path: Path) -> None:
+    for folder in ("", "a/", "a/b/", "a/b/c/"):
+        file(tmp_path / f"{folder}AGENTS.md", f"Of {folder}.")
+    conversation = Conversation()
+    conversation.rebuild(long_history(500))
+    briefing = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
+    await briefing.write(Subject("test", 200_000, frozenset()))
+    touched = {"call": [str(tmp_path / "a/b/c/d.txt"), str(tmp_path / "a/b/e.txt")]}
+    delivery = (await briefing.instructions(conversation, touched))["call"]
+    conversation.append(UserMessage((Text(delivery.text),)))
+    took_seconds: list[float] = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        assert await briefing.instructions(conversation, touched) == {}
+        took_seconds.append(time.perf_counter() - begun)
+    assert sorted(took_seconds)[ROUNDS // 2] < MOST_SECONDS

@@ -1,0 +1,79 @@
+"""What was sent once is sent again byte for byte: the system prompt, the tools, every message."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from acp_server.turn.conversation import Text, ToolResult, UserMessage
+from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
+from tests.prompting.prompted_session import (
+    file,
+    hints_in,
+    link,
+    open_briefed_room,
+    resource,
+)
+from tests.support.editor import Object
+from tests.tools.typing_model import call, typed
+
+
+def assert_each_begins_with_the_former(requests: Sequence[ModelRequest]) -> None:
+    """Compare the requests of a session, one with the next."""
+    for former, later in pairwise(requests):
+        assert (later.system, later.tools) == (former.system, former.tools)
+        assert tuple(later.messages[: len(former.messages)]) == tuple(former.messages)
+        assert len(later.messages) > len(former.messages)
+
+
+async def test_nothing_that_was_sent_changes_whatever_happens(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        room.put("AGENTS.md", "Of all.")
+        room.put("a/AGENTS.md", "Of a.")
+        path = room.put("a/b/c.txt", "see\n")
+        room.put("a/b/AGENTS.md", "Of b.")
+        await room.run(
+            call("write_file", path="new.txt", content="x"), call("terminal", command="cat new.txt")
+        )
+        await room.run_one(call("read_file", path="a/b/c.txt"))
+        room.put("AGENTS.md", "Of all, now.")
+        file(tmp_path / "own/memories/MEMORY.md", "Something new.")
+        file(tmp_path / "own/SOUL.md", "You are someone else.")
+        await room.run_one(call("write_file", path="AGENTS.md", content="Of all, in the end."))
+        view: Object = {"sessionId": room.session_id, "path": str(path)}
+        room.editor.notify("_hermes/active_file", view)
+        room.put("a/AGENTS.md", "Of a, now.")
+        await room.say(link(path), resource(path))
+        requests = list(room.model.requests)
+        await room.say(session_id=await room.editor.new_session(room.root))
+        thinking = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
+        requests.append(await room.say(answer=thinking))
+        requests.append(await room.say())
+        await room.command("/context")
+        requests.append(await room.say())
+        assert_each_begins_with_the_former(requests)
+        assert (requests[0].system.count("Of all."), "Of all, " in requests[0].system) == (1, False)
+
+
+async def test_instructions_that_came_stay_where_they_are(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        room.put("a/AGENTS.md", "Of a.")
+        told = await room.run_one(call("read_file", path="a/AGENTS.md"))
+        room.put("a/AGENTS.md", "Of a, now.")
+        request = await room.say(answer=typed(call("read_file", path="a/AGENTS.md")))
+        parts = [part for message in request.messages for part in message.parts]
+        results = [part for part in parts if isinstance(part, ToolResult)]
+        assert results[0] == told.result
+        assert [hint for result in results for hint in hints_in(result.text)] == [
+            ("a/AGENTS.md", "Of a."),
+            ("a/AGENTS.md*", "Of a, now."),
+        ]
+        assert_each_begins_with_the_former(room.model.requests)
+
+
+async def test_the_same_facts_give_two_sessions_the_same_bytes(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        room.put("AGENTS.md", "Of all.")
+        one = await room.say()
+        two = await room.say(session_id=await room.editor.new_session(room.root))
+        assert one == two
+        assert one.messages == (UserMessage((Text("Look"),)),)

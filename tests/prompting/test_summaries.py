@@ -1,0 +1,33 @@
+"""A refusal is no summary: nothing of the conversation is given up for it."""
+
+import pytest
+
+from acp_server.session.prompting.compaction import Compactor
+from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
+from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.events import Usage
+from acp_server.turn.loop import Kit, Spent
+from acp_server.turn.ports import TextDelta, UsageReported
+from tests.turn.fake_sinks import Ids, RecordingSink
+from tests.turn.turn_harness import Gauge, Playing, Round, Tools
+
+EXCHANGE: tuple[Message, ...] = (
+    UserMessage((Text("a question"),)),
+    AssistantMessage((Text("an answer"),)),
+)
+
+
+async def test_a_refusal_leaves_the_conversation_as_it_was() -> None:
+    refusal = Round([TextDelta("I cannot do that."), UsageReported(Usage(90, 5))], "refusal")
+    kit = Kit(Playing(refusal), Gauge(1_000), Tools(), Ids(), system="old")
+    conversation, spent = Conversation(), Spent()
+    conversation.rebuild(EXCHANGE * 20)
+
+    async def rebuild() -> str:
+        pytest.fail("the system prompt was written anew")
+
+    compactor = Compactor(spent, rebuild)
+    with pytest.raises(ModelFailedError, match="the model returned no text"):
+        await compactor.compact(conversation, kit, RecordingSink())
+    assert (tuple(conversation), conversation.generation) == (EXCHANGE * 20, 1)
+    assert (spent.usage, spent.requests) == (Usage(90, 5), 1)

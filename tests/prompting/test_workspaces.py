@@ -1,0 +1,112 @@
+"""Every session is told of its own workspace, wherever the process is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.prompting.prompted_session import BriefedRoom, file, hints_in, open_briefed_room
+from tests.tools.typing_model import call, typed
+
+
+def furnish(folder: Path, name: str) -> Path:
+    """Make a workspace whose instructions name it."""
+    file(folder / "AGENTS.md", f"Of {name}.")
+    file(folder / "a/AGENTS.md", f"Of a in {name}.")
+    return folder
+
+
+async def read_in(room: BriefedRoom, session_id: str, path: str) -> list[tuple[str, str]]:
+    """Have a session's model read a file; return the instructions that came with it."""
+    await room.say(session_id=session_id, answer=typed(call("read_file", path=path)))
+    return hints_in(room.model.results[0].text)
+
+
+async def test_two_sessions_have_their_own_instructions_each(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        furnish(room.root, "one")
+        other = furnish(tmp_path / "other", "two")
+        other_id = await room.editor.new_session(other)
+        one, two = await room.say(), await room.say(session_id=other_id)
+        assert ("Of one." in one.system, "Of two." in one.system) == (True, False)
+        assert ("Of one." in two.system, "Of two." in two.system) == (False, True)
+        path = "a/AGENTS.md"
+        assert await read_in(room, other_id, path) == [(path, "Of a in two.")]
+        assert await read_in(room, room.session_id, path) == [(path, "Of a in one.")]
+        assert await read_in(room, other_id, path) == []
+
+
+async def test_two_sessions_in_one_workspace_have_the_instructions_of_folders_each(
+    tmp_path: Path,
+) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        furnish(room.root, "one")
+        other_id, path = await room.editor.new_session(room.root), "a/AGENTS.md"
+        expected = [(path, "Of a in one.")]
+        assert await read_in(room, room.session_id, path) == expected
+        assert await read_in(room, other_id, path) == expected
+
+
+async def test_the_folder_of_the_process_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = furnish(tmp_path / "elsewhere", "the process")
+    monkeypatch.chdir(elsewhere)
+    async with open_briefed_room(tmp_path) as room:
+        furnish(room.root, "the session")
+        request = await room.say()
+        assert "Of the session." in request.system
+        assert "the process" not in request.system
+        assert str(elsewhere) not in request.system
+        path = "a/AGENTS.md"
+        assert await read_in(room, room.session_id, path) == [(path, "Of a in the session.")]
+
+
+async def test_more_folders_of_a_workspace_have_instructions_too(tmp_path: Path) -> None:
+    async with open_briefed_room(tmp_path) as room:
+        furnish(room.root, "one")
+        more = furnish(tmp_path / "more", "more")
+        session_id = await room.editor.new_session(room.root, additionalDirectories=[str(more)])
+        system = (await room.say(session_id=session_id)).system
+        assert (
+            system.index("Of one.")
+            < system.index(f"## {more}/AGENTS.md")
+            < system.index("Of more.")
+        )
+        label = f"{more}/a/AGENTS.md"
+        assert await read_in(room, session_id, label) == [(label, "Of a in more.")]
+
+
+async def test_instructions_above_the_folder_count_up_to_the_root_of_the_repository(
+    tmp_path: Path,
+) -> None:
+    file(tmp_path / "AGENTS.md", "Of all projects.")
+    async with open_briefed_room(tmp_path) as room:
+        (room.root / ".git").mkdir()
+        furnish(room.root, "the repository")
+        session_id = await room.editor.new_session(room.root / "a")
+        system = (await room.say(session_id=session_id)).system
+        assert system.index("Of the repository.") < system.index("Of a in the repository.")
+        assert "Of all projects." not in system
+
+
+def takes_any_name(folder: Path) -> bool:
+    """Whether a file may have a name that is not UTF-8."""
+    try:
+        (folder / "\udcff").touch()
+    except OSError:
+        return False
+    return True
+
+
+async def test_a_name_that_is_not_utf_8_reaches_nobody(tmp_path: Path) -> None:
+    if not takes_any_name(tmp_path):
+        pytest.skip("this file system has no such names")
+    async with open_briefed_room(tmp_path) as room:
+        file(room.root / ".cursor/rules/\udcff.mdc", "---\nglobs: '*.txt'\n---\nA rule.")
+        file(room.root / ".cursor/rules/always-\udcff.mdc", "Another rule.")
+        file(room.root / "x.txt", "text")
+        told = await room.run_one(call("read_file", path="x.txt"))
+        system = room.model.requests[-1].system
+        assert "Another rule." in system
+        assert hints_in(told.text) == [(".cursor/rules/%FFFD.mdc", "A rule.")]
+        assert system.encode()

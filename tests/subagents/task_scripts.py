@@ -1,0 +1,96 @@
+"""Scripts for sub-agents in an in-memory server; each is chosen by the text of its task."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.ports import TextDelta
+from tests.support.editor import Object, Pending, at
+from tests.tools.editor_session import Room, Told
+from tests.tools.typing_model import Action, Happening, call, typed
+
+PERMISSION = "session/request_permission"
+ALLOWED: JsonValue = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+
+
+def say(text: str) -> list[Action]:
+    """Return the model events of a text."""
+    return [TextDelta(text)]
+
+
+def use(name: str, /, **arguments: JsonValue) -> list[Action]:
+    """Return the model events of a tool call."""
+    return typed(call(name, **arguments))
+
+
+def delegated(*goals: str, **more: JsonValue) -> ToolCall:
+    """Return a `delegate_task` call with one or more tasks."""
+    if len(goals) == 1:
+        return call("delegate_task", goal=goals[0], **more)
+    tasks: list[JsonValue] = [{"goal": goal} for goal in goals]
+    return call("delegate_task", tasks=tasks, **more)
+
+
+class Meeting:
+    """Barrier that releases its waiters when `count` have arrived."""
+
+    def __init__(self, count: int) -> None:
+        self._missing = count
+        self.is_complete = anyio.Event()
+
+    async def __call__(self) -> None:
+        self._missing -= 1
+        if self._missing == 0:
+            self.is_complete.set()
+        await self.is_complete.wait()
+
+
+async def forever() -> None:
+    """Block until cancelled."""
+    await anyio.sleep_forever()
+
+
+def failing(error: Exception) -> Happening:
+    """Return an action that raises this error."""
+
+    async def fail() -> None:
+        raise error
+
+    return fail
+
+
+def begin(room: Room, made: ToolCall) -> Pending:
+    """Have the model make a call, without waiting for the turn."""
+    room.model.rounds = [typed(made)]
+    return room.editor.begin_prompt(room.session_id, "go")
+
+
+def cast_for(room: Room, parts: Mapping[str, Sequence[Sequence[Action]]]) -> None:
+    """Set the scripts of sub-agents, by the beginning of their task."""
+    room.model.parts = {task: [*rounds] for task, rounds in parts.items()}
+
+
+def below(room: Room, parent: str) -> dict[str, Told]:
+    """Return the updates of the sub-agents' calls below a parent call, by call id."""
+    updates = cast("list[Object]", room.editor.updates_of(room.session_id))
+    ids = dict.fromkeys(
+        str(each["toolCallId"])
+        for each in updates
+        if str(each.get("toolCallId", "")).startswith(f"{parent}.")
+    )
+    return {each: room.told(each) for each in ids}
+
+
+async def question(room: Room, is_it: Callable[[Object], bool] = lambda _: True) -> Object:
+    """Wait for a permission request that matches."""
+    return await room.editor.wait_for(
+        lambda each: each.get("method") == PERMISSION and "id" in each and is_it(each)
+    )
+
+
+def titled(text: str) -> Callable[[Object], bool]:
+    """Return a predicate for permission requests whose title contains a text."""
+    return lambda each: text in str(at(each, "params", "toolCall", "title"))

@@ -1,0 +1,134 @@
+"""What is kept of tasks by the real process: their calls, and what was said in them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tests.support.editor import Object, at
+from tests.support.server_process import ServerProcess, environment, start_server
+from tests.tools.shell.command_session import running
+
+SCRIPT = """\
+prompt: hand it on
+call: delegate_task
+  tasks:
+    - goal: count the lines
+      toolsets: [terminal]
+    - goal: SECOND
+step:
+say: All is told.
+
+prompt: count the lines
+call: terminal
+  command: echo counted
+step:
+say: There are seven.
+
+prompt: leave something
+call: terminal
+  command: sleep 4711.25 & echo left
+step:
+say: Left.
+
+prompt: linger
+say: I linger.
+call: terminal
+  command: sleep 30
+step:
+say: I have lingered.
+
+prompt: *
+say: Still here.
+"""
+
+
+def _updates(server: ServerProcess) -> list[Object]:
+    params = [each["params"] for each in server.messages if each.get("method") == "session/update"]
+    return [update for each in params if isinstance(update := at(each, "update"), dict)]
+
+
+def _calls(updates: list[Object]) -> dict[str, tuple[JsonValue, JsonValue]]:
+    """Return each call's last status, and what it says of its parent."""
+    found: dict[str, tuple[JsonValue, JsonValue]] = {}
+    for each in updates:
+        if "toolCallId" in each:
+            status, parent = found.get(str(each["toolCallId"]), (None, None))
+            meta = each.get("_meta")
+            parent = at(meta, "parentToolUseId") if isinstance(meta, dict) else parent
+            found[str(each["toolCallId"])] = (each.get("status") or status, parent)
+    return found
+
+
+def _open(server: ServerProcess, folder: Path) -> str:
+    server.initialize()
+    session_id = server.new_session(str(folder))
+    server.call("session/set_mode", {"sessionId": session_id, "modeId": "bypass"})
+    return session_id
+
+
+def _load(server: ServerProcess, session_id: str, folder: Path) -> list[Object]:
+    server.initialize()
+    load: JsonValue = {"sessionId": session_id, "cwd": str(folder), "mcpServers": []}
+    assert "result" in server.call("session/load", load)
+    return _updates(server)
+
+
+def _shown(home: Path, session_id: str) -> str:
+    command = [sys.executable, "-m", "acp_server", "sessions", "show", session_id, "--tasks"]
+    ran = subprocess.run(
+        command, env=environment(home), capture_output=True, text=True, check=True, timeout=30
+    )
+    return ran.stdout
+
+
+def test_a_session_that_is_loaded_shows_the_same_calls_and_their_parents(tmp_path: Path) -> None:
+    script = SCRIPT.replace("SECOND", "leave something")
+    with start_server(tmp_path, script) as server:
+        session_id = _open(server, tmp_path)
+        assert at(server.prompt(session_id, "hand it on"), "result", "stopReason") == "end_turn"
+        lived = _calls(_updates(server))
+        assert running("sleep 4711.25") == [], "the commands of a task end with it"
+        server.close_stdin()
+        assert server.wait() == 0
+    parent = next(call_id for call_id, (_, above) in lived.items() if above is None)
+    assert lived.pop(parent) == ("completed", None)
+    assert list(lived.values()) == [("completed", parent)] * 2
+    with start_server(tmp_path, script) as server:
+        assert _calls(_load(server, session_id, tmp_path)) == {
+            parent: ("completed", None),
+            **lived,
+        }
+    told = _shown(tmp_path, session_id)
+    assert f"task: {parent}, task 1, told: count the lines" in told
+    assert f"task: {parent}, task 1, said: There are seven." in told
+    assert f"task: {parent}, task 2, said: Left." in told
+
+
+def test_a_server_that_is_killed_in_the_midst_leaves_a_session_that_goes_on(
+    tmp_path: Path,
+) -> None:
+    script = SCRIPT.replace("SECOND", "linger")
+    with start_server(tmp_path, script) as server:
+        session_id = _open(server, tmp_path)
+        server.begin_prompt(session_id, "hand it on")
+        while not _is_lingering(_updates(server)):
+            server.receive()
+        server.process.kill()
+        server.process.wait()
+    with start_server(tmp_path, script) as server:
+        calls = _calls(_load(server, session_id, tmp_path))
+        (parent,) = (call_id for call_id, (_, above) in calls.items() if above is None)
+        assert calls[parent] == ("failed", None)
+        assert ("failed", parent) in calls.values(), "the one that lingered"
+        answer = server.prompt(session_id, "and now?")
+        assert at(answer, "result", "stopReason") == "end_turn"
+    assert "linger" in _shown(tmp_path, session_id)
+
+
+def _is_lingering(updates: list[Object]) -> bool:
+    """Whether one task is done, and the other's command runs."""
+    running = [each for each in updates if each.get("status") == "in_progress"]
+    ended = [each for each in updates if each.get("status") == "completed"]
+    return len(running) > len(ended) + 1 and bool(ended)

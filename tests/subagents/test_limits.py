@@ -1,0 +1,120 @@
+"""What tasks may not: more than their budget, other tools than they have, what lasts."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.subagents.task import Budget, BudgetSpentError, TaskSpent
+from acp_server.subagents.toolsets import WITHHELD, UnknownToolsetError, tools_for
+from acp_server.turn.events import Usage
+from acp_server.turn.loop import Spent
+from tests.subagents.task_scripts import cast_for, delegated, say, use
+from tests.support.editor import at
+from tests.tools.editor_session import open_workroom
+from tests.tools.typing_model import call
+
+PRESENT = (
+    *("read_file", "search_files", "write_file", "patch", "terminal", "process", "todo"),
+    *("clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
+    *("github__search", "github__clarify", "web_fetch"),
+)
+SETS: dict[str, tuple[tuple[str, ...], set[str]]] = {
+    "files": (("file",), {"read_file", "search_files", "write_file", "patch"}),
+    "two": (("terminal", "web"), {"terminal", "process", "web_fetch"}),
+    "skills are only read": (("skills",), {"skills_list", "skill_view"}),
+    "those of a server": (("mcp-github",), {"github__search", "github__clarify"}),
+    "all": (
+        (),
+        {*PRESENT} - {"clarify", "exit_plan", "memory", "skill_manage"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("wanted", "tools"), SETS.values(), ids=SETS.keys())
+def test_toolsets_narrow_the_tools(wanted: tuple[str, ...], tools: set[str]) -> None:
+    assert tools_for(wanted, PRESENT) == tools
+
+
+@pytest.mark.parametrize("name", ["memory", "clarify", "delegation", "session_search", "mcp-x", ""])
+def test_a_toolset_that_no_task_may_have_is_answered_with_those_that_there_are(name: str) -> None:
+    with pytest.raises(UnknownToolsetError, match="file, terminal, web, skills, todo, mcp-github"):
+        tools_for((name,), PRESENT)
+
+
+async def test_an_unknown_toolset_begins_no_task(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(delegated("one", "two", toolsets=["browser"]))
+        assert (told.status, told.text) == (
+            "failed",
+            "there is no toolset 'browser' for a task; there are file, terminal, web, skills, todo",
+        )
+
+
+WORDLESS: dict[str, dict[str, JsonValue]] = {
+    "nothing": {},
+    "an empty goal": {"goal": " "},
+    "an empty task": {"tasks": [{"goal": "one"}, {"goal": ""}]},
+}
+
+
+@pytest.mark.parametrize("arguments", WORDLESS.values(), ids=WORDLESS.keys())
+async def test_without_a_goal_nothing_is_done(
+    tmp_path: Path, arguments: dict[str, JsonValue]
+) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(call("delegate_task", **arguments))
+        assert (told.status, told.text) == (
+            "failed",
+            "say what is to be done: a goal, or tasks with one each",
+        )
+
+
+async def test_too_many_tasks_are_none(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        told = await room.run_one(delegated(*(f"task {number}" for number in range(21))))
+        assert told.status == "failed"
+        assert "at most 20" in told.text
+
+
+@pytest.mark.parametrize("tool", sorted(WITHHELD))
+async def test_what_is_withheld_is_not_there(tmp_path: Path, tool: str) -> None:
+    async with open_workroom(tmp_path) as room:
+        cast_for(room, {"try": [use(tool, goal="x", plan="x"), say("Tried.")]})
+        await room.run_one(delegated("try"))
+        (result,) = room.model.requests[2].messages[-1].parts
+        assert f"there is no tool '{tool}'; there are read_file" in at_text(result)
+
+
+async def test_the_plan_of_a_task_is_its_own(tmp_path: Path) -> None:
+    todos: list[JsonValue] = [{"id": "1", "content": "Look", "status": "in_progress"}]
+    async with open_workroom(tmp_path) as room:
+        cast_for(room, {"plan": [use("todo", todos=todos), say("Planned.")]})
+        await room.run_one(delegated("plan"))
+        updates = room.editor.updates_of(room.session_id)
+        assert not any(at(each, "sessionUpdate") == "plan" for each in updates)
+
+
+async def test_a_task_whose_calls_are_used_up_says_how_far_it_came(tmp_path: Path) -> None:
+    async with open_workroom(tmp_path) as room:
+        looks = use("read_file", path=".")
+        cast_for(room, {"dig": [*[looks] * 50, say("I got half-way.")]})
+        told = await room.run_one(delegated("dig"))
+        assert "Stopped (its 50 calls of the model are used up)" in told.text
+        assert told.text.endswith("I got half-way.")
+
+
+def test_a_budget_counts_what_is_written_and_what_no_cache_holds() -> None:
+    session = Spent()
+    spent, budget = TaskSpent(session=session), Budget(max_tokens=100)
+    spent.add(Usage(input_tokens=60, output_tokens=39, cache_read_tokens=10_000), 0.5)
+    budget.check(spent)
+    spent.add(Usage(cache_write_5m_tokens=1), None)
+    with pytest.raises(BudgetSpentError, match="100 tokens are used up"):
+        budget.check(spent)
+    assert (session.requests, session.cost_usd, session.usage) == (2, 0.5, spent.usage)
+
+
+def at_text(part: object) -> str:
+    """Return the text of a result."""
+    return str(getattr(part, "text", ""))

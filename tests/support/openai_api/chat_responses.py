@@ -1,0 +1,156 @@
+"""Builds chat completions from a scripted reply, with the deviations of the endpoint."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from tests.support.messages_api.content_blocks import Identifiers
+from tests.support.messages_api.response_steps import Step, Wait, Write
+from tests.support.messages_api.script import Call, Reply, Say, Think
+from tests.support.openai_api.chat_rules import ChatRules
+from tests.support.openai_api.endpoint import Endpoint
+from tests.support.openai_api.refusals import Object
+
+ENDS = {
+    "end_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+}
+PROMPT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 60, 7
+
+
+def data(value: JsonValue) -> Write:
+    """Return a server-sent event."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Write(f"data: {text}\n\n".encode(), is_event=True)
+
+
+DONE = Write(b"data: [DONE]\n\n", is_event=True)
+
+
+@dataclass(slots=True)
+class ChatAnswers:
+    """Builder of chat completions, streamed or in one piece."""
+
+    endpoint: Endpoint
+    rules: ChatRules
+    identifiers: Identifiers = field(default_factory=Identifiers)
+
+    def steps(self, said: Reply, model: str, *, wants_usage: bool) -> list[Step]:
+        """Return the steps that stream an answer."""
+        head: Object = {
+            "id": self.identifiers.next("chatcmpl"),
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": model,
+        }
+        steps: list[Step] = []
+        usage = self._usage() if self.endpoint.usage == "always" else None
+        for delta in self._deltas(said):
+            if said.pause_seconds:
+                steps.append(Wait(said.pause_seconds))
+            steps.append(data(_chunk(head, delta, None, usage)))
+        steps.append(data(_chunk(head, {}, self._finish(said), usage)))
+        if wants_usage and self.endpoint.usage in {"last", "zero"}:
+            steps.append(data({**head, "choices": [], "usage": self._usage()}))
+        return [*steps, DONE] if self.endpoint.says_done else steps
+
+    def whole(self, said: Reply, model: str) -> Object:
+        """Return an answer as one JSON object."""
+        message: Object = {"role": "assistant", "content": None}
+        calls: list[JsonValue] = []
+        for block in said.blocks:
+            match block:
+                case Say(text):
+                    message["content"] = text
+                case Think(text):
+                    message["reasoning_content"] = text
+                    self.rules.reasoning.add(text)
+                case Call():
+                    function: Object = {"name": block.name, "arguments": json.dumps(block.input)}
+                    call_id = block.id or self.identifiers.next("call")
+                    calls.append({"id": call_id, "type": "function", "function": function})
+                case _:  # blocks that only the Messages API has
+                    pass
+        if calls:
+            message["tool_calls"] = calls
+        choice: Object = {"index": 0, "message": message, "finish_reason": self._finish(said)}
+        return {"id": "x", "model": model, "choices": [choice], "usage": self._usage()}
+
+    def _usage(self) -> Object:
+        if self.endpoint.usage == "zero":
+            return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        return {
+            "prompt_tokens": PROMPT_TOKENS,
+            "completion_tokens": OUTPUT_TOKENS,
+            "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+        }
+
+    def _finish(self, said: Reply) -> str | None:
+        usual = ENDS.get(said.stop_reason, said.stop_reason)
+        return self.endpoint.finish.get(usual, usual)
+
+    def _deltas(self, said: Reply) -> Iterator[Object]:
+        yield {"role": "assistant", "content": ""}
+        index = 0
+        for block in said.blocks:
+            match block:
+                case Say(text):
+                    for part in _chunks(text, said):
+                        yield {"content": part}
+                case Think(text):
+                    yield from self._thought(text, said)
+                case Call():
+                    yield from self._call(block, index, said)
+                    index += 1
+                case _:  # blocks that only the Messages API has
+                    pass
+
+    def _thought(self, text: str, said: Reply) -> Iterator[Object]:
+        name = self.endpoint.reasoning_field
+        if name is None:
+            for part in _chunks(f"<think>{text}</think>\n\n", said):
+                yield {"content": part}
+            return
+        self.rules.reasoning.add(text)
+        for part in _chunks(text, said):
+            yield {name: part}
+
+    def _call(self, call: Call, index: int, said: Reply) -> Iterator[Object]:
+        head: Object = {"index": index} if self.endpoint.gives_indexes else {}
+        opening: Object = {**head, "type": "function"}
+        if self.endpoint.gives_ids:
+            opening["id"] = call.id or self.identifiers.next("call")
+        if self.endpoint.seals_calls and not index:
+            seal: Object = {"google": {"thought_signature": self.identifiers.next("seal")}}
+            self.rules.seals |= {
+                json.dumps(seal),
+                json.dumps({"google": {"thought_signature": "skip_thought_signature_validator"}}),
+            }
+            opening["extra_content"] = seal
+        text = json.dumps(dict(call.input)) if call.written is None else call.written
+        whole: JsonValue = dict(call.input) if self.endpoint.arguments == "object" else text
+        if self.endpoint.arguments != "pieces":
+            yield _tool_call({**opening, "function": {"name": call.name, "arguments": whole}})
+            return
+        yield _tool_call({**opening, "function": {"name": call.name, "arguments": ""}})
+        for part in _chunks(text, said):
+            yield _tool_call({**head, "function": {"arguments": part}})
+
+
+def _tool_call(wire: Object) -> Object:
+    return {"tool_calls": [wire]}
+
+
+def _chunk(head: Object, delta: Object, finish: str | None, usage: Object | None) -> Object:
+    choice: Object = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return {**head, "choices": [choice], "usage": usage}
+
+
+def _chunks(text: str, said: Reply) -> Iterator[str]:
+    size = said.chunk_characters
+    return (text[start : start + size] for start in range(0, len(text), size))

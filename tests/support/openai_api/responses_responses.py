@@ -1,0 +1,148 @@
+"""Builds the events of a Responses API answer from a scripted reply."""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from tests.support.messages_api.content_blocks import Identifiers
+from tests.support.messages_api.faults import event
+from tests.support.messages_api.response_steps import Step, Wait
+from tests.support.messages_api.script import Call, Reply, Say, Spoken, Think
+from tests.support.openai_api.chat_responses import CACHED_TOKENS, OUTPUT_TOKENS, PROMPT_TOKENS
+from tests.support.openai_api.endpoint import Endpoint
+from tests.support.openai_api.refusals import Object
+from tests.support.openai_api.responses_rules import ResponsesRules
+
+
+@dataclass(slots=True)
+class ResponsesAnswers:
+    """Builder of Responses API answers, streamed or in one piece."""
+
+    endpoint: Endpoint
+    rules: ResponsesRules
+    identifiers: Identifiers = field(default_factory=Identifiers)
+
+    def steps(self, said: Reply, model: str, *, is_sealed: bool) -> list[Step]:
+        """Return the steps that stream an answer.
+
+        Reasoning items carry `encrypted_content` only if `is_sealed`.
+        """
+        response: Object = {
+            "id": self.identifiers.next("resp"),
+            "object": "response",
+            "model": model,
+            "output": [],
+            "status": "in_progress",
+            "usage": None,
+        }
+        events: list[Object] = [
+            {"type": "response.created", "response": response},
+            {"type": "response.in_progress", "response": response},
+        ]
+        output: list[JsonValue] = []
+        for index, block in enumerate(said.blocks):
+            item = self._item(block, model, is_sealed=is_sealed)
+            output.append(item)
+            events += _item_events(index, item, block, said.chunk_characters)
+        events.append(self._end({**response, "output": output}, said))
+        steps: list[Step] = []
+        for number, each in enumerate(events):
+            if said.pause_seconds:
+                steps.append(Wait(said.pause_seconds))
+            steps.append(event(str(each["type"]), {**each, "sequence_number": number}))
+        return steps
+
+    def whole(self, said: Reply, model: str) -> Object:
+        """Return an answer as one JSON object."""
+        output = [self._item(block, model, is_sealed=True) for block in said.blocks]
+        end = self._end({"id": "x", "model": model, "output": [*output]}, said)
+        response = end["response"]
+        assert isinstance(response, dict)
+        return response
+
+    def _end(self, response: Object, said: Reply) -> Object:
+        is_cut = said.stop_reason in {"max_tokens", "refusal"}
+        reason = "content_filter" if said.stop_reason == "refusal" else "max_output_tokens"
+        status = "incomplete" if is_cut else "completed"
+        usage: JsonValue = {
+            "input_tokens": PROMPT_TOKENS,
+            "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
+            "output_tokens": OUTPUT_TOKENS,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+        }
+        nothing: Object = {"never": None, "zero": {"input_tokens": 0, "output_tokens": 0}}
+        ended: Object = {
+            **response,
+            "status": status,
+            "incomplete_details": {"reason": reason} if is_cut else None,
+            "usage": nothing.get(self.endpoint.usage, usage),
+        }
+        return {"type": f"response.{status}", "response": ended}
+
+    def _item(self, block: Spoken, model: str, *, is_sealed: bool) -> Object:
+        match block:
+            case Say(text):
+                part: Object = {"type": "output_text", "text": text, "annotations": []}
+                return {
+                    "type": "message",
+                    "id": self.identifiers.next("msg"),
+                    "role": "assistant",
+                    "status": "completed",
+                    "content": [part],
+                }
+            case Call():
+                written = json.dumps(dict(block.input)) if block.written is None else block.written
+                return {
+                    "type": "function_call",
+                    "id": self.identifiers.next("fc"),
+                    "call_id": block.id or self.identifiers.next("call"),
+                    "name": block.name,
+                    "arguments": written,
+                    "status": "completed",
+                }
+            case Think(text):
+                return self._reasoning(text, model, is_sealed=is_sealed)
+            case _:
+                return self._reasoning("", model, is_sealed=is_sealed)
+
+    def _reasoning(self, text: str, model: str, *, is_sealed: bool) -> Object:
+        item_id = self.identifiers.next("rs")
+        summary: list[JsonValue] = [{"type": "summary_text", "text": text}] if text else []
+        item: Object = {"type": "reasoning", "id": item_id, "summary": summary}
+        if is_sealed:
+            sealed = base64.b64encode(f"{item_id} {text}".encode()).decode()
+            self.rules.encrypted[sealed] = (item_id, model)
+            item["encrypted_content"] = sealed
+        return item
+
+
+def _item_events(index: int, item: Object, block: Spoken, size: int) -> Iterator[Object]:
+    opened: Object = {**item}
+    place: Object = {"output_index": index, "item_id": item["id"]}
+    match block:
+        case Say(text):
+            opened["content"] = []
+            deltas = _deltas("response.output_text", place, text, size)
+        case Call():
+            opened["arguments"] = ""
+            written = str(item["arguments"])
+            deltas = _deltas("response.function_call_arguments", place, written, size)
+        case Think(text):
+            opened["summary"] = []
+            added: Object = {"type": "response.reasoning_summary_part.added", **place}
+            deltas = [added, *_deltas("response.reasoning_summary_text", place, text, size)]
+        case _:
+            deltas = []
+    yield {"type": "response.output_item.added", "output_index": index, "item": opened}
+    yield from deltas
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _deltas(kind: str, place: Object, text: str, size: int) -> list[Object]:
+    parts = (text[start : start + size] for start in range(0, len(text), size))
+    written: list[Object] = [{"type": f"{kind}.delta", **place, "delta": part} for part in parts]
+    return [*written, {"type": f"{kind}.done", **place}]

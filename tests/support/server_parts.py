@@ -1,0 +1,124 @@
+"""Server parts around a test's models: session services, a model catalog, a registry, auth."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from acp_server.config.credentials import Credential, Credentials, KeyStore
+from acp_server.handlers.auth import AuthHandlers
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.models.meters import Unmetered
+from acp_server.permissions.modes import Mode
+from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
+from acp_server.session.prompting.provider import PlainBriefing
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Equipment, Session
+from acp_server.tools.toolbox import SessionToolbox
+from acp_server.turn.loop import Meter
+from acp_server.turn.ports import Model, Toolbox
+
+MODEL_ID = "test"
+"""Model id of a registry with a single model."""
+
+
+def registry_of(make: Callable[[], Model], mode: Mode = "ask") -> SessionRegistry:
+    """Return a registry whose sessions each create a model with `make`."""
+    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, MODEL_ID, make), mode=mode))
+
+
+def equipment(
+    catalog: ModelCatalog, *, toolbox: Toolbox | None = None, mode: Mode = "ask"
+) -> Equipment:
+    """Return session services without a system prompt and, by default, without tools."""
+    tools = toolbox or SessionToolbox(())
+
+    async def given(session: Session) -> Toolbox:
+        del session
+        return tools
+
+    return Equipment(
+        catalog=catalog,
+        toolbox=given,
+        briefing=lambda _workspace: PlainBriefing(),
+        mode=mode,
+    )
+
+
+def way_in(folder: Path | None = None, configured: Credential | None = None) -> AuthHandlers:
+    """Return auth handlers whose keys are stored in a directory; without one, none is stored."""
+    store = KeyStore(folder or Path("/nowhere"), use_keyring=False)
+    credentials = Credentials(configured, store)
+    return AuthHandlers(credentials.sign_in, credentials.sign_out)
+
+
+@dataclass(slots=True)
+class Shelf:
+    """Model catalog over the test's models; a refresh adds `models_after_refresh`."""
+
+    models: Mapping[str, Model]
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Thought levels by model id; the last one is the default."""
+    coming: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    may_come: anyio.Event | None = None
+    """Event that a refresh waits for, if set."""
+    gauge: Meter = field(default_factory=Unmetered)
+    listeners: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+
+    @property
+    def default_id(self) -> str:
+        """Id of the first model."""
+        return next(iter(self.models))
+
+    def choices(self) -> Sequence[ModelChoice]:
+        """Return all models, named by their ids in capitals."""
+        return [ModelChoice(model_id, model_id.upper()) for model_id in self.models]
+
+    def thought_levels(self, model_id: str) -> Sequence[str]:
+        """Return the thought levels of a model."""
+        return self.levels.get(model_id, ())
+
+    def default_thought_level(self, model_id: str) -> str | None:
+        """Return the last thought level of a model, or None if it has none."""
+        levels = self.thought_levels(model_id)
+        return levels[-1] if levels else None
+
+    def model(self, model_id: str) -> Model:
+        """Return a model by its id."""
+        return self.models[model_id]
+
+    def meter(self, model_id: str) -> Meter:
+        """Return the meter that all models share."""
+        del model_id
+        return self.gauge
+
+    def known_window_tokens(self, model_id: str) -> int | None:
+        """Return the context window of the shared meter, in tokens."""
+        return self.meter(model_id).window_tokens
+
+    def allow(self) -> None:
+        """Let refreshes that wait for `refresh_gate` go on."""
+        if self.may_come is not None:
+            self.may_come.set()
+
+    async def refresh(self) -> None:
+        """Add `models_after_refresh` and call the listeners, once."""
+        if self.may_come is not None:
+            await self.may_come.wait()
+        if self.coming:
+            self.models, self.coming = {**self.models, **self.coming}, {}
+            for listener in self.listeners:
+                listener()
+
+    async def settle(self) -> None:
+        """Do nothing: the default is always known."""
+
+    async def learn_of(self, model_id: str) -> None:
+        """Refresh if the model is unknown."""
+        if model_id not in self.models:
+            await self.refresh()
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each refresh that added models."""
+        self.listeners.append(listener)

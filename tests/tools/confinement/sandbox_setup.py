@@ -1,0 +1,110 @@
+"""Home with private files, a workspace in it, and sandboxed commands.
+
+    async with open_confined(directories) as session:
+        outcome = await session.run("touch a.txt")
+
+`outside` and the home are in no temporary directory of the sandbox, although the test's own
+directory is temporary: only `temporary` counts as temporary for the sandbox.
+"""
+
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from acp_server.config import settings
+from acp_server.tools.shell.confinement.config import SandboxRules
+from acp_server.tools.shell.confinement.launchers import Launcher, Missing, find_launcher
+from acp_server.tools.shell.confinement.limits import Territory
+from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
+from tests.tools.shell.command_session import Place, workplace
+
+SECRET = "hush-4711"  # noqa: S105  content of every private file, not a real secret
+HOME_FILES = {
+    ".ssh/id_ed25519": SECRET,
+    ".aws/credentials": SECRET,
+    ".config/gh/hosts.yml": SECRET,
+    ".netrc": SECRET,
+    ".bash_history": SECRET,
+    ".hermes/.env": SECRET,
+    ".hermes/acp/credentials.json": SECRET,
+    ".hermes/acp/sessions.db": SECRET,
+    ".hermes/skills/greeting/SKILL.md": "Say hello.",
+    ".gitconfig": "[user]\n\tname = A Person\n\temail = person@example.org\n",
+    "notes/today.md": "nothing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Directories of a user."""
+
+    base: Path
+    home: Path
+    root: Path
+    outside: Path
+    temporary: Path
+
+    @property
+    def own(self) -> Path:
+        return self.home / ".hermes"
+
+    @property
+    def rules(self) -> SandboxRules:
+        return SandboxRules("workspace", temporary=(self.temporary,))
+
+    def territory(self, rules: SandboxRules | None = None) -> Territory:
+        variables = settings.child_environment({"TMPDIR": None})
+        return Territory((self.root,), rules or self.rules, self.home, self.own, variables)
+
+
+def make_ground(base: Path) -> Ground:
+    base = base.resolve()
+    ground = Ground(base, base / "home", base / "home" / "work", base / "outside", base / "temp")
+    for folder in (ground.root, ground.outside, ground.temporary):
+        folder.mkdir(parents=True)
+    for name, text in HOME_FILES.items():
+        path = ground.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (ground.outside / "there.txt").write_text("as it was")
+    return ground
+
+
+@cache
+def launcher() -> Launcher | Missing:
+    """Return the sandbox launcher of this machine."""
+    return find_launcher(settings.child_environment({}))
+
+
+needs_sandbox = pytest.mark.skipif(
+    isinstance(launcher(), Missing), reason="commands cannot be confined on this machine"
+)
+needs_landlock = pytest.mark.skipif(
+    isinstance(launcher(), Missing) or not sys.platform.startswith("linux"),
+    reason="there is no Landlock on this machine",
+)
+
+
+def sandbox_of(ground: Ground, rules: SandboxRules | None = None) -> SessionSandbox:
+    rules = rules or ground.rules
+    return SessionSandbox(Sandbox(rules, {}, launcher), ground.territory(rules))
+
+
+@asynccontextmanager
+async def confined(
+    ground: Ground, rules: SandboxRules | None = None, own: Mapping[str, str] | None = None
+) -> AsyncGenerator[Place]:
+    """Open a shell session in the workspace whose commands are sandboxed."""
+    sandbox = sandbox_of(ground, rules)
+    variables = {"HOME": str(ground.home), **(own or {})}
+    async with workplace(ground.root, variables, (), sandbox) as place:
+        yield place
+
+
+def with_network(ground: Ground) -> SandboxRules:
+    return replace(ground.rules, has_network=True)

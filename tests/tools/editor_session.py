@@ -1,0 +1,265 @@
+"""Real tools in a real server in memory, with an editor that validates every message.
+
+    async with open_tool_editor(tmp_path) as session:
+        (updates,) = await session.run(call("write_file", path="a.txt", content="hello"))
+        assert updates.status == "completed"
+
+The workspace is `session.root`; next to it are `session.outside` and the server's own directory.
+`answers` maps methods to answers for the server's requests; a request without one stays open. All
+updates and requests are validated against the published schema when the context exits.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.handlers.agent_connection import Connection
+from acp_server.handlers.client_connection import Link
+from acp_server.handlers.permissions import EditorAsker
+from acp_server.handlers.user_questions import EditorEnquirer
+from acp_server.handlers.workspace import EditorWorkspace
+from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.permissions.modes import Mode
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session
+from acp_server.tools.lazy_imports import CheckRules, Premises, Surroundings, ToolLoader
+from acp_server.turn.conversation import ToolCall, ToolResult
+from acp_server.turn.ports import Toolbox
+from tests.handlers.checked_editor import CheckedEditor, message_faults
+from tests.support.editor import Object, at
+from tests.support.published_schema import definitions, faults
+from tests.support.server_parts import MODEL_ID, equipment, way_in
+from tests.tools.typing_model import Typist, typed
+
+Answer = Callable[[Object], JsonValue]
+"""Computes the result of a request from its params, or raises `EditorRefusedError`."""
+
+FILES: JsonValue = {"fs": {"readTextFile": True, "writeTextFile": True}}
+
+
+class RefusedError(Exception):
+    """The editor refuses a request."""
+
+
+class AnsweringEditor(CheckedEditor):
+    """Editor that answers the server's requests as the test says."""
+
+    def __init__(
+        self, transport: MemoryTransport, server_end: MemoryTransport, answers: Mapping[str, Answer]
+    ) -> None:
+        super().__init__(transport, server_end)
+        self._answers = answers
+
+    @property
+    def requests(self) -> list[Object]:
+        """Return all requests of the server, in order."""
+        return [message for message in self.messages if _is_request(message)]
+
+    def asked(self, method: str) -> list[Object]:
+        """Return the params of all requests of one method."""
+        found = [each for each in self.requests if each["method"] == method]
+        return [cast("Object", each["params"]) for each in found]
+
+    def faults(self) -> list[str]:
+        """Return the schema violations so far, those of requests included."""
+        return [
+            f"{fault} in {json.dumps(each)}"
+            for each in self.messages
+            for fault in self._faults_of(each)
+        ]
+
+    def _faults_of(self, message: Object) -> list[str]:
+        if _is_request(message):
+            return faults(_requests()[str(message["method"])], message["params"])
+        if message.get("method") == "$/cancel_request":
+            return faults("CancelRequestNotification", message["params"])
+        return message_faults(message, self._methods)
+
+    def _keep(self, message: Object) -> None:
+        super()._keep(message)
+        answer = self._answers.get(str(message.get("method"))) if _is_request(message) else None
+        if answer is not None:
+            try:
+                self.reply(message, answer(cast("Object", message["params"])))
+            except RefusedError as error:
+                self.refuse(message, -32603, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Updates of one call, as the editor received them."""
+
+    call_id: str
+    updates: list[Object]
+    result: ToolResult | None = field(default=None)
+    """The result that the model received."""
+
+    def last(self, key: str) -> JsonValue:
+        """Return the last value of a key."""
+        return next((each[key] for each in reversed(self.updates) if key in each), None)
+
+    @property
+    def status(self) -> JsonValue:
+        return self.last("status")
+
+    @property
+    def statuses(self) -> list[JsonValue]:
+        """All statuses in order."""
+        return [each["status"] for each in self.updates if "status" in each]
+
+    @property
+    def title(self) -> str:
+        return str(self.last("title"))
+
+    @property
+    def locations(self) -> JsonValue:
+        return self.last("locations")
+
+    @property
+    def text(self) -> str:
+        """Result text for the model."""
+        assert self.result is not None
+        return self.result.text
+
+    @property
+    def shown(self) -> str:
+        """All text of the last content update."""
+        blocks = cast("list[Object]", self.last("content") or [])
+        return "\n".join(str(at(b, "content", "text")) for b in blocks if b["type"] == "content")
+
+    def states(self) -> list[tuple[str, list[Object]]]:
+        """Every state of the shown diff: the call's status at that time, and the blocks."""
+        status, found = "", list[tuple[str, list[Object]]]()
+        for each in self.updates:
+            status = str(each.get("status", status))
+            blocks = cast("list[Object]", each.get("content") or [])
+            diffs = [block for block in blocks if block["type"] == "diff"]
+            if diffs:
+                found.append((status, diffs))
+        return found
+
+    def growing(self) -> list[list[Object]]:
+        """States of the diff while the call was pending, without the final, exact one."""
+        return [blocks for status, blocks in self.states() if status == "pending"][:-1]
+
+    def diff_bytes(self) -> int:
+        """Total size of all states of the diff."""
+        blocks = [block for _, diffs in self.states() for block in diffs]
+        texts = [str(block.get(key) or "") for block in blocks for key in ("oldText", "newText")]
+        return sum(len(text.encode()) for text in texts)
+
+
+@dataclass(slots=True)
+class Room:
+    """Running session."""
+
+    editor: AnsweringEditor
+    model: Typist
+    session_id: str
+    root: Path
+    outside: Path
+
+    async def run(self, *calls: ToolCall) -> list[Told]:
+        """Make the model issue these calls together; return the updates of each."""
+        self.model.rounds = [[action for made in calls for action in typed(made)]]
+        answer = await self.editor.prompt(self.session_id, "go")
+        assert at(answer, "stopReason") == "end_turn"
+        return [self.told(made.id) for made in calls]
+
+    async def run_one(self, made: ToolCall) -> Told:
+        """Make the model issue one call."""
+        return (await self.run(made))[0]
+
+    def told(self, call_id: str) -> Told:
+        """Return the updates of a call so far."""
+        updates = cast("list[Object]", self.editor.updates_of(self.session_id))
+        own = [each for each in updates if each.get("toolCallId") == call_id]
+        result = next((each for each in self.model.results if each.call_id == call_id), None)
+        return Told(call_id, own, result)
+
+    def put(self, name: str, content: str | bytes) -> Path:
+        """Write a workspace file directly, bypassing the tools."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+@asynccontextmanager
+async def open_workroom(
+    folder: Path,
+    *,
+    mode: Mode = "bypass",
+    capabilities: JsonValue = None,
+    answers: Mapping[str, Answer] | None = None,
+    checks: CheckRules | None = None,
+    client: str = "an editor",
+) -> AsyncGenerator[Room]:
+    """Open a session over its own directories; see the module docstring."""
+    root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
+    for made in (root, outside, own):
+        made.mkdir(exist_ok=True)
+    model = Typist()
+    server_end, editor_end = memory_pair()
+    editor = AnsweringEditor(editor_end, server_end, answers or {})
+    premises = Premises(folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckRules())
+    loader = ToolLoader(premises)
+    connection = _connection(server_end, loader, model, mode)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(editor.serve, connection)
+        tasks.start_soon(editor.read)
+        about: JsonValue = {"name": client, "version": "1"}
+        await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
+        yield Room(editor, model, await editor.new_session(root), root, outside)
+        await editor.leave()
+    await loader.close()
+    assert editor.faults() == []
+
+
+def allowed(choice: str = "allow_once") -> Answer:
+    """Return the answer of a user who always selects this option."""
+    return lambda _: {"outcome": {"outcome": "selected", "optionId": choice}}
+
+
+def lines(count: int, word: str = "a line of a file like any other") -> str:
+    """Return a text of this many lines."""
+    return "".join(f"{number}: {word}\n" for number in range(1, count + 1))
+
+
+def _connection(
+    transport: MemoryTransport, loader: ToolLoader, model: Typist, mode: Mode
+) -> Connection:
+    link = Link.over(transport)
+    plain = equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
+    return Connection(
+        link, SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader))), way_in()
+    )
+
+
+async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+    maker = await loader.load()
+    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
+    enquirer = EditorEnquirer(link, session.id)
+    return maker.toolbox(Surroundings(session, editor, asker, link.background, enquirer))
+
+
+def _is_request(message: Object) -> bool:
+    return "method" in message and "id" in message
+
+
+@cache
+def _requests() -> Mapping[str, str]:
+    """Return the schema definitions of all requests to a client, by method."""
+    return {
+        str(schema["x-method"]): name
+        for name, schema in definitions().items()
+        if name.endswith("Request") and schema.get("x-side") == "client"
+    }

@@ -1,0 +1,107 @@
+"""Shell sessions that run real commands, and a check for commands that still run."""
+
+import secrets
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import psutil
+
+from acp_server.config.settings import child_environment
+from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.confinement.sandbox import SessionSandbox
+from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.watcher import Watcher
+from tests.support.timeouts import PATIENCE_SECONDS
+
+TOKEN_VARIABLE = "SHELL_TEST_TOKEN"  # noqa: S105  not a secret
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Exit status and complete output of a command."""
+
+    ended: Ended
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Shell session in a directory; a token marks its processes."""
+
+    folder: Path
+    token: str
+    watcher: Watcher
+    session: ShellSession
+    chunks: list[bytes] = field(default_factory=list[bytes])
+
+    async def run(self, command: str, timeout_seconds: float | None = PATIENCE_SECONDS) -> Outcome:
+        """Run a command to its end."""
+        printed = bytearray()
+
+        async def take(chunk: bytes) -> None:
+            printed.extend(chunk)
+
+        command_run = LocalCommand(self.session, command, self.folder)
+        ended = await command_run.run(take, timeout_seconds)
+        return Outcome(ended, printed.decode())
+
+
+def own_environment(token: str, home: Path) -> dict[str, str]:
+    """Return a server's variables: this process's, a separate home and a token."""
+    return child_environment({TOKEN_VARIABLE: token, "HOME": str(home)})
+
+
+def new_token() -> str:
+    return secrets.token_hex(8)
+
+
+@asynccontextmanager
+async def workplace(
+    folder: Path,
+    own: Mapping[str, str] | None = None,
+    secret_names: tuple[str, ...] = (),
+    sandbox: SessionSandbox | None = None,
+) -> AsyncGenerator[Place]:
+    """Open a shell session; exiting the context ends all its processes."""
+    token = new_token()
+    variables = own_environment(token, folder) | dict(own or {})
+    async with anyio.create_task_group() as tasks:
+        watcher = Watcher(tasks, variables, look_seconds=0.1)
+        session = ShellSession(watcher, tasks, variables, secret_names, sandbox)
+        try:
+            with anyio.fail_after(3 * PATIENCE_SECONDS):
+                yield Place(folder, token, watcher, session)
+        finally:
+            # on a timeout the scope is cancelled, but the commands must still end
+            with anyio.CancelScope(shield=True):
+                await session.end_leftovers()
+                await watcher.close()
+            tasks.cancel_scope.cancel()
+
+
+def running(token: str) -> list[str]:
+    """Return the command lines of processes with the token in environment or arguments."""
+    found: list[str] = []
+    for process in psutil.process_iter():
+        try:
+            command_line = " ".join(process.cmdline())
+            if token in command_line or process.environ().get(TOKEN_VARIABLE) == token:
+                found.append(command_line)
+        except psutil.Error:
+            continue
+    return found
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Poll until a condition on other processes holds; they cannot set an event."""
+    with anyio.fail_after(PATIENCE_SECONDS):
+        while not is_so():  # noqa: ASYNC110  no process could set an event
+            await anyio.sleep(0.01)
+
+
+async def until_running(token: str, *command_lines: str) -> None:
+    """Wait until exactly these commands run with the token, in any order."""
+    await until(lambda: sorted(running(token)) == sorted(command_lines))

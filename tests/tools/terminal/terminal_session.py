@@ -1,0 +1,233 @@
+"""Sessions with real commands, and an editor that shows them in one of three ways.
+
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run("echo hello"))
+        assert printed_output(updates) == "hello\\n"
+
+`LIVE_OUTPUT` editors receive the output in pieces, `OWN_TERMINALS` ones run the command themselves
+(answered by an `EditorShell`), the others (`PLAIN`) receive text. The sessions are those of
+`editor_session`; the server's own environment contains a secret in all of them.
+"""
+
+import json
+import signal
+import subprocess
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from acp_server.config import settings
+from acp_server.handlers.agent_connection import Connection
+from acp_server.handlers.client_connection import Link
+from acp_server.handlers.permissions import EditorAsker
+from acp_server.handlers.workspace import EditorWorkspace
+from acp_server.jsonrpc.memory import memory_pair
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.permissions.modes import Mode
+from acp_server.session.registry import SessionRegistry
+from acp_server.session.session import Session
+from acp_server.tools.lazy_imports import Premises, Surroundings, ToolLoader
+from acp_server.tools.shell.confinement.config import SandboxRules
+from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
+from acp_server.turn.ports import Toolbox
+from tests.support.editor import Object, Pending
+from tests.support.server_parts import MODEL_ID, equipment, way_in
+from tests.tools.editor_session import Answer, AnsweringEditor, Room, Told
+from tests.tools.shell.command_session import until
+from tests.tools.typing_model import Typist, call, typed
+
+LIVE: JsonValue = {"_meta": {"terminal_output": True}}
+HOSTING: JsonValue = {"terminal": True}
+PLAIN: JsonValue = {}
+SECRET = "sk-ant-of-nobody-at-all"  # noqa: S105  not a real key
+VARIABLES = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET}
+UPDATE_OVERHEAD_BYTES = 130
+"""Size of the method and the session id around an update."""
+
+
+@dataclass(slots=True)
+class Console(Room):
+    """Running session; `others` are more sessions of the same server and model."""
+
+    registry: SessionRegistry
+    others: list["Console"] = field(default_factory=list["Console"])
+
+    def begin(self, *calls: ToolCall) -> Pending:
+        """Make the model issue these calls together, without waiting for the end."""
+        self.model.rounds.append([action for made in calls for action in typed(made)])
+        return self.editor.begin_prompt(self.session_id, "go")
+
+    async def cancel(self, pending: Pending) -> float:
+        """Cancel a prompt; return the seconds until it was answered as cancelled."""
+        begin = anyio.current_time()
+        self.editor.cancel(self.session_id)
+        response = await pending.response()
+        assert response["result"] == {"stopReason": "cancelled"}
+        return anyio.current_time() - begin
+
+    def remembered(self, made: ToolCall) -> str:
+        """Return the notice about a call that the model gets with the next prompt."""
+        messages = [m for m in self.session.conversation if isinstance(m, UserMessage)]
+        results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
+        return next(each.text for each in results if each.call_id == made.id)
+
+    async def until_shown(self, made: ToolCall, text: str) -> None:
+        """Wait until the editor has received this text as output of a call."""
+
+        def shows(message: Object) -> bool:
+            update = cast("Object", cast("Object", message.get("params", {})).get("update", {}))
+            is_its = update.get("toolCallId") == made.id
+            return is_its and text in f"{update.get('_meta')} {update.get('content')}"
+
+        await self.editor.wait_for(shows)
+
+    async def until_there(self, name: str) -> None:
+        """Wait until a command has created a file in the workspace."""
+        await until(self.root.joinpath(name).exists)
+
+    def wire_bytes(self, told: Told) -> int:
+        """Return the size of a call's updates as compact JSON without escaped letters."""
+        lines = (
+            json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in told.updates
+        )
+        return sum(len(line.encode()) + UPDATE_OVERHEAD_BYTES for line in lines)
+
+    @property
+    def session(self) -> Session:
+        """The session object."""
+        return self.registry.find(self.session_id)
+
+
+@asynccontextmanager
+async def open_console(
+    folder: Path,
+    capabilities: JsonValue,
+    answers: Mapping[str, Answer] | None = None,
+    *,
+    mode: Mode = "bypass",
+    sessions: int = 1,
+    sandbox: SandboxRules | None = None,
+) -> AsyncGenerator[Console]:
+    """Open sessions in one workspace; see the module docstring."""
+    root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
+    for made in (root, outside, own):
+        made.mkdir(exist_ok=True)
+    model = Typist()
+    server_end, editor_end = memory_pair()
+    editor = AnsweringEditor(editor_end, server_end, answers or {})
+    link = Link.over(server_end)
+    premises = Premises(folder, own, VARIABLES, settings.secret_variables())
+    loader = ToolLoader(replace(premises, sandbox=sandbox or premises.sandbox))
+    plain = equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
+    registry = SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader)))
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(editor.serve, Connection(link, registry, way_in()))
+            tasks.start_soon(editor.read)
+            await editor.initialize(clientCapabilities=capabilities)
+            ids = [await editor.new_session(root) for _ in range(sessions)]
+            rooms = [Console(editor, model, each, root, outside, registry) for each in ids]
+            rooms[0].others = rooms[1:]
+            yield rooms[0]
+            await editor.leave()
+    except BaseExceptionGroup as group:  # a failed assertion is easier to read unwrapped
+        raise _first(group) from None
+    finally:
+        # a cancelled test must still end its commands
+        with anyio.CancelScope(shield=True):
+            await loader.close()
+    assert editor.faults() == []
+
+
+class EditorShell:
+    """Runs the commands of editor terminals, each to its end before it answers."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self.log: list[tuple[str, JsonValue]] = []
+        """Called methods with their terminal id."""
+        self._variables = variables
+        self._ended: dict[str, tuple[int, str]] = {}
+
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        """Answers by method."""
+        return {
+            "terminal/create": self._create,
+            "terminal/wait_for_exit": self._wait,
+            "terminal/output": self._output,
+            "terminal/kill": partial(self._note, "kill"),
+            "terminal/release": partial(self._note, "release"),
+        }
+
+    def methods(self) -> list[str]:
+        return [method for method, _ in self.log]
+
+    def _create(self, params: Object) -> JsonValue:
+        terminal_id = f"editor_{len(self._ended) + 1}"
+        added = cast("list[dict[str, str]]", params.get("env") or [])
+        ran = subprocess.run(
+            [str(params["command"]), *cast("list[str]", params["args"])],
+            cwd=str(params["cwd"]),
+            env={**self._variables, **{each["name"]: each["value"] for each in added}},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        self._ended[terminal_id] = (ran.returncode, ran.stdout.decode())
+        self._note("create", {"terminalId": terminal_id})
+        return {"terminalId": terminal_id}
+
+    def _wait(self, params: Object) -> JsonValue:
+        self._note("wait_for_exit", params)
+        return self._exit(params)
+
+    def _output(self, params: Object) -> JsonValue:
+        self._note("output", params)
+        text = self._ended[str(params["terminalId"])][1]
+        return {"output": text, "truncated": False, "exitStatus": self._exit(params)}
+
+    def _exit(self, params: Object) -> JsonValue:
+        code = self._ended[str(params["terminalId"])][0]
+        return {"exitCode": code} if code >= 0 else {"signal": signal.Signals(-code).name}
+
+    def _note(self, method: str, params: Object) -> JsonValue:
+        self.log.append((method, params["terminalId"]))
+        return {}
+
+
+def run(command: str, **arguments: JsonValue) -> ToolCall:
+    """Return a call of the terminal tool."""
+    return call("terminal", command=command, **arguments)
+
+
+def process(action: str, **arguments: JsonValue) -> ToolCall:
+    """Return a call of the process tool."""
+    return call("process", action=action, **arguments)
+
+
+def metas(told: Told, key: str) -> list[Object]:
+    """Return the values under a `_meta` key in the call's updates, in order."""
+    found = [cast("Object", each.get("_meta") or {}) for each in told.updates]
+    return [cast("Object", each[key]) for each in found if key in each]
+
+
+def printed(told: Told) -> str:
+    """Return all output pieces that the editor received."""
+    return "".join(str(each["data"]) for each in metas(told, "terminal_output"))
+
+
+async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+    maker = await loader.load()
+    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
+    return maker.toolbox(Surroundings(session, editor, asker, link.background))
+
+
+def _first(error: BaseException) -> BaseException:
+    exceptions = getattr(error, "exceptions", ())
+    return _first(exceptions[0]) if exceptions else error
